@@ -9,7 +9,6 @@ import { createMetrics } from '../src/control/metrics.ts';
 import { codesOf } from '../tools/error-table.ts';
 import { unusedOutside } from '../tools/unused-outside.ts';
 import { commandsDocument } from '../tools/write-commands.ts';
-import { keysDocument } from '../tools/write-keys.ts';
 import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
 import { commandFault, commandsIn } from './support/documented-commands.ts';
 import { errorCodesIn } from './support/error-codes.ts';
@@ -99,7 +98,7 @@ function usagesOf(program: Command): string[] {
   });
 }
 
-test.each([...referenceDocuments(), commandsDocument(), keysDocument()])(
+test.each([...referenceDocuments(), commandsDocument()])(
   'the tables of %s are current (else: npm run generate)',
   (file, text) => {
     expect(readFileSync(file, 'utf8')).toBe(text);

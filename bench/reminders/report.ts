@@ -1,6 +1,6 @@
-import { createProofSealer } from '../../src/state/proof-seal.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
 import type { FortnightRun } from './fortnight.ts';
 import { judge, reminderName, type Wrong } from './judge.ts';
 import { owed } from './missed.ts';

@@ -2,7 +2,7 @@ import type { TargetStatus } from '../control/status-view.ts';
 import type { Instant } from '../model/time.ts';
 import { FORGED } from '../state/forged.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { TargetGap } from '../state/target-gaps.ts';
+import type { TargetGap } from '../state/target-record.ts';
 import { renderTime, wrap } from './table.ts';
 
 /** What a cycle could not use of the clinic's answers, what the login may not read, and what is read after it. */

@@ -4,14 +4,16 @@ import type { Clock } from '../model/time.ts';
 import { administratorsProvider } from '../oauth/providers.ts';
 import { type AuthorizationServer, createAuthorizationServer } from '../oauth/server.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
-import { createAccessCounts } from '../state/access-counts.ts';
-import { createAccessSealer } from '../state/access-seal.ts';
-import { createAccessTokenStore } from '../state/access-tokens.ts';
+import {
+  createAccessCounts,
+  createAccessTokenStore,
+  createKnownAccounts,
+  createPassphraseStore,
+  createSessionStore,
+} from '../state/access.ts';
 import { keys } from '../state/keys.ts';
-import { createKnownAccounts } from '../state/known-accounts.ts';
 import { createLoginStore } from '../state/logins.ts';
-import { createPassphraseStore } from '../state/passphrase.ts';
-import { createSessionStore } from '../state/sessions.ts';
+import { createAccessSealer } from '../state/sealing.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 import { sealingRing } from './stores.ts';

@@ -13,9 +13,9 @@ import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schem
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { Secret } from '../settings/secret.ts';
 import type { Settings } from '../settings/settings-schema.ts';
-import { readBudgetUse } from '../state/budget-use.ts';
-import type { CertificateStore } from '../state/certificates.ts';
+import { readBudgetUse } from '../state/budget.ts';
 import { whyNotKept } from '../state/redis-check.ts';
+import type { CertificateStore } from '../state/reports.ts';
 import type { Stores } from './stores.ts';
 
 /** Sections of clients, with what their budgets are called. */

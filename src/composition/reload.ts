@@ -16,7 +16,7 @@ import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { FileStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
-import type { RefusedFiles } from '../state/reload-reports.ts';
+import type { RefusedFiles } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 import { SettledStamps } from './settled-stamps.ts';

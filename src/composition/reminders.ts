@@ -20,10 +20,10 @@ import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
 import type { TenantEpoch } from '../state/epoch.ts';
 import { createOptOuts } from '../state/opt-outs.ts';
-import { createProofSealer } from '../state/proof-seal.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createReminderLedger } from '../state/reminders.ts';
+import { createProofSealer } from '../state/sealing.ts';
 
 /** Whether the patient must be read before a channel is used: for an address, a consent, or what it tells. */
 export function needsPatient(

@@ -2,19 +2,23 @@ import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
-import { type AlertStore, createAlertStore } from '../state/alerts.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
-import { type CertificateStore, createCertificateStore } from '../state/certificates.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
-import { createLoginLinks, type LoginLinks } from '../state/login-links.ts';
-import { createLoginStore, type LoginStore } from '../state/logins.ts';
-import { type HeadMark, MANAGED_MARK } from '../state/managed-head.ts';
+import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';
+import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
 import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
 import { openProcesses, type Processes } from '../state/processes.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
-import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
+import {
+  type AlertStore,
+  type CertificateStore,
+  createAlertStore,
+  createCertificateStore,
+  createReloadReports,
+  type ReloadReports,
+} from '../state/reports.ts';
 import type { SealingKey } from '../state/sealing.ts';
 
 /** What is no single tenant's of the state. */

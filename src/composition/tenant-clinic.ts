@@ -17,8 +17,8 @@ import type { Configuration, TenantConfiguration } from '../settings/configurati
 import { profileFile } from '../settings/surroundings.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { type BudgetWaiting, LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
-import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import type { CredentialStore } from '../state/credentials.ts';
+import { createClinicTenantStore } from '../state/logins.ts';
 import type { RedisClient } from '../state/redis.ts';
 import type { Sealer } from '../state/sealing.ts';
 import { type OpenConnection, requireEntry } from './open-connection.ts';

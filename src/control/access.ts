@@ -3,13 +3,17 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
 import type { AuthorizationServer } from '../oauth/server.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
-import type { AccessCounts } from '../state/access-counts.ts';
-import type { AccessToken, AccessTokenStore } from '../state/access-tokens.ts';
-import type { KnownAccounts } from '../state/known-accounts.ts';
+import type {
+  AccessCounts,
+  AccessToken,
+  AccessTokenStore,
+  KnownAccounts,
+  PassphraseStore,
+  SessionLife,
+  SessionStore,
+} from '../state/access.ts';
 import type { LoginStore } from '../state/logins.ts';
-import type { PassphraseStore } from '../state/passphrase.ts';
 import type { Sealer } from '../state/sealing.ts';
-import type { SessionLife, SessionStore } from '../state/sessions.ts';
 import { accountIdOf, rightsOf, type SignedIn, toRights } from './access-rights.ts';
 import { type ActDesk, type Acting, recordAct } from './recording.ts';
 import { newSecret } from './secrets.ts';

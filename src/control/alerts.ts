@@ -4,8 +4,8 @@ import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import type { AlertStore } from '../state/alerts.ts';
 import type { Leases } from '../state/leases.ts';
+import type { AlertStore } from '../state/reports.ts';
 import { redisAway } from './problems.ts';
 
 /** What a check works with. */

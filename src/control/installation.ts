@@ -5,11 +5,10 @@ import { MirrorError } from '../model/errors.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { RefusedChange, TenantOutline, TenantSetAside } from '../settings/configuration.ts';
-import type { AlertStore } from '../state/alerts.ts';
-import type { ApprovalRequest } from '../state/approvals.ts';
 import type { StateEpoch } from '../state/epoch.ts';
-import type { ReloadReport } from '../state/reload-reports.ts';
+import type { ApprovalRequest } from '../state/kept-documents.ts';
 import type { RemovedStore } from '../state/removed.ts';
+import type { AlertStore, ReloadReport } from '../state/reports.ts';
 
 /** Where one login stands, in the same words on every surface. */
 export interface ConnectionStatus {

@@ -16,7 +16,7 @@ import {
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
 import type { PendingLogins } from '../oauth/store.ts';
-import type { LoginLink, LoginLinks } from '../state/login-links.ts';
+import type { LoginLink, LoginLinks } from '../state/logins.ts';
 import { newSecret } from './secrets.ts';
 
 export type { Revocation };

@@ -1,6 +1,6 @@
 import type { Instant } from '../model/time.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
-import type { RefusedFiles } from '../state/reload-reports.ts';
+import type { RefusedFiles } from '../state/reports.ts';
 
 /** Faults of one refusal that are told: settings may be at odds with every tenant. */
 export const MOST_TOLD = 20;

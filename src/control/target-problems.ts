@@ -4,7 +4,7 @@ import { sentence } from '../model/sentences.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { FORGED } from '../state/forged.ts';
-import type { TargetGap } from '../state/target-gaps.ts';
+import type { TargetGap } from '../state/target-record.ts';
 import { type Installation, settingsPlace } from './installation.ts';
 import type { TargetStatus } from './status-view.ts';
 

@@ -1,7 +1,7 @@
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import type { Doubt } from '../state/protection.ts';
-import type { TargetGap } from '../state/target-gaps.ts';
+import type { TargetGap } from '../state/target-record.ts';
 import type { TargetSummary } from '../state/targets.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';

@@ -2,7 +2,7 @@ import { lazily } from '../model/lazily.ts';
 import type { SetAside } from '../model/records.ts';
 import type { StreamName } from '../model/streams.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
-import type { TargetGap } from '../state/target-gaps.ts';
+import type { TargetGap } from '../state/target-record.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { streamsOf } from '../sync/followed.ts';

@@ -1,10 +1,10 @@
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { keys } from '../state/keys.ts';
-import { createProofSealer } from '../state/proof-seal.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import { redisScript } from '../state/script.ts';
+import { createProofSealer } from '../state/sealing.ts';
 import type { JobName } from './catalogue.ts';
 
 const existingKeys = redisScript<string[]>(import.meta.url, 'existing-keys');

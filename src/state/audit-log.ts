@@ -4,9 +4,14 @@ import type { Logger } from '../log/logger.ts';
 import type { AuditDraft, AuditEntry } from '../model/acts.ts';
 import { derivedKey } from '../model/derived-key.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
+import {
+  type AuditLogFault,
+  type AuditLogHeads,
+  lookAtChain,
+  openAuditLogHeads,
+  type SeenChain,
+} from './audit-log-chains.ts';
 import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
-import { type AuditLogHeads, openAuditLogHeads } from './audit-log-heads.ts';
-import { type AuditLogFault, lookAtChain, type SeenChain } from './audit-log-verdict.ts';
 import type { RedisClient } from './redis.ts';
 
 /** What a look at the whole log found. */

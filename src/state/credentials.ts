@@ -2,14 +2,19 @@ import type { Logger } from '../log/logger.ts';
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { type CredentialFields, decodeCredential, encodeCredential, encodeStanding } from './credential-fields.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';
+import { compareAndSet, fencedScript, type LeaseToken, type PlacedValue } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
+
+/**
+ * A credential as a Redis hash holds it: its version, what changes with it alone, and where the login stands. Both are sealed under
+ * tenant, connection and version.
+ */
+type CredentialFields = Readonly<Record<string, string>>;
 
 /** The credentials of one tenant, one per connection, tokens sealed. */
 export interface CredentialStore {
@@ -73,39 +78,36 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   const keyOf = (connection: string) => keys.credential(tenant, connection);
   // A list's pages are asked for one after the other with the same login: it is opened once.
   let opened: { stored: string; credential: Credential } | null = null;
-  const recent = new Recent((connection) => readNow(connection));
+  const recent = new Recent(readNow);
 
   async function awaitDisk(connection: string): Promise<void> {
-    const answer = await options.awaitDurable(keyOf(connection)).catch(() => 'late');
-    if (answer === 'late') log.warn({}, 'a credential is stored but not on the disk yet');
+    if ((await options.awaitDurable(keyOf(connection)).catch(() => 'late')) === 'late')
+      log.warn({}, 'a credential is stored but not on the disk yet');
   }
 
   async function readNow(connection: string): Promise<Credential | null> {
     const fields = await redis.hgetall(keyOf(connection));
     if (Object.keys(fields).length === 0) return null;
     const stored = JSON.stringify([connection, fields]);
-    const credential = opened?.stored === stored ? opened.credential : decodeCredential(fields, sealer, connection);
+    const credential = opened?.stored === stored ? opened.credential : decode(fields, sealer, connection);
     opened = { stored, credential };
     if (sealer.isStale(fields.sealed ?? '')) await reseal(connection, fields, credential);
     return credential;
   }
 
   async function reseal(connection: string, fields: CredentialFields, credential: Credential): Promise<void> {
-    const { sealed } = encodeCredential(credential, sealer, connection);
-    const place = { key: keyOf(connection), field: 'sealed' };
-    await compareAndSet(redis, [{ ...place, value: fields.sealed ?? '' }], [{ ...place, value: sealed ?? '' }]);
+    const key = keyOf(connection);
+    await compareAndSet(redis, valuesOf(key, fields), valuesOf(key, encode(credential, sealer, connection)));
   }
 
   async function change(lease: LeaseToken, connection: string, version: number | null, fields: CredentialFields) {
-    const expected = version === null ? '' : String(version);
-    const given = [expected, ...Object.entries(fields).flat()];
-    return stored(recent.changing(writeCredential(writer, lease, [keyOf(connection)], given)));
+    const args = [version ?? '', ...Object.entries(fields).flat()];
+    return stored(recent.changing(writeCredential(writer, lease, [keyOf(connection)], args)));
   }
 
   async function restoreOne(connection: string, credential: Credential): Promise<boolean> {
     const key = keyOf(connection);
-    const fields = Object.entries(encodeCredential(credential, sealer, connection));
-    const written = fields.map(([field, value]) => ({ key, field, value }));
+    const written = valuesOf(key, encode(credential, sealer, connection));
     // Each credential has a version.
     return (await recent.changing(compareAndSet(writer, [{ key, field: 'version', value: null }], written))) === null;
   }
@@ -115,11 +117,12 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
     recent: recent.recent,
     beginAnew: () => recent.invalidate(),
     async write(lease, connection, expectedVersion, next) {
-      const written = await change(lease, connection, expectedVersion, encodeCredential(next, sealer, connection));
+      const written = await change(lease, connection, expectedVersion, encode(next, sealer, connection));
       if (written) await awaitDisk(connection);
       return written;
     },
-    note: (lease, connection, version, standing) => change(lease, connection, version, encodeStanding(standing)),
+    note: (lease, connection, version, standing) =>
+      change(lease, connection, version, sealedStanding(standing, sealer, contextOf(connection, version))),
     remove: async (connection) => (await recent.changing(writer.del(keyOf(connection)))) === 1,
     async readAll(connections) {
       const credentials: Record<string, Credential> = {};
@@ -130,7 +133,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       return credentials;
     },
     async restore(credentials) {
-      const result: { restored: string[]; kept: string[] } = { restored: [], kept: [] };
+      const result = { restored: [] as string[], kept: [] as string[] };
       for (const [connection, credential] of Object.entries(credentials)) {
         (await restoreOne(connection, credential)) ? result.restored.push(connection) : result.kept.push(connection);
       }
@@ -139,6 +142,42 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       return result;
     },
   };
+}
+
+function encode(credential: Credential, sealer: Sealer, connection: string): CredentialFields {
+  const { version, state, reason, since, unansweredSince, refusedAt, ...login } = credential;
+  const context = contextOf(connection, version);
+  return {
+    version: String(version),
+    sealed: sealer.seal(JSON.stringify(login), context),
+    ...sealedStanding({ state, reason, since, unansweredSince, refusedAt: refusedAt ?? null }, sealer, context),
+  };
+}
+
+/** @throws what the sealer throws */
+function decode({ version = '', sealed = '', standing = '' }: CredentialFields, sealer: Sealer, connection: string) {
+  const context = contextOf(connection, version);
+  const login = JSON.parse(sealer.open(sealed, context)) as Omit<Credential, 'version' | keyof CredentialStanding>;
+  const standingNow = JSON.parse(sealer.open(standing, `${context}/standing`)) as CredentialStanding;
+  return { version: Number(version), ...login, ...standingNow } satisfies Credential;
+}
+
+function sealedStanding(
+  { state, reason, since, unansweredSince, refusedAt }: CredentialStanding,
+  sealer: Sealer,
+  context: string,
+): CredentialFields {
+  const written = { state, reason, since, unansweredSince, ...(refusedAt == null ? {} : { refusedAt }) };
+  return { standing: sealer.seal(JSON.stringify(written), `${context}/standing`) };
+}
+
+/** The fields of a hash as values that are compared or set. */
+function valuesOf(key: string, fields: CredentialFields): PlacedValue[] {
+  return Object.entries(fields).map(([field, value]) => ({ key, field, value }));
+}
+
+function contextOf(connection: string, version: string | number): string {
+  return `credential/${connection}/${version}`;
 }
 
 /** Credentials as they were read last, for as long as they surely stand so, or {@link RECENT_MS}. */

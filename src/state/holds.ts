@@ -4,7 +4,7 @@ import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet } from './script.ts';
+import { sealedTable } from './sealed-store.ts';
 import type { Sealer } from './sealing.ts';
 
 /** Letters and digits that can't be mistaken for one another when read aloud. */
@@ -13,35 +13,7 @@ const ID_LENGTH = 5;
 const SEEN_LENGTH = 8;
 
 /** The holds of one tenant. At most one open hold per target and kind. */
-export interface HoldStore {
-  list(): Promise<Hold[]>;
-  /** Makes the open hold of this target and kind cover exactly these records; none closes it. One that is being decided stays. */
-  cover(target: string, kind: Hold['kind'], recordIds: readonly string[], context: HoldContext): Promise<Hold | null>;
-  /**
-   * Decides a hold whole or in part: a part becomes a hold of its own, and what is not in it goes on waiting under the hold's id.
-   * @returns the hold that was decided
-   * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, `hold-changed` when it does not hold what was seen by now, or
-   *   `hold-whole-only`
-   */
-  decide(
-    id: string,
-    state: 'approved' | 'rejected',
-    now: Instant,
-    expiresAt: Instant,
-    choice?: HoldChoice,
-  ): Promise<Hold>;
-  /**
-   * Rejects open holds that expired and drops decisions that did. A first run, or a hold of people, that nobody decided is dropped too, so that the
-   * next plan asks for it again. @returns the holds that were rejected so
-   */
-  expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]>;
-  /** Takes out what we did not put in: it approves nothing, and the next plan asks anew. @returns how many */
-  dropForged(): Promise<number>;
-  /** Puts decisions of before back, unless they have expired or a hold of that id is there. @returns how many */
-  putBack(decided: readonly Hold[], now: Instant): Promise<number>;
-  /** Takes records of a target out of its holds, decided ones too; a hold without any ends. @returns how many places they stood in */
-  erase(target: string, recordIds: ReadonlySet<string>): Promise<number>;
-}
+export type HoldStore = ReturnType<typeof createHoldStore>;
 
 /** What a person saw of a hold, and chose of it. */
 export interface HoldChoice {
@@ -60,124 +32,114 @@ export interface HoldContext {
   expiresAt: Instant;
 }
 
+type Holds = ReturnType<typeof sealedTable<Hold>>;
+
 /** Opens the holds of a tenant. They are sealed, so that nobody who can write into Redis alone approves anything. */
-export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer): HoldStore {
-  const { list, read, put, putIfAbsent, change, withoutRecords, dropForged } = sealedHolds(
-    redis,
-    keys.holds(tenant),
-    sealer,
-  );
+export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer) {
+  // What does not open approves nothing, and the next plan asks anew.
+  const holds: Holds = sealedTable<Hold>(keys.holds(tenant), { redis, sealer });
   return {
-    list: async () => (await list()).map(({ hold }) => hold),
-    async cover(target, kind, recordIds, { now, expiresAt, ...seen }) {
-      const open = (await list()).find(
-        ({ hold }) => hold.target === target && hold.kind === kind && hold.state === 'open',
+    list: async () => [...(await holds.all()).values()],
+    /** Makes the open hold of this target and kind cover exactly these records; none closes it. One that is being decided stays. */
+    async cover(
+      target: string,
+      kind: Hold['kind'],
+      recordIds: readonly string[],
+      { now, expiresAt, ...seen }: HoldContext,
+    ): Promise<Hold | null> {
+      const open = (await holds.entries()).find(
+        ({ value }) => value?.target === target && value.kind === kind && value.state === 'open',
       );
-      if (recordIds.length === 0) {
-        if (open !== undefined) await change(open, null);
-        return null;
+      if (open?.value == null) {
+        if (recordIds.length === 0) return null;
+        const stamped = { createdAt: now, decidedAt: null, expiresAt };
+        const born: Hold = { id: newId(), target, kind, state: 'open', ...stamped, recordIds, ...seen };
+        await holds.set(born.id, born);
+        return born;
       }
-      if (open !== undefined) {
-        const grown = { ...open.hold, recordIds, ...seen };
-        return (await change(open, grown)) ? grown : null;
-      }
-      const stamped = { createdAt: now, decidedAt: null, expiresAt };
-      const born: Hold = { id: newId(), target, kind, state: 'open', ...stamped, recordIds, ...seen };
-      await put(born);
-      return born;
+      const grown = recordIds.length === 0 ? null : { ...open.value, recordIds, ...seen };
+      return (await holds.replace(open.field, open.sealed, [[open.field, grown]])) ? grown : null;
     },
-    async decide(id, state, now, expiresAt, choice = {}) {
+    /**
+     * Decides a hold whole or in part: a part becomes a hold of its own, and what is not in it goes on waiting under the hold's id.
+     * @returns the hold that was decided
+     * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, `hold-changed` when it does not hold what was seen by now, or
+     *   `hold-whole-only`
+     */
+    async decide(
+      id: string,
+      state: 'approved' | 'rejected',
+      now: Instant,
+      expiresAt: Instant,
+      choice: HoldChoice = {},
+    ): Promise<Hold> {
       for (;;) {
-        const before = await read(id);
-        if (before === null) throw noSuchHold(id);
-        const { hold } = before;
+        const { value: hold, sealed } = await holds.read(id);
+        if (hold === null) throw noSuchHold(id);
         const { chosen, rest } = partsOf(hold, choice);
-        const decided: Hold = { ...hold, state, decidedAt: now, expiresAt };
-        if (rest.length === 0) {
-          if (await change(before, decided)) return decided;
-          continue;
-        }
-        const part = { ...decided, id: newId(), partOf: id, recordIds: chosen };
-        if (await change(before, { ...hold, recordIds: rest }, part)) return part;
+        const whole: Hold = { ...hold, state, decidedAt: now, expiresAt };
+        const decided = rest.length === 0 ? whole : { ...whole, id: newId(), partOf: id, recordIds: chosen };
+        const remaining = rest.length === 0 ? [] : [[id, { ...hold, recordIds: rest }] as const];
+        if (await holds.replace(id, sealed, [[decided.id, decided], ...remaining])) return decided;
       }
     },
-    async expire(now, rejectionExpiresAt) {
-      const expired: Hold[] = [];
-      for (const before of await list()) {
-        const { hold } = before;
-        if (hold.expiresAt > now) continue;
-        if (hold.state !== 'open' || hold.kind === 'first-run' || hold.kind === 'people') {
-          await change(before, null);
-          continue;
-        }
-        const rejected: Hold = { ...hold, state: 'rejected', decidedAt: now, expiresAt: rejectionExpiresAt };
-        if (await change(before, rejected)) expired.push(rejected);
-      }
-      return expired;
-    },
-    dropForged,
-    async putBack(decided, now) {
-      const standing = decided.filter(({ state, expiresAt }) => state !== 'open' && expiresAt > now);
-      const made = await Promise.all(standing.map(putIfAbsent));
-      return made.filter(Boolean).length;
-    },
-    async erase(target, forgotten) {
-      let removed = 0;
-      for (const { hold } of (await list()).filter((one) => one.hold.target === target)) {
-        removed += await withoutRecords(hold.id, forgotten);
-      }
-      return removed;
-    },
+    ...openUpkeep(holds),
   };
 }
 
-/** Holds as Redis has them under one key, sealed at their place. */
-function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
-  const sealed = (hold: Hold) => sealer.seal(JSON.stringify(hold), sealContext(hold.id));
-  const all = async () =>
-    Object.entries(await redis.hgetall(key)).map(([id, value]) => ({ id, read: opened(sealer, id, value) }));
-  const list = async () => (await all()).flatMap(({ read }) => readable(read) ?? []);
-  /** @param next null to remove it. @param part of it, put in beside. @returns false when the hold was changed meanwhile */
-  const change = async (before: Read, next: Hold | null, part?: Hold): Promise<boolean> => {
-    const place = { key, field: before.hold.id };
-    const written = [{ ...place, value: next === null ? null : sealed(next) }];
-    if (part !== undefined) written.push({ key, field: part.id, value: sealed(part) });
-    return (await compareAndSet(redis, [{ ...place, value: before.value }], written)) === null;
-  };
-  const read = async (id: string) => {
-    const value = await redis.hget(key, id);
-    return value === null ? null : readable(opened(sealer, id, value));
-  };
-  /** Tries again when a plan or a person changed the hold meanwhile. */
-  const withoutRecords = async (id: string, forgotten: ReadonlySet<string>): Promise<number> => {
-    for (;;) {
-      const before = await read(id);
-      if (before === null) return 0;
-      const { hold } = before;
-      const recordIds = hold.recordIds.filter((recordId) => !forgotten.has(recordId));
-      const removed = hold.recordIds.length - recordIds.length;
-      if (removed === 0 || (await change(before, recordIds.length === 0 ? null : { ...hold, recordIds })))
-        return removed;
-    }
-  };
+/** What cycles, backups and forgetting change of all holds. */
+function openUpkeep(holds: Holds) {
   return {
-    list,
-    read,
-    put: (hold: Hold) => redis.hset(key, hold.id, sealed(hold)),
-    putIfAbsent: async (hold: Hold) => (await redis.hsetnx(key, hold.id, sealed(hold))) === 1,
-    change,
-    withoutRecords,
-    async dropForged() {
-      const forged = (await all()).filter(({ read }) => read === 'forged').map(({ id }) => id);
-      return forged.length === 0 ? 0 : redis.hdel(key, ...forged);
+    /**
+     * Rejects open holds that expired and drops decisions that did. A first run, or a hold of people, that nobody decided is dropped too, so that the
+     * next plan asks for it again. @returns the holds that were rejected so
+     */
+    async expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]> {
+      const expired: Hold[] = [];
+      for (const { field, value: hold, sealed } of await holds.entries()) {
+        if (hold === null || hold.expiresAt > now) continue;
+        const isDropped = hold.state !== 'open' || hold.kind === 'first-run' || hold.kind === 'people';
+        const next: Hold | null = isDropped
+          ? null
+          : { ...hold, state: 'rejected', decidedAt: now, expiresAt: rejectionExpiresAt };
+        if ((await holds.replace(field, sealed, [[field, next]])) && next !== null) expired.push(next);
+      }
+      return expired;
+    },
+    /** Takes out what we did not put in: it approves nothing, and the next plan asks anew. @returns how many */
+    dropForged: holds.dropForged,
+    /** Puts decisions of before back, unless they have expired or a hold of that id is there. @returns how many */
+    async putBack(decided: readonly Hold[], now: Instant): Promise<number> {
+      const current = decided.filter(({ state, expiresAt }) => state !== 'open' && expiresAt > now);
+      const made = await Promise.all(current.map((hold) => holds.add(hold.id, hold)));
+      return made.filter(Boolean).length;
+    },
+    /** Takes records of a target out of its holds, decided ones too; a hold without any ends. @returns how many places they stood in */
+    async erase(target: string, recordIds: ReadonlySet<string>): Promise<number> {
+      let removed = 0;
+      const ofTarget = [...(await holds.all()).values()].filter((hold) => hold.target === target);
+      for (const { id } of ofTarget) removed += await withoutRecords(id, recordIds);
+      return removed;
     },
   };
+
+  /** Tries again when a plan or a person changed the hold meanwhile. */
+  async function withoutRecords(id: string, forgotten: ReadonlySet<string>): Promise<number> {
+    for (;;) {
+      const { value: hold, sealed } = await holds.read(id);
+      if (hold === null) return 0;
+      const recordIds = hold.recordIds.filter((recordId) => !forgotten.has(recordId));
+      const removed = hold.recordIds.length - recordIds.length;
+      const next = recordIds.length === 0 ? null : { ...hold, recordIds };
+      if (removed === 0 || (await holds.replace(id, sealed, [[id, next]]))) return removed;
+    }
+  }
 }
 
 /** Kinds of which each record is a removal of its own; the others say something of a whole target, or of the tenant. */
 const DECIDED_IN_PARTS: ReadonlySet<Hold['kind']> = new Set(['cancelled', 'vanished']);
 
-/** What of a hold is decided, and what goes on waiting. @throws MirrorError as {@link HoldStore.decide} */
+/** What of a hold is decided, and what goes on waiting. @throws MirrorError as `decide` */
 function partsOf(hold: Hold, { seen = null, only = null }: HoldChoice): { chosen: string[]; rest: string[] } {
   const { id, kind, state, recordIds } = hold;
   if (state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${state} already`);
@@ -193,29 +155,6 @@ function partsOf(hold: Hold, { seen = null, only = null }: HoldChoice): { chosen
     throw holdError('hold-whole-only', `the hold "${id}" (${kind}) can only be decided whole`);
   }
   return { chosen, rest };
-}
-
-/** A hold, and what Redis has of it. */
-interface Read {
-  hold: Hold;
-  value: string;
-}
-
-/** @returns `forged` for what we did not put in, null where its key is not configured here (any more): a plan asks for both anew */
-function opened(sealer: Sealer, id: string, value: string): Read | 'forged' | null {
-  try {
-    return { hold: JSON.parse(sealer.open(value, sealContext(id))) as Hold, value };
-  } catch (error) {
-    return error instanceof MirrorError && error.code === 'sealing-key-unknown' ? null : 'forged';
-  }
-}
-
-function readable(read: Read | 'forged' | null): Read | null {
-  return read === 'forged' ? null : read;
-}
-
-function sealContext(id: string): string {
-  return `hold/${id}`;
 }
 
 function newId(): string {

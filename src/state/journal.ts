@@ -3,10 +3,9 @@ import { slices } from '../model/slices.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { openPins, type PinLook, type PinStore, type Pins } from './pins.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
-import { keysLike } from './scan.ts';
-import { opens, type Sealer } from './sealing.ts';
+import { askEach, keysLike, scoresOf } from './replies.ts';
+import { createProofSealer, opens, type Sealer } from './sealing.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */
 export type JournalEffect = 'updated' | 'deleted';
@@ -205,13 +204,11 @@ async function eraseLines(
   journals: readonly string[],
   recordsOf: (target: string) => ReadonlySet<string>,
 ): Promise<number> {
-  const looks = redis.pipeline();
-  for (const journal of journals) looks.hkeys(journal);
+  const all = await askEach<string[]>(redis, journals, (pipeline, journal) => pipeline.hkeys(journal));
   const removals = redis.pipeline();
   let removed = 0;
-  for (const [index, [error, fields]] of ((await looks.exec()) ?? []).entries()) {
-    if (error !== null) throw error;
-    const named = (fields as string[]).filter((field) => {
+  for (const [index, fields] of all.entries()) {
+    const named = fields.filter((field) => {
       const { target, recordId } = placeOf(field);
       return recordsOf(target).has(recordId);
     });
@@ -240,13 +237,12 @@ async function linesOfTenant(
   oldestAt: Instant,
 ): Promise<(JournalEntry & { run: string })[]> {
   const runs = await redis.zrevrangebyscore(keys.journals(tenant), '+inf', oldestAt, 'LIMIT', 0, LISTED_RUNS);
-  const pipeline = redis.pipeline();
-  for (const run of runs) pipeline.hget(keys.journal(tenant, run), field);
-  const answers = (await pipeline.exec()) ?? [];
-  return answers.flatMap(([error, line], index) => {
-    if (error !== null) throw error;
+  const lines = await askEach<string | null>(redis, runs, (pipeline, run) =>
+    pipeline.hget(keys.journal(tenant, run), field),
+  );
+  return lines.flatMap((line, index) => {
     const run = runs[index] as string;
-    return line === null ? [] : entriesOf(proofs, run, { [field]: line as string }).map((entry) => ({ ...entry, run }));
+    return line === null ? [] : entriesOf(proofs, run, { [field]: line }).map((entry) => ({ ...entry, run }));
   });
 }
 
@@ -255,11 +251,10 @@ async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Pr
   await redis.zremrangebyscore(index, '-inf', oldestAt);
   const scored = await redis.zrevrange(index, 0, LISTED_RUNS - 1, 'WITHSCORES');
   const runs: JournaledRun[] = [];
-  for (let at = 0; at < scored.length; at += 2) {
-    const run = scored[at] as string;
+  for (const [run, at] of scoresOf(scored)) {
     const lines = await redis.hvals(keys.journal(tenant, run));
     const deleted = lines.filter((line) => line.startsWith('deleted')).length;
-    if (lines.length > 0) runs.push({ run, at: Number(scored[at + 1]), updated: lines.length - deleted, deleted });
+    if (lines.length > 0) runs.push({ run, at, updated: lines.length - deleted, deleted });
   }
   return runs;
 }

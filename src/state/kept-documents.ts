@@ -1,8 +1,11 @@
+import type { ActFacts, ActVerb, Principal } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
-import { type Clock, HOUR_MS } from '../model/time.ts';
+import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+import { askEach } from './replies.ts';
+import { sealedTable, sealedValue } from './sealed-store.ts';
+import { createProofSealer, type Sealer } from './sealing.ts';
 
 /** What is kept so: plans that may be applied, and long work that somebody began and asks for. */
 export type DocumentKind = 'plan' | 'task';
@@ -15,16 +18,7 @@ const MOST_DOCUMENTS: Readonly<Record<DocumentKind, number>> = { plan: 5, task: 
 const MOST_CHARACTERS = 16_000_000;
 
 /** Sealed documents of one tenant and kind, for an hour each. */
-export interface KeptDocuments<Content> {
-  /** Keeps a document, in the place of what stood under the id. @throws MirrorError `settings`, code `document-too-large` */
-  put(id: string, content: Content): Promise<void>;
-  /** Null for one that there is not, that we did not put in, or whose sealing key is gone. */
-  read(id: string): Promise<Content | null>;
-  /** Ids, those that were written last first. */
-  ids(): Promise<string[]>;
-  /** Removes all of them. @returns how many there were */
-  clear(): Promise<number>;
-}
+export type KeptDocuments<Content> = ReturnType<typeof createKeptDocuments<Content>>;
 
 /** Opens a tenant's documents of a kind. */
 export function createKeptDocuments<Content>(
@@ -32,10 +26,10 @@ export function createKeptDocuments<Content>(
   tenant: string,
   kind: DocumentKind,
   { sealer, clock }: { sealer: Sealer; clock: Clock },
-): KeptDocuments<Content> {
+) {
   const index = keys.documents(tenant, kind);
   const keyOf = (id: string) => keys.document(tenant, kind, id);
-  const contextOf = (id: string) => `${kind}/${id}`;
+  const documentOf = (id: string) => sealedValue<Content>(keyOf(id), { redis, sealer });
   const remove = async (ids: readonly string[]) => {
     if (ids.length > 0)
       await redis
@@ -45,8 +39,9 @@ export function createKeptDocuments<Content>(
         .exec();
   };
   return {
-    async put(id, content) {
-      const sealed = sealer.seal(JSON.stringify(content), contextOf(id));
+    /** Keeps a document, in the place of what stood under the id. @throws MirrorError `settings`, code `document-too-large` */
+    async put(id: string, content: Content): Promise<void> {
+      const sealed = documentOf(id).seal(content);
       if (sealed.length > MOST_CHARACTERS) throw tooLarge();
       const results = await redis
         .pipeline()
@@ -57,19 +52,16 @@ export function createKeptDocuments<Content>(
       for (const [error] of results ?? []) if (error !== null) throw error;
       await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS[kind] - 1}`));
     },
-    async read(id) {
-      const sealed = await redis.get(keyOf(id));
-      return sealed === null ? null : openSealed<Content>(sealer, sealed, contextOf(id));
-    },
-    async ids() {
+    /** Null for one that there is not, that we did not put in, or whose sealing key is gone. */
+    read: (id: string) => documentOf(id).get(),
+    /** Ids, those that were written last first. */
+    async ids(): Promise<string[]> {
       const ids = (await redis.zrange(index, '0', '-1')).reverse();
-      if (ids.length === 0) return [];
-      const lives = redis.pipeline();
-      for (const id of ids) lives.exists(keyOf(id));
-      const answers = (await lives.exec()) ?? [];
-      return ids.filter((_, at) => answers[at]?.[1] === 1);
+      const exist = await askEach<number>(redis, ids, (pipeline, id) => pipeline.exists(keyOf(id)));
+      return ids.filter((_, at) => exist[at] === 1);
     },
-    async clear() {
+    /** Removes all of them. @returns how many there were */
+    async clear(): Promise<number> {
       const ids = await redis.zrange(index, '0', '-1');
       await remove(ids);
       return ids.length;
@@ -84,4 +76,37 @@ function tooLarge(): MirrorError {
     retry: 'never',
     remedy: 'a plan of so many lines can be looked at with "clinic-mirror plan", and is carried out by a sync',
   });
+}
+
+/** What one person wants and a second one has to want too. */
+export interface ApprovalRequest {
+  /** Keyed digest of what exactly is wanted: asked for anew, it is the same. */
+  id: string;
+  verb: ActVerb;
+  what: ActFacts;
+  by: Principal;
+  at: Instant;
+  expiresAt: Instant;
+}
+
+/** Requests of one tenant that wait for a second person. */
+export type ApprovalStore = ReturnType<typeof createApprovalStore>;
+
+/** Opens the requests of a tenant, sealed with the identity key: who can write into Redis alone can't stand for the first person */
+export function createApprovalStore(redis: RedisClient, tenant: string, identityKey: Uint8Array, clock: Clock) {
+  const sealer = createProofSealer(identityKey, tenant);
+  const requests = sealedTable<ApprovalRequest>(keys.approvals(tenant), { redis, sealer });
+  return {
+    /** Those that have not expired and are as they were written, oldest first. */
+    async list(): Promise<ApprovalRequest[]> {
+      const all = await requests.prune(({ expiresAt }) => expiresAt <= clock());
+      return [...all.values()].sort((one, other) => one.at - other.at);
+    },
+    /** Keeps a request; one for the same stays as it is. */
+    async put(request: ApprovalRequest): Promise<void> {
+      await requests.add(request.id, request);
+    },
+    /** Ends a request. @returns whether it was still there: of several who take it, one has it */
+    take: async (id: string) => (await requests.remove([id])) === 1,
+  };
 }

@@ -96,101 +96,124 @@
  * shared budget, `S` a part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master), `H` is the hash of
  * an address in a reminder, or of a feed. No value holds patient data or a secret in clear: items and credentials are sealed.
  * "Target's", "connection's" and "tenant's" last until that is taken out of the configuration and `removed.keepDays` have passed
- * (`jobs/release.ts`); so does what is kept for ever, but for {@link KEPT_KINDS}.
+ * (`jobs/release.ts`); so does what is kept for ever, but for keys with the owner `nobody`.
  */
-function tenantKey(tenant: string, ...parts: readonly (string | number)[]): string {
+function tenantKey(tenant: string, ...parts: readonly Part[]): string {
   return ['cm', `{${tenant}}`, ...parts].join(':');
 }
 
+type Part = string | number;
+
+/**
+ * With what a tenant's keys are released: with the target or the connection that the part after the kind names, or with the tenant itself.
+ * `nobody`: never, since they protect people or prove that they were; leases and their lines end by themselves.
+ */
+type Owner = 'target' | 'connection' | 'tenant' | 'nobody';
+
+/** Declares the keys of a kind. The arguments of the function returned, after the tenant, are the parts of the key after its kind. */
+function owned<Parts extends readonly Part[]>(owner: Owner, kind: string) {
+  return Object.assign((tenant: string, ...parts: Parts) => tenantKey(tenant, kind, ...parts), { owner, kind });
+}
+
+const ofTarget = (kind: string) => owned<[target: string]>('target', kind);
+const ofTenant = (kind: string) => owned<[]>('tenant', kind);
+const ofTenantEach = (kind: string) => owned<[id: string]>('tenant', kind);
+
+/** The key of a kind that the whole installation has once, or once for each id. */
+const shared = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
+const sharedEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}:${id}`;
+
+/** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */
+export const QUEUE_PREFIX = '{clinic-mirror}';
+
 /** Names of the keys; arguments are ids from the configuration. */
 export const keys = {
-  linksMeta: (tenant: string, target: string) => tenantKey(tenant, 'links', target),
-  linksBucket: (tenant: string, target: string, generation: number, bucket: number) =>
-    tenantKey(tenant, 'links', target, generation, bucket),
-  drifted: (tenant: string, target: string) => tenantKey(tenant, 'drifted', target),
-  unseen: (tenant: string, target: string) => tenantKey(tenant, 'unseen', target),
-  unanswered: (tenant: string, target: string) => tenantKey(tenant, 'unanswered', target),
-  takenOut: (tenant: string, target: string) => tenantKey(tenant, 'taken-out', target),
-  outbox: (tenant: string, target: string) => tenantKey(tenant, 'outbox', target),
-  outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
-  outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),
-  target: (tenant: string, target: string) => tenantKey(tenant, 'target', target),
-  misses: (tenant: string, stream: string) => tenantKey(tenant, 'misses', stream),
-  restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
-  configuration: (tenant: string) => tenantKey(tenant, 'configuration'),
-  removed: (tenant: string) => tenantKey(tenant, 'removed'),
-  holds: (tenant: string) => tenantKey(tenant, 'holds'),
-  clinicTenant: (tenant: string) => tenantKey(tenant, 'clinic-tenant'),
-  runs: (tenant: string) => tenantKey(tenant, 'runs'),
-  journal: (tenant: string, run: string) => tenantKey(tenant, 'journal', run),
-  journals: (tenant: string) => tenantKey(tenant, 'journals'),
-  pins: (tenant: string, target: string) => tenantKey(tenant, 'pins', target),
-  credential: (tenant: string, connection: string) => tenantKey(tenant, 'credential', connection),
-  subscriptions: (tenant: string) => tenantKey(tenant, 'subscriptions'),
+  linksMeta: ofTarget('links'),
+  linksBucket: owned<[target: string, generation: number, bucket: number]>('target', 'links'),
+  drifted: ofTarget('drifted'),
+  unseen: ofTarget('unseen'),
+  unanswered: ofTarget('unanswered'),
+  takenOut: ofTarget('taken-out'),
+  outbox: ofTarget('outbox'),
+  outboxDue: ofTarget('outbox-due'),
+  outboxFailing: ofTarget('outbox-failing'),
+  target: ofTarget('target'),
+  misses: ofTenantEach('misses'),
+  restorations: owned<[target: string, day: number]>('target', 'restorations'),
+  configuration: ofTenant('configuration'),
+  removed: ofTenant('removed'),
+  holds: ofTenant('holds'),
+  clinicTenant: ofTenant('clinic-tenant'),
+  runs: ofTenant('runs'),
+  journal: ofTenantEach('journal'),
+  journals: ofTenant('journals'),
+  pins: ofTarget('pins'),
+  credential: owned<[connection: string]>('connection', 'credential'),
+  subscriptions: ofTenant('subscriptions'),
   subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
   login: (state: string) => `cm:{login}:${state}`,
-  loginLinks: (tenant: string) => tenantKey(tenant, 'login-links'),
+  loginLinks: ofTenant('login-links'),
   loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
-  reminder: (tenant: string, id: string) => tenantKey(tenant, 'reminder', id),
-  reminderClaim: (tenant: string, id: string) => tenantKey(tenant, 'reminder-claim', id),
-  remindersOpen: (tenant: string) => tenantKey(tenant, 'reminders-open'),
-  remindersSettled: (tenant: string) => tenantKey(tenant, 'reminders-settled'),
-  remindersOf: (tenant: string, appointment: string) => tenantKey(tenant, 'reminders-of', appointment),
-  remindersTold: (tenant: string) => tenantKey(tenant, 'reminders-told'),
-  remindersOrder: (tenant: string) => tenantKey(tenant, 'reminders-order'),
-  remindersWrong: (tenant: string) => tenantKey(tenant, 'reminders-wrong'),
-  reminderCounts: (tenant: string) => tenantKey(tenant, 'reminder-counts'),
-  remindersHour: (tenant: string, hour: number) => tenantKey(tenant, 'reminders-hour', hour),
-  reminderReport: (tenant: string, reference: string) => tenantKey(tenant, 'reminder-report', reference),
-  reminderChannelClosed: (tenant: string, channel: string) => tenantKey(tenant, 'reminder-channel-closed', channel),
+  reminder: ofTenantEach('reminder'),
+  reminderClaim: ofTenantEach('reminder-claim'),
+  remindersOpen: ofTenant('reminders-open'),
+  remindersSettled: ofTenant('reminders-settled'),
+  remindersOf: ofTenantEach('reminders-of'),
+  remindersTold: ofTenant('reminders-told'),
+  remindersOrder: ofTenant('reminders-order'),
+  remindersWrong: ofTenant('reminders-wrong'),
+  reminderCounts: ofTenant('reminder-counts'),
+  remindersHour: owned<[hour: number]>('tenant', 'reminders-hour'),
+  reminderReport: ofTenantEach('reminder-report'),
+  reminderChannelClosed: ofTenantEach('reminder-channel-closed'),
   answerLink: (hash: string) => `cm:{answer-${hash}}:answer-link`,
-  answerClaim: (tenant: string, id: string) => tenantKey(tenant, 'answer-claim', id),
-  answersMinute: (tenant: string, minute: number, id: string) => tenantKey(tenant, 'answers-minute', minute, id),
-  tombstones: (tenant: string) => tenantKey(tenant, 'tombstones'),
-  receipts: (tenant: string) => tenantKey(tenant, 'receipts'),
-  triggerReadings: (tenant: string) => tenantKey(tenant, 'trigger-readings'),
-  triggersKnown: (tenant: string, place: string) => tenantKey(tenant, 'triggers-known', place),
-  triggersAppointments: (tenant: string, place: string) => tenantKey(tenant, 'triggers-appointments', place),
-  triggersWaiting: (tenant: string, place: string) => tenantKey(tenant, 'triggers-waiting', place),
-  triggerEndpoint: (tenant: string, endpoint: string) => tenantKey(tenant, 'trigger-endpoint', endpoint),
-  triggerCounts: (tenant: string) => tenantKey(tenant, 'trigger-counts'),
-  feed: (tenant: string, target: string) => tenantKey(tenant, 'feed', target),
-  feedAccess: (tenant: string, target: string) => tenantKey(tenant, 'feed-access', target),
+  answerClaim: ofTenantEach('answer-claim'),
+  answersMinute: owned<[minute: number, id: string]>('tenant', 'answers-minute'),
+  tombstones: owned<[]>('nobody', 'tombstones'),
+  receipts: owned<[]>('nobody', 'receipts'),
+  triggerReadings: ofTenant('trigger-readings'),
+  triggersKnown: ofTenantEach('triggers-known'),
+  triggersAppointments: ofTenantEach('triggers-appointments'),
+  triggersWaiting: ofTenantEach('triggers-waiting'),
+  triggerEndpoint: ofTenantEach('trigger-endpoint'),
+  triggerCounts: ofTenant('trigger-counts'),
+  feed: ofTarget('feed'),
+  feedAccess: ofTarget('feed-access'),
   feedToken: (hash: string) => `cm:{feed-${hash}}:feed-token`,
   feedMinute: (name: string, minute: number) => `cm:{feed-${name}}:feed-minute:${minute}`,
-  optIn: (tenant: string, message: string) => tenantKey(tenant, 'opt-in', message),
-  optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
-  protection: (tenant: string) => tenantKey(tenant, 'protection'),
+  optIn: owned<[message: string]>('nobody', 'opt-in'),
+  optOuts: owned<[]>('nobody', 'opt-outs'),
+  protection: owned<[]>('nobody', 'protection'),
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
-  removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
-  alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
-  certificates: () => `cm:${QUEUE_PREFIX}:certificates`,
-  processes: () => `cm:${QUEUE_PREFIX}:processes`,
-  reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
-  managedTenants: () => `cm:${QUEUE_PREFIX}:managed-tenants`,
-  managedRevisions: () => `cm:${QUEUE_PREFIX}:managed-revisions`,
-  auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
-  session: (hash: string) => `cm:${QUEUE_PREFIX}:session:${hash}`,
-  sessionsEra: (account: string) => `cm:${QUEUE_PREFIX}:sessions-era:${account}`,
-  signInLink: (ticket: string) => `cm:${QUEUE_PREFIX}:sign-in-link:${ticket}`,
-  signInAttempts: (who: string) => `cm:${QUEUE_PREFIX}:sign-in-attempts:${who}`,
+  removedTenants: shared('removed-tenants'),
+  alerts: shared('alerts'),
+  certificates: shared('certificates'),
+  processes: shared('processes'),
+  reloads: shared('reloads'),
+  managedTenants: shared('managed-tenants'),
+  managedRevisions: shared('managed-revisions'),
+  auditLog: shared('audit-log'),
+  session: sharedEach('session'),
+  sessionsEra: sharedEach('sessions-era'),
+  signInLink: sharedEach('sign-in-link'),
+  signInAttempts: sharedEach('sign-in-attempts'),
   /** Each on a master of its own, of a cluster: they are asked with every request. */
   requests: (who: string) => `cm:{requests-${who}}:requests`,
-  passphrase: () => `cm:${QUEUE_PREFIX}:passphrase`,
-  knownAccounts: () => `cm:${QUEUE_PREFIX}:known-accounts`,
-  accessTokens: () => `cm:${QUEUE_PREFIX}:access-tokens`,
-  approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
-  document: (tenant: string, kind: string, id: string) => tenantKey(tenant, 'document', kind, id),
-  documents: (tenant: string, kind: string) => tenantKey(tenant, 'documents', kind),
-  lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
-  leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
-  fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
+  passphrase: shared('passphrase'),
+  knownAccounts: shared('known-accounts'),
+  accessTokens: shared('access-tokens'),
+  approvals: ofTenant('approvals'),
+  document: owned<[kind: string, id: string]>('tenant', 'document'),
+  documents: ofTenantEach('documents'),
+  lease: owned<[name: string]>('nobody', 'lease'),
+  leaseWaiting: owned<[name: string]>('nobody', 'lease-waiting'),
+  fence: ofTenantEach('fence'),
   outage: (host: string) => {
     const waiting = `cm:{outage-${host}}:outage`;
     return { waiting, ended: `${waiting}:ended` };
   },
-  outages: () => `cm:${QUEUE_PREFIX}:outages`,
+  outages: shared('outages'),
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
     return {
@@ -203,86 +226,20 @@ export const keys = {
   },
 } as const;
 
-/** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */
-export const QUEUE_PREFIX = '{clinic-mirror}';
-
 /** One hash tag for each number: the first is that of the queues. */
 function shardTag(shard: number): string {
   return shard === 0 ? QUEUE_PREFIX : `{clinic-mirror-${shard}}`;
 }
 
-/** Kinds of keys that go when their target was removed; its name is the part after the kind. The first tells that links can be trusted. */
-export const TARGET_KINDS = [
-  'target',
-  'links',
-  'drifted',
-  'unseen',
-  'unanswered',
-  'taken-out',
-  'outbox',
-  'outbox-due',
-  'outbox-failing',
-  'restorations',
-  'pins',
-  'feed',
-  'feed-access',
-] as const;
-/** The same of a connection. */
-export const CONNECTION_KINDS = ['credential'] as const;
-/** Kinds that go with their tenant, beside those of its targets and connections. */
-export const TENANT_KINDS = [
-  'configuration',
-  'misses',
-  'removed',
-  'holds',
-  'approvals',
-  'login-links',
-  'document',
-  'documents',
-  'clinic-tenant',
-  'runs',
-  'journal',
-  'journals',
-  'subscriptions',
-  'reminder',
-  'reminder-claim',
-  'reminders-open',
-  'reminders-settled',
-  'reminders-of',
-  'reminders-told',
-  'reminders-order',
-  'reminders-wrong',
-  'reminder-counts',
-  'reminders-hour',
-  'reminder-report',
-  'reminder-channel-closed',
-  'answer-claim',
-  'answers-minute',
-  'trigger-readings',
-  'triggers-known',
-  'triggers-appointments',
-  'triggers-waiting',
-  'trigger-endpoint',
-  'trigger-counts',
-  'fence',
-] as const;
-/** Kinds that stay, whatever is removed: they protect people, or prove that they were. Leases and their lines end by themselves. */
-export const KEPT_KINDS = [
-  'tombstones',
-  'receipts',
-  'opt-outs',
-  'opt-in',
-  'protection',
-  'lease',
-  'lease-waiting',
-] as const;
+/** Owners by kind, as the keys declare them. */
+const OWNERS: ReadonlyMap<string, Owner> = new Map(
+  Object.values(keys).flatMap((key) => ('owner' in key ? [[key.kind, key.owner] as const] : [])),
+);
+
 /** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
-export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set([
-  'pins',
-  'journal',
-  'journals',
-  ...TENANT_KINDS.filter((kind) => /^(reminder|answer)/.test(kind)),
-]);
+export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set(
+  [...OWNERS.keys()].filter((kind) => /^(pins|journals?|reminder|answer)/.test(kind)),
+);
 
 /** What a key belongs to: a target or a connection, else the tenant itself. */
 export interface KeyOwner {
@@ -300,10 +257,9 @@ const KEY = /^cm:\{([^}]+)\}:([^:]+)(?::([^:]+))?/;
 /** @returns null for a key that no tenant leaves behind */
 export function ownerOfKey(key: string): KeyOwner | null {
   const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
-  const isOf = (kinds: readonly string[]) => kinds.includes(kind);
-  if (isOf(TARGET_KINDS)) return { tenant, kind, part: `target/${name}` };
-  if (isOf(CONNECTION_KINDS)) return { tenant, kind, part: `connection/${name}` };
-  return isOf(TENANT_KINDS) ? { tenant, kind, part: null } : null;
+  const owner = OWNERS.get(kind);
+  if (owner === undefined || owner === 'nobody') return null;
+  return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
 }
 
 /** Pattern of all keys of a tenant, or of all tenants and more. */

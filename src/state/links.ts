@@ -10,6 +10,7 @@ import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { createLinkFormat, encodeTime, type LinkFormat } from './link-format.ts';
 import type { RedisClient } from './redis.ts';
+import { askEach, scoresOf } from './replies.ts';
 import { type FencedScript, fencedScript, KeyIndex } from './script.ts';
 
 const scripts = {
@@ -170,14 +171,13 @@ class RedisLinkStore implements LinkStore {
   async readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>> {
     if (recordIds.length === 0) return new Map();
     const at = await this.layout(target);
-    const pipeline = this.#redis.pipeline();
-    for (const recordId of recordIds) pipeline.hget(this.bucketKey(target, at, recordId), recordId);
-    const answers = (await pipeline.exec()) ?? [];
+    const stored = await askEach<string | null>(this.#redis, recordIds, (pipeline, recordId) =>
+      pipeline.hget(this.bucketKey(target, at, recordId), recordId),
+    );
     const links = new Map<string, Link>();
     for (const [index, recordId] of recordIds.entries()) {
-      const [error, value] = answers[index] ?? [null, null];
-      if (error !== null) throw error;
-      if (typeof value === 'string') links.set(recordId, this.#format.decode(target, recordId, value));
+      const value = stored[index] ?? null;
+      if (value !== null) links.set(recordId, this.#format.decode(target, recordId, value));
     }
     return links;
   }
@@ -213,9 +213,9 @@ class RedisLinkStore implements LinkStore {
   }
 
   async count(target: string): Promise<number> {
-    const pipeline = this.#redis.pipeline();
-    for (const bucket of this.#bucketsOf(target, await this.layout(target))) pipeline.hlen(bucket);
-    return ((await pipeline.exec()) ?? []).reduce((sum, [, length]) => sum + Number(length), 0);
+    const buckets = this.#bucketsOf(target, await this.layout(target));
+    const lengths = await askEach<number>(this.#redis, buckets, (pipeline, bucket) => pipeline.hlen(bucket));
+    return lengths.reduce((sum, length) => sum + length, 0);
   }
 
   async drifted(target: string): Promise<Link[]> {
@@ -234,10 +234,7 @@ class RedisLinkStore implements LinkStore {
 
   async unseen(target: string): Promise<Map<string, Instant>> {
     const key = keys.unseen(this.#tenant, target);
-    const scored = await this.#redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES');
-    const unseen = new Map<string, Instant>();
-    for (let at = 0; at < scored.length; at += 2) unseen.set(scored[at] as string, Number(scored[at + 1]));
-    return unseen;
+    return scoresOf(await this.#redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES'));
   }
 
   async noteSeen(target: string, recordIds: Iterable<string>): Promise<void> {
@@ -310,14 +307,8 @@ class RedisLinkStore implements LinkStore {
   }
 
   async #readBuckets(target: string, buckets: readonly string[]): Promise<Link[][]> {
-    const pipeline = this.#redis.pipeline();
-    for (const bucket of buckets) pipeline.hgetall(bucket);
-    return ((await pipeline.exec()) ?? []).map(([error, fields]) => {
-      if (error !== null) throw error;
-      return Object.entries(fields as Record<string, string>).map(([id, value]) =>
-        this.#format.decode(target, id, value),
-      );
-    });
+    const found = await askEach<Record<string, string>>(this.#redis, buckets, (pipeline, one) => pipeline.hgetall(one));
+    return found.map((fields) => Object.entries(fields).map(([id, value]) => this.#format.decode(target, id, value)));
   }
 
   #bucketsOf(target: string, { generation, buckets }: LinkLayout): string[] {

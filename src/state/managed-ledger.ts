@@ -1,16 +1,39 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Clock } from '../model/time.ts';
 import type { ManagedTenant, ManagedTenants } from '../settings/managed-tenant.ts';
+import type { Counter } from './data-directory.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
-import { forgedRevision, type HeadMark, type ManagedHead, openManagedHeads } from './managed-head.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, type PlacedValue } from './script.ts';
+import { createProofSealer, openSealed } from './sealing.ts';
+
+/** Which revision each managed tenant has, as clinic-mirror last wrote it. */
+export interface ManagedHead {
+  /** Higher with each change; after a loss of all too. */
+  counter: number;
+  revisions: ReadonlyMap<string, string>;
+}
+
+/** A head as it is sealed. */
+type StoredHead = { counter: number; revisions: Record<string, string> };
+
+/** Where the counter is marked outside Redis: the tenants of an installation lie together. */
+export const MANAGED_MARK: Counter = { name: 'managed', shard: 0 };
+
+/** The highest counter that any process left outside Redis. */
+export interface HeadMark {
+  /** 0 where there is none, or it can't be read. */
+  read(): Promise<number>;
+  leave(counter: number): Promise<unknown>;
+}
 
 /** No tenant has such a name: the field of the version, which another change replaces. */
 const VERSION = '*';
 /** The field of the sealed head, which names all revisions. */
 const HEAD = '*head';
+/** A counter is the time of its change as well, so that a head that begins anew after a loss is above all before it, whoever begins it. */
+const COUNTS_A_MS = 1_000;
 
 /** With what a version begins: the first change that this Redis had. Another beginning tells that it was emptied. */
 export function firstOf(version: string | null): string | null {
@@ -46,39 +69,40 @@ export interface ManagedLedgerParts {
 /** Which managed tenants there are, by their revisions, and the sealed head over them. */
 export type ManagedLedger = ReturnType<typeof openManagedLedger>;
 
-/** Opens the ledger. Documents and head change in one step. */
+/**
+ * Opens the ledger. Documents and head change in one step. A head that is older than this process, or the mark outside Redis, knows was put
+ * back by somebody else: what counts then is the last head that this process could trust.
+ */
 export function openManagedLedger({ redis, writer, awaitDurable, identityKey, mark, clock }: ManagedLedgerParts) {
-  const [revisions, tenants] = [keys.managedRevisions(), keys.managedTenants()];
-  const heads = openManagedHeads(identityKey, clock);
+  const revisions = keys.managedRevisions();
+  const sealer = createProofSealer(identityKey, '{managed-tenants}');
+  let last: ManagedHead = { counter: 0, revisions: new Map() };
 
-  /** @param given the mark, where it was read before */
-  async function look(given?: number): Promise<Looked> {
-    const marked = given ?? (await mark.read());
-    const { [VERSION]: version = null, [HEAD]: sealed = null, ...known } = await redis.hgetall(revisions);
-    const there = { sealed, revisions: new Map(Object.entries(known)), marked };
-    return { ...there, version, head: heads.trusted(there) };
+  function trusted(sealed: string | null, marked: number): ManagedHead {
+    const head = sealed === null ? null : openSealed<StoredHead>(sealer, sealed, HEAD);
+    if (head !== null && head.counter >= Math.max(last.counter, marked))
+      last = { ...head, revisions: new Map(Object.entries(head.revisions)) };
+    return last.counter >= marked ? last : { counter: marked, revisions: new Map() };
   }
 
-  async function write(now: Looked, next: ReturnType<typeof heads.next>, steps: readonly ManagedStep[]) {
-    const change = randomUUID();
-    const expected: PlacedValue[] = [{ key: revisions, field: HEAD, value: now.sealed }];
-    const written: PlacedValue[] = [
-      { key: revisions, field: HEAD, value: next.sealed },
-      { key: revisions, field: VERSION, value: `${firstOf(now.version) ?? change}:${change}` },
-    ];
-    for (const { id, next } of steps) {
-      expected.push({ key: revisions, field: id, value: now.revisions.get(id) ?? null });
-      written.push({ key: revisions, field: id, value: next?.revision ?? null });
-      written.push({ key: tenants, field: id, value: next?.sealed ?? null });
-    }
+  /** @param known the mark, where it was read before */
+  async function look(known?: number): Promise<Looked> {
+    const marked = known ?? (await mark.read());
+    const { [VERSION]: version = null, [HEAD]: sealed = null, ...there } = await redis.hgetall(revisions);
+    const head = trusted(sealed, marked);
+    return { version, sealed, revisions: new Map(Object.entries(there)), marked, head };
+  }
+
+  /** @param changes the revisions that count from now on; null for a tenant that goes */
+  async function write(now: Looked, changes: Iterable<[string, string | null]>, steps: readonly ManagedStep[]) {
+    const counter = Math.max(now.marked, last.counter, clock() * COUNTS_A_MS) + 1;
+    const next = revisionsAfter(now, changes);
+    const sealed = sealer.seal(JSON.stringify({ counter, revisions: Object.fromEntries(next) }), HEAD);
+    const { expected, written } = valuesOf(now, sealed, steps);
     if ((await compareAndSet(writer, expected, written)) !== null) return false;
-    heads.noteWritten(next.head);
+    if (counter > last.counter) last = { counter, revisions: next };
     return true;
   }
-
-  /** The same for what stands there already, and counts from now on. */
-  const count = (now: Looked, ids: Iterable<string>) =>
-    write(now, heads.next(now, new Map([...ids].map((id) => [id, now.revisions.get(id) ?? null]))), []);
 
   /**
    * Changes what is meant, whoever else does meanwhile; on the disk when it returns, where Redis can tell.
@@ -92,28 +116,60 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
     }
     // Only then it is marked: else a Redis that crashed would look like one that was put back.
     await awaitDurable(revisions).catch(() => 'late');
-    await mark.leave(heads.seen());
+    await mark.leave(last.counter);
     return true;
   }
 
   return {
     look,
     forGood,
-    count,
-    seen: heads.seen,
+    /** Highest counter that this process has seen; 0 before the first. */
+    seen: () => last.counter,
     marked: mark.read,
     version: () => redis.hget(revisions, VERSION),
     /** @returns false: somebody else changed something meanwhile */
-    change(now: Looked, steps: readonly ManagedStep[]): Promise<boolean> {
-      const changes = new Map(steps.map(({ id, next }) => [id, next?.revision ?? null]));
-      return write(now, heads.next(now, changes), steps);
-    },
+    change: (now: Looked, steps: readonly ManagedStep[]) =>
+      write(
+        now,
+        steps.map(({ id, next }) => [id, next?.revision ?? null]),
+        steps,
+      ),
+    /** What stands there already counts from now on. @returns as `change` */
+    count: (now: Looked, id: string) => write(now, [[id, now.revisions.get(id) ?? null]], []),
     /** A process that died may have left none. @returns the mark */
     raiseMark: async (marked: number): Promise<number> => {
-      if (heads.seen() > marked) await mark.leave(heads.seen());
-      return heads.seen() > marked ? mark.read() : marked;
+      if (last.counter > marked) await mark.leave(last.counter);
+      return last.counter > marked ? mark.read() : marked;
     },
   };
+}
+
+/** The revisions that count after changes. */
+function revisionsAfter(now: Looked, changes: Iterable<[string, string | null]>): Map<string, string> {
+  // Where nothing is left of what was, all else is known as lost by those who had it.
+  const next = new Map(now.sealed === null && now.revisions.size === 0 ? [] : now.head.revisions);
+  for (const [id, revision] of changes) {
+    if (revision === null) next.delete(id);
+    else next.set(id, revision);
+  }
+  return next;
+}
+
+/** What must still be as it was looked at, and what is written: head, version, revisions and documents. */
+function valuesOf(now: Looked, head: string, steps: readonly ManagedStep[]) {
+  const [key, tenants] = [keys.managedRevisions(), keys.managedTenants()];
+  const change = randomUUID();
+  const expected: PlacedValue[] = [{ key, field: HEAD, value: now.sealed }];
+  const written: PlacedValue[] = [
+    { key, field: HEAD, value: head },
+    { key, field: VERSION, value: `${firstOf(now.version) ?? change}:${change}` },
+  ];
+  for (const { id, next } of steps) {
+    expected.push({ key, field: id, value: now.revisions.get(id) ?? null });
+    written.push({ key, field: id, value: next?.revision ?? null });
+    written.push({ key: tenants, field: id, value: next?.sealed ?? null });
+  }
+  return { expected, written };
 }
 
 /** Those that are as they were, those that clinic-mirror did not write so, and the others, which have to be read. */
@@ -133,7 +189,8 @@ export function comparedWith(before: ManagedTenants | undefined, now: Looked) {
 
 /** The revision that a tenant is shown with that clinic-mirror did not write so. */
 export function revisionShown(now: Looked, id: string): string {
-  return forgedRevision(now.revisions.get(id), wantedOf(now, id));
+  // No document has it: what is known of an earlier document with the same one does not count.
+  return hash('sha256', `forged ${now.revisions.get(id)} ${wantedOf(now, id)}`, 'base64url').slice(0, 22);
 }
 
 /** What whoever changes a tenant may have seen of it: as it was read, as it was written last, or that Redis has none. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import {
   ALL_MANAGED,
@@ -32,31 +32,7 @@ export interface ManagedSnapshot {
 }
 
 /** The managed tenants of an installation. Of two who change one at once, one does. */
-export interface ManagedTenantStore {
-  /**
-   * Asks for what changed alone, and for one value when nothing did.
-   * What was sealed with an old key is sealed again with the active one on the way. The same object when nothing changed.
-   * @throws MirrorError `remote`, code `managed-tenants-lost`, when Redis had some since this was opened, and knows of none that ever was
-   */
-  read(): Promise<ManagedSnapshot>;
-  /** One tenant, also where Redis lost it since this was opened; null when there is none. */
-  find(id: string): Promise<ManagedTenant | null>;
-  /**
-   * Keeps a tenant sealed. On the disk when it returns, where Redis can tell.
-   * @param expected revision that is replaced, as it was read or as it was last written; null: there is none
-   * @returns the revision; null when another one stands there
-   */
-  put(id: string, content: ManagedContent, expected: string | null): Promise<string | null>;
-  /** @returns whether it was removed: false when another revision stands there */
-  remove(id: string, expected: string): Promise<boolean>;
-  /**
-   * Takes one for what is meant as Redis has it, or has it no more: a person restored an older Redis.
-   * @returns false when it is not as it was read
-   */
-  accept(id: string, expected: string): Promise<boolean>;
-  /** The highest counter of a change that this process has seen: of one that it made, its own unless another came at once. */
-  counter(): number;
-}
+export type ManagedTenantStore = ReturnType<typeof createManagedTenants>;
 
 /** What the store works with. @see CredentialStoreOptions */
 export interface ManagedTenantParts extends ManagedLedgerParts {
@@ -73,7 +49,7 @@ const MOST_READINGS = 5;
  * Opens the managed tenants. Each is sealed under its own name, so that one can't be put in another's place, and a sealed head names the
  * revision of each, so that no older one can be put back.
  */
-export function createManagedTenants(parts: ManagedTenantParts): ManagedTenantStore {
+export function createManagedTenants(parts: ManagedTenantParts) {
   const ledger = openManagedLedger(parts);
   const { seal, standing } = openDocuments(parts, ledger);
   let last: (ManagedSnapshot & { marked: number }) | null = null;
@@ -109,8 +85,10 @@ export function createManagedTenants(parts: ManagedTenantParts): ManagedTenantSt
   }
 
   return {
+    /** Asks for what changed alone; the same object when nothing did. What an old key sealed is sealed again. @throws as `tenantsLost` */
     read,
-    async find(id) {
+    /** One tenant, also where Redis lost it since this was opened; null when there is none. */
+    async find(id: string): Promise<ManagedTenant | null> {
       try {
         const { tenants: there, lost: gone } = await read();
         return there.get(id) ?? gone.get(id) ?? null;
@@ -119,16 +97,24 @@ export function createManagedTenants(parts: ManagedTenantParts): ManagedTenantSt
         return last?.tenants.get(id) ?? lost.get(id) ?? null;
       }
     },
-    async put(id, content, expected) {
+    /**
+     * Keeps a tenant sealed. On the disk when it returns, where Redis can tell.
+     * @param expected revision that is replaced, as it was read or as it was last written; null: there is none
+     * @returns the revision; null when another one stands there
+     */
+    async put(id: string, content: ManagedContent, expected: string | null): Promise<string | null> {
       const next = seal(id, content);
       return (await change(id, expected, next)) ? next.revision : null;
     },
-    remove: (id, expected) => change(id, expected, null),
-    accept: (id, expected) =>
+    /** @returns whether it was removed: false when another revision stands there */
+    remove: (id: string, expected: string) => change(id, expected, null),
+    /** Takes one as Redis has it, or has it no more: a person restored an older Redis. @returns false when it is not as it was read */
+    accept: (id: string, expected: string) =>
       ledger.forGood(
         (now) => revisionShown(now, id) === expected,
-        (now) => ledger.count(now, [id]),
+        (now) => ledger.count(now, id),
       ),
+    /** The highest counter of a change that this process has seen: of one that it made, its own unless another came at once. */
     counter: ledger.seen,
   };
 }
@@ -230,13 +216,14 @@ function contentOf(tenant: ManagedTenant): ManagedContent | null {
 
 /** Sealed anew the same is another text. */
 function revisionOf(sealed: string): string {
-  return createHash('sha256').update(sealed).digest('base64url').slice(0, 22);
+  return hash('sha256', sealed, 'base64url').slice(0, 22);
 }
 
 function isLoss(error: unknown): boolean {
   return error instanceof MirrorError && error.code === 'managed-tenants-lost';
 }
 
+/** Redis had some since the store was opened, and knows of none that ever was. */
 function tenantsLost(): MirrorError {
   return new MirrorError('Redis lost the managed tenants', {
     ...{ actor: 'remote', code: 'managed-tenants-lost', retry: 'later' },

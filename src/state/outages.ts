@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { pairsOf } from './replies.ts';
 import { redisScript } from './script.ts';
-import { openSealed } from './sealing.ts';
+import { createProofSealer, openSealed } from './sealing.ts';
 
 const scripts = {
   wait: redisScript<[isChosen: number, became: string]>(import.meta.url, 'outage-wait'),
@@ -112,7 +112,7 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
       const flat = await scripts.end(redis, [waiting, ended], [now, LEAST_BETWEEN_ENDS_MS, NOT_TOLD_AGAIN_MS]);
       if (flat.length === 0) return { works: [], outage: null };
       await redis.srem(keys.outages(), id);
-      const stored = Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));
+      const stored = Object.fromEntries(pairsOf(flat));
       return { works: worksIn(stored), outage: stored['told:'] === undefined ? null : outageIn(id, stored) };
     },
     async works(host) {

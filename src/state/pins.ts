@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
-import { openSealed } from './sealing.ts';
+import { sealedValue } from './sealed-store.ts';
+import { createProofSealer } from './sealing.ts';
 import { openTargetProofs } from './target-proof.ts';
 
 /** Records that a person put back into a target, each with the end of its pin. */
@@ -35,7 +35,7 @@ const MARK_LENGTH = 16;
 export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8Array): PinStore {
   const sealer = createProofSealer(identityKey, tenant);
   const proofs = openTargetProofs(redis, tenant, sealer);
-  const contextOf = (target: string) => `pins/${target}`;
+  const pinsOf = (target: string) => sealedValue<[string, Instant][]>(keys.pins(tenant, target), { redis, sealer });
 
   async function look(target: string): Promise<PinLook> {
     const key = keys.pins(tenant, target);
@@ -49,7 +49,7 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
       return forged(null);
     }
     const sealed = pinned?.[1] as string | null;
-    const pins = sealed === null ? [] : openSealed<[string, Instant][]>(sealer, sealed, contextOf(target));
+    const pins = sealed === null ? [] : pinsOf(target).open(sealed).value;
     if (pins === null || (newest !== undefined && newest !== markOf(sealed))) {
       return forged(sealed);
     }
@@ -63,7 +63,7 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
       for (;;) {
         const { ends, sealed } = await look(target);
         const next = change(ends);
-        const value = next.size === 0 ? null : sealer.seal(JSON.stringify([...next]), contextOf(target));
+        const value = next.size === 0 ? null : pinsOf(target).seal([...next]);
         const beside = { key, before: sealed, value };
         const isChanged = await proofs.change(target, (proof) => ({ ...proof, pins: markOf(value) }), {}, beside);
         if (isChanged) return [...ends.keys()].filter((recordId) => !next.has(recordId)).length;

@@ -2,7 +2,7 @@ import { slices } from '../model/slices.ts';
 import type { AnswerLink } from './answers.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { keysLike } from './scan.ts';
+import { askEach, keysLike } from './replies.ts';
 
 /** What reminders of a patient left behind. */
 export interface TracedReminders {
@@ -41,14 +41,14 @@ export function createReminderTraces(redis: RedisClient, tenant: string): Remind
         reminders.add(link.reminder);
       }
       for (const slice of slices(appointmentIds, 500)) {
-        const ids = await readAll<string[]>(redis, slice, (pipeline, id) =>
+        const ids = await askEach<string[]>(redis, slice, (pipeline, id) =>
           pipeline.smembers(keys.remindersOf(tenant, id)),
         );
         for (const id of ids.flat()) reminders.add(id);
       }
       const traced: { id: string; appointmentId: string | null }[] = [];
       for (const slice of slices([...reminders], 500)) {
-        const known = await readAll<string | null>(redis, slice, (pipeline, id) =>
+        const known = await askEach<string | null>(redis, slice, (pipeline, id) =>
           pipeline.hget(keys.reminder(tenant, id), 'appointmentId'),
         );
         for (const [index, id] of slice.entries()) traced.push({ id, appointmentId: known[index] ?? null });
@@ -71,7 +71,7 @@ async function eraseEntries(
   ids: readonly string[],
   appointmentIds: ReadonlySet<string>,
 ): Promise<void> {
-  const references = await readAll<string | null>(redis, ids, (pipeline, id) =>
+  const references = await askEach<string | null>(redis, ids, (pipeline, id) =>
     pipeline.hget(keys.reminder(tenant, id), 'reference'),
   );
   const pipeline = redis.pipeline();
@@ -87,22 +87,6 @@ async function eraseEntries(
     if (own.length > 0) pipeline.hdel(keys.remindersWrong(tenant), ...own);
   }
   await pipeline.exec();
-}
-
-type Pipeline = ReturnType<RedisClient['pipeline']>;
-
-/** One question for each id, in one go. */
-async function readAll<Answer>(
-  redis: RedisClient,
-  ids: readonly string[],
-  ask: (pipeline: Pipeline, id: string) => unknown,
-): Promise<Answer[]> {
-  const pipeline = redis.pipeline();
-  for (const id of ids) ask(pipeline, id);
-  return ((await pipeline.exec()) ?? []).map(([error, answer]) => {
-    if (error !== null) throw error;
-    return answer as Answer;
-  });
 }
 
 /** Keys of several tags one by one: on a cluster they lie on several servers. */

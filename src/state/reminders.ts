@@ -8,13 +8,15 @@ import type {
   PlannedReminder,
   ReminderState,
   Withdrawal,
+  WrongInformation,
 } from '../model/reminders.ts';
-import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { codeIn } from './forged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { openTold, type ToldLedger } from './reminders-told.ts';
+import { askEach, pairsOf } from './replies.ts';
 import { redisScript } from './script.ts';
+import { sealedTable } from './sealed-store.ts';
 import type { Sealer } from './sealing.ts';
 
 const scripts = {
@@ -143,7 +145,7 @@ export function createReminderLedger(
       const token = randomUUID();
       const answer = await scripts.claim(redis, [entryKey(id), open, claimKey(id)], [id, token, claimMs]);
       if (typeof answer === 'number') return { busyMs: answer };
-      const entry = answer === null ? null : entryOf(fieldsOf(answer));
+      const entry = answer === null ? null : entryOf(Object.fromEntries(pairsOf(answer)));
       return entry === null ? null : { entry, token };
     },
     async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, placeProof }) {
@@ -200,13 +202,10 @@ function openReads(redis: RedisClient, tenant: string): Reads {
       return entries.sort((one, other) => one.dueAt - other.dueAt);
     },
     async ofAppointments(appointmentIds) {
-      const pipeline = redis.pipeline();
-      for (const id of appointmentIds) pipeline.smembers(keys.remindersOf(tenant, id));
-      const ids = ((await pipeline.exec()) ?? []).flatMap(([error, answer]) => {
-        if (error !== null) throw error;
-        return answer as string[];
-      });
-      return Map.groupBy(await readMany(ids), ({ appointmentId }) => appointmentId);
+      const ids = await askEach<string[]>(redis, appointmentIds, (pipeline, id) =>
+        pipeline.smembers(keys.remindersOf(tenant, id)),
+      );
+      return Map.groupBy(await readMany(ids.flat()), ({ appointmentId }) => appointmentId);
     },
     async counts() {
       return Object.entries(await redis.hgetall(keys.reminderCounts(tenant))).map(([name, count]) => {
@@ -256,22 +255,8 @@ function closingIn(stored: string): ChannelClosing {
 }
 
 async function readEntries(redis: RedisClient, names: readonly string[]): Promise<LedgerEntry[]> {
-  if (names.length === 0) return [];
-  const pipeline = redis.pipeline();
-  for (const name of names) pipeline.hgetall(name);
-  const answers = (await pipeline.exec()) ?? [];
-  return answers.flatMap(([error, fields]) => {
-    if (error !== null) throw error;
-    const entry = entryOf(fields as Record<string, string>);
-    return entry === null ? [] : [entry];
-  });
-}
-
-/** A list of names and values, as HGETALL gives it within a script. */
-function fieldsOf(list: readonly string[]): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (let at = 0; at < list.length; at += 2) fields[String(list[at])] = String(list[at + 1]);
-  return fields;
+  const all = await askEach<Record<string, string>>(redis, names, (pipeline, name) => pipeline.hgetall(name));
+  return all.flatMap((fields) => entryOf(fields) ?? []);
 }
 
 function entryOf(fields: Record<string, string>): LedgerEntry | null {
@@ -305,4 +290,41 @@ function correctionOf(written: string | undefined): Correction | null {
   if (written === undefined || written === '') return null;
   const [kind = '', fact = ''] = written.split(':');
   return { kind: kind as CorrectionKind, fact };
+}
+
+/** Which appointments patients were told of, and which of them were told something that is not true now. */
+export type ToldLedger = ReturnType<typeof openTold>;
+
+/** An appointment is kept for so long after the start that was told: a reading may tell later that it had been moved before. */
+const KEPT_MS = 2 * DAY_MS;
+
+/** Opens that part of the ledger. */
+export function openTold(redis: RedisClient, tenant: string, sealer: Sealer) {
+  const told = keys.remindersTold(tenant);
+  const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
+  const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
+    JSON.stringify([appointmentId, channel]);
+  return {
+    /**
+     * Ids of the appointments that a message was handed over for, or may have been, and whose start by that message lies after `since`. Those of
+     * two days before it are forgotten.
+     */
+    async told(since: Instant): Promise<string[]> {
+      await redis.zremrangebyscore(told, '-inf', since - KEPT_MS);
+      return redis.zrangebyscore(told, `(${since}`, '+inf');
+    },
+    /** Keeps an appointment among these until then. */
+    async keepTold(appointmentId: string, untilAt: Instant): Promise<void> {
+      await redis.zadd(told, 'XX', 'GT', untilAt, appointmentId);
+    },
+    /** Patients who hold wrong information, the longest first. */
+    async wrong(now: Instant): Promise<WrongInformation[]> {
+      const all = await wrong.prune(({ untilAt }) => untilAt <= now);
+      return [...all.values()].sort((one, other) => one.sinceAt - other.sinceAt);
+    },
+    noteWrong: (one: WrongInformation) => wrong.set(fieldOf(one), one),
+    async clearWrong(one: Pick<WrongInformation, 'appointmentId' | 'channel'>): Promise<void> {
+      await wrong.remove([fieldOf(one)]);
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import type { TargetGap } from './target-gaps.ts';
+import type { TargetGap } from './target-record.ts';
 
 const replaceReport = redisScript<number>(import.meta.url, 'run-replace');
 

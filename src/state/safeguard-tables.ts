@@ -3,10 +3,10 @@ import { derivedKey } from '../model/derived-key.ts';
 import type { Instant } from '../model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
 import { keys } from './keys.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { askEach, pairsOf } from './replies.ts';
 import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
-import { openSealed } from './sealing.ts';
+import { createProofSealer, openSealed } from './sealing.ts';
 
 const lookAtTables = redisScript<[string | null, ...(string[] | number)[]]>(import.meta.url, 'safeguard-look');
 
@@ -87,7 +87,9 @@ async function lookAt(
   const [sealed, ...told] = await lookAtTables(redis, [key, ...tables], [whole ? 1 : 0]);
   const record = recordIn(sealed);
   const sumOf = (index: number): Partial<TableSum> =>
-    whole ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index] as string[])) : { count: Number(told[index]) };
+    whole
+      ? digests.sumOf(SAFEGUARD_TABLES[index]!, Object.fromEntries(pairsOf(told[index] as string[])))
+      : { count: Number(told[index]) };
   const isAsProved =
     record === null ||
     record === 'forged' ||
@@ -97,7 +99,7 @@ async function lookAt(
     });
   const safeguards = whole
     ? (Object.fromEntries(
-        SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index] as string[])]),
+        SAFEGUARD_TABLES.map((table, index) => [table, Object.fromEntries(pairsOf(told[index] as string[]))]),
       ) as Safeguards)
     : null;
   return { record, isAsProved, safeguards };
@@ -169,13 +171,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
         if (await change(sealed, next, entry)) return next.version + 1;
       }
     },
-    async putBack(safeguards) {
-      const pipeline = redis.pipeline();
-      for (const { table, name, value } of entriesOf(safeguards)) pipeline.hsetnx(places[table], name, value);
-      const answers = (await pipeline.exec()) ?? [];
-      for (const [error] of answers) if (error !== null) throw error;
-      return answers.filter(([, isNew]) => isNew === 1).length;
-    },
+    putBack: (safeguards) => putBack(redis, places, safeguards),
   };
 }
 
@@ -207,14 +203,18 @@ function createDigests(identityKey: Uint8Array, tenant: string) {
   return { changed, sumOf, sumsOf };
 }
 
+async function putBack(redis: RedisClient, places: SafeguardParts['places'], safeguards: Safeguards): Promise<number> {
+  const areNew = await askEach<number, SafeguardEntry>(redis, entriesOf(safeguards), (pipeline, entry) =>
+    pipeline.hsetnx(places[entry.table], entry.name, entry.value),
+  );
+  return areNew.filter((isNew) => isNew === 1).length;
+}
+
+type SafeguardEntry = SafeguardChange & { value: string };
+
 /** All entries of the tables. */
-export function entriesOf(safeguards: Safeguards): (SafeguardChange & { value: string })[] {
+export function entriesOf(safeguards: Safeguards): SafeguardEntry[] {
   return SAFEGUARD_TABLES.flatMap((table) =>
     Object.entries(safeguards[table]).map(([name, value]) => ({ table, name, value })),
   );
-}
-
-/** Names and values as a script gives them. */
-function fieldsOf(told: readonly string[]): Record<string, string> {
-  return Object.fromEntries(told.flatMap((name, index) => (index % 2 === 0 ? [[name, told[index + 1] ?? '']] : [])));
 }

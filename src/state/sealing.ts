@@ -49,6 +49,18 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
   };
 }
 
+/**
+ * Seals what the daemon decides by, under a key that comes of the identity key, which never changes: who can write into Redis alone makes
+ * none of it, and a new sealing key loses none.
+ * @param owner a tenant; in braces, which no tenant's id can hold, what belongs to none
+ */
+export function createProofSealer(identityKey: Uint8Array, owner: string): Sealer {
+  return createSealer([{ id: 'identity', key: identityKey }], owner);
+}
+
+/** Seals what lets administrators in: who can write into Redis alone makes no session, token or passphrase. */
+export const createAccessSealer = (identityKey: Uint8Array) => createProofSealer(identityKey, '{access}');
+
 /** What a sealed value holds; null where it does not open: it is not ours, was changed or moved, or its key is not configured here. */
 export function openSealed<Content>(sealer: Sealer, sealed: string, context: string): Content | null {
   try {

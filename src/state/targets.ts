@@ -4,8 +4,10 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { fencedScript, redisScript } from './script.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+import { pairsOf } from './replies.ts';
+import { compareAndSet, fencedScript, redisScript } from './script.ts';
+import { sealedTable } from './sealed-store.ts';
+import type { Sealer } from './sealing.ts';
 import {
   type GoneReason,
   goneOnDays,
@@ -136,7 +138,7 @@ function openRecords(
         const answers = await scripts.summarize(redis, slice.flatMap(placesOf));
         for (const [index, [told, linksVersion, pending]] of answers.entries()) {
           const target = slice[index] ?? '';
-          const fields = Object.fromEntries(slices(told, 2)) as StoredFields;
+          const fields = Object.fromEntries(pairsOf(told));
           summaries.set(target, { record: read(target, fields), linksVersion, pending });
         }
       }
@@ -186,13 +188,11 @@ function openWrites(
         await proofs.change(target, (before) => ({ ...before, ...given, ...approved }), others);
         return;
       }
-      const told = Object.entries(others);
-      const cleared = told.flatMap(([name, value]) => (value === null ? [name] : []));
-      const set = told.flatMap(([name, value]): [string, string | number][] => (value === null ? [] : [[name, value]]));
-      const pipeline = redis.pipeline();
-      if (cleared.length > 0) pipeline.hdel(key, ...cleared);
-      if (set.length > 0) pipeline.hset(key, Object.fromEntries(set));
-      await pipeline.exec();
+      await compareAndSet(
+        redis,
+        [],
+        Object.entries(others).map(([field, value]) => ({ key, field, value })),
+      );
     },
     setAside: (target) => proofs.setAside(target),
   };
@@ -216,23 +216,13 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
 
 /** Which records are missed, and how often objects were restored, for as long as it matters. */
 function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallies {
-  const missContext = (stream: StreamName, recordId: string) => `miss/${stream}/${recordId}`;
+  const missesOf = (stream: StreamName) => sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer });
   return {
-    async misses(stream) {
-      const misses = new Map<string, Instant>();
-      for (const [recordId, sealed] of Object.entries(await redis.hgetall(keys.misses(tenant, stream)))) {
-        // What we did not note was not missed: the record is missed once more before it counts.
-        const missedAt = openSealed<Instant>(sealer, sealed, missContext(stream, recordId));
-        if (missedAt !== null) misses.set(recordId, missedAt);
-      }
-      return misses;
-    },
+    // What we did not note was not missed: the record is missed once more before it counts.
+    misses: (stream) => missesOf(stream).all(),
     async keepMisses(stream, misses) {
-      const key = keys.misses(tenant, stream);
-      const sealed = [...misses].map(([recordId, missedAt]) => [
-        recordId,
-        sealer.seal(JSON.stringify(missedAt), missContext(stream, recordId)),
-      ]);
+      const { key, seal } = missesOf(stream);
+      const sealed = [...misses].map(([recordId, missedAt]) => [recordId, seal(recordId, missedAt)]);
       const pipeline = redis.pipeline().del(key);
       if (misses.size > 0) pipeline.hset(key, Object.fromEntries(sealed)).pexpire(key, MISSES_KEPT_MS);
       await pipeline.exec();

@@ -1,3 +1,4 @@
+import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import type {
   KnownAppointment,
@@ -11,17 +12,17 @@ import { codeIn, FORGED } from './forged.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
+import { scoresOf } from './replies.ts';
 import { type FencedScript, fencedScript } from './script.ts';
+import { sealedTable } from './sealed-store.ts';
 import { openSealed, type Sealer } from './sealing.ts';
 
 const scripts = {
   setFields: fencedScript<number>(import.meta.url, 'fenced-set'),
-  know: fencedScript<number>(import.meta.url, 'trigger-know'),
   note: fencedScript<number>(import.meta.url, 'trigger-note'),
   follow: fencedScript<number>(import.meta.url, 'trigger-follow'),
   seen: fencedScript<number>(import.meta.url, 'trigger-seen'),
-  sent: fencedScript<number>(import.meta.url, 'trigger-sent'),
-  drop: fencedScript<number>(import.meta.url, 'trigger-drop'),
+  end: fencedScript<number>(import.meta.url, 'trigger-end'),
   defer: fencedScript<number>(import.meta.url, 'trigger-defer'),
 };
 
@@ -127,10 +128,12 @@ function fieldOf({ endpoint, event }: TriggerPlace): string {
 /** Opens what is kept of a tenant's triggers. */
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = keys.triggerReadings(tenant);
-  const counts = keys.triggerCounts(tenant);
-  const { known, waiting } = placesOf(tenant);
+  const waitingOf = (place: TriggerPlace) =>
+    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(place)), { redis, sealer });
+  const appointmentsOf = (place: TriggerPlace) =>
+    sealedTable<KnownAppointment>(keys.triggersAppointments(tenant, fieldOf(place)), { redis, sealer });
+  const written = (place: TriggerPlace, { id, ...entry }: WaitingTrigger) => waitingOf(place).seal(id, entry);
   const { run, inBatches } = openScripts(redis, tenant);
-  const { opened, written } = openEntries(sealer);
 
   return {
     async reading(place) {
@@ -141,118 +144,78 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const field = fieldOf(place);
       await scripts.setFields(redis, lease, [readings], [field, writtenReading(sealer, field, reading)]);
     },
-    async known(place) {
-      const list = await redis.zrange(known(place), '0', '-1', 'WITHSCORES');
-      const names = new Map<string, number>();
-      for (let at = 0; at < list.length; at += 2) names.set(String(list[at]), Number(list[at + 1]));
-      return names;
-    },
+    known: async (place) =>
+      scoresOf(await redis.zrange(keys.triggersKnown(tenant, fieldOf(place)), '0', '-1', 'WITHSCORES')),
     async know(place, names, lease) {
-      await inBatches(scripts.know, place, lease, names);
+      const unsent = names.flatMap((name) => [name, '']);
+      await inBatches(scripts.note, place, lease, unsent);
     },
-    note: (place, entries, lease) =>
-      inBatches(
-        scripts.note,
-        place,
-        lease,
-        entries.flatMap((entry) => [entry.id, written(entry)]),
-      ),
+    note(place, entries, lease) {
+      const pairs = entries.flatMap((entry) => [entry.id, written(place, entry)]);
+      return inBatches(scripts.note, place, lease, pairs);
+    },
     async noteAbsence(place, changes, lease) {
-      const given = [...changes].flatMap(([name, score]) => [name, score ?? -1]);
-      await inBatches(scripts.seen, place, lease, given);
+      const scores = [...changes].flatMap(([name, score]) => [name, score ?? -1]);
+      await inBatches(scripts.seen, place, lease, scores);
+    },
+    async appointments(place) {
+      return new Map((await appointmentsOf(place).entries()).map(({ field, value }) => [field, value]));
+    },
+    follow(place, followed, lease) {
+      const { seal } = appointmentsOf(place);
+      const tuples = followed.flatMap(({ name, now, message }) => [
+        name,
+        now === null ? '' : seal(name, now),
+        ...(message === null ? ['', ''] : [message.id, written(place, message)]),
+      ]);
+      return inBatches(scripts.follow, place, lease, tuples);
     },
     async waiting(place) {
-      const kept = Object.entries(await redis.hgetall(waiting(place)));
-      const entries = kept.map(([id, sealed]) => opened(id, sealed)).filter((entry) => entry !== null);
+      const entries = Array.from(await waitingOf(place).all(), ([id, entry]) => ({ id, ...entry }));
       return entries.sort((one, other) => one.dueAt - other.dueAt || one.foundAt - other.foundAt);
     },
-    async unreadable(place) {
-      const kept = Object.entries(await redis.hgetall(waiting(place)));
-      return kept.filter(([id, sealed]) => opened(id, sealed) === null).map(([id]) => id);
-    },
-    waitingCount: (place) => redis.hlen(waiting(place)),
+    unreadable: async (place) =>
+      (await waitingOf(place).entries()).flatMap(({ field, value }) => (value === null ? [field] : [])),
+    waitingCount: (place) => redis.hlen(keys.triggersWaiting(tenant, fieldOf(place))),
     async settleSent(place, id, now, lease) {
-      await run(scripts.sent, place, lease, [id, `${fieldOf(place)}/sent/`, now]);
+      await run(scripts.end, place, lease, [id, `${fieldOf(place)}/sent/`, now, '']);
     },
     async settleDropped(place, id, reason, lease) {
       const mayReturn = MAY_RETURN.includes(reason) ? '1' : '0';
-      await run(scripts.drop, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, mayReturn]);
+      await run(scripts.end, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, '', mayReturn]);
     },
     async defer(place, entry, { failed }, lease) {
       const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
-      await run(scripts.defer, place, lease, [entry.id, count, written(entry)]);
+      await run(scripts.defer, place, lease, [entry.id, count, written(place, entry)]);
     },
-    ...openAppointments(redis, tenant, sealer),
     ...openEndpoints(redis, tenant),
     remove: (place) => removePlace(redis, tenant, fieldOf(place)),
     keepOnly: (places) => keepTriggers(redis, tenant, places),
-    counts: () => readCounts(redis, counts),
-  };
-}
-
-/** Keys of an endpoint's event. */
-function placesOf(tenant: string) {
-  return {
-    known: (place: TriggerPlace) => keys.triggersKnown(tenant, fieldOf(place)),
-    waiting: (place: TriggerPlace) => keys.triggersWaiting(tenant, fieldOf(place)),
-    appointments: (place: TriggerPlace) => keys.triggersAppointments(tenant, fieldOf(place)),
+    counts: () => readCounts(redis, keys.triggerCounts(tenant)),
   };
 }
 
 /** Runs scripts over an endpoint's event, under a lease. */
 function openScripts(redis: RedisClient, tenant: string) {
-  const { known, waiting, appointments } = placesOf(tenant);
-  const [readings, counts] = [keys.triggerReadings(tenant), keys.triggerCounts(tenant)];
-  const run = (
-    script: FencedScript<number>,
-    place: TriggerPlace,
-    lease: Lease,
-    given: readonly (string | number)[],
-  ) => {
-    const endpoint = keys.triggerEndpoint(tenant, place.endpoint);
-    return script(redis, lease, [known(place), waiting(place), readings, counts, endpoint, appointments(place)], given);
+  type Arguments = readonly (string | number)[];
+  const run = (script: FencedScript<number>, place: TriggerPlace, lease: Lease, args: Arguments) => {
+    const field = fieldOf(place);
+    const named = [
+      keys.triggersKnown(tenant, field),
+      keys.triggersWaiting(tenant, field),
+      keys.triggerReadings(tenant),
+      keys.triggerCounts(tenant),
+      keys.triggerEndpoint(tenant, place.endpoint),
+      keys.triggersAppointments(tenant, field),
+    ];
+    return script(redis, lease, named, args);
   };
-  const inBatches = async (
-    script: FencedScript<number>,
-    place: TriggerPlace,
-    lease: Lease,
-    given: readonly (string | number)[],
-  ) => {
+  async function inBatches(script: FencedScript<number>, place: TriggerPlace, lease: Lease, args: Arguments) {
     let sum = 0;
-    for (let at = 0; at < given.length; at += 2 * BATCH) {
-      sum += await run(script, place, lease, given.slice(at, at + 2 * BATCH));
-    }
+    for (const batch of slices(args, 2 * BATCH)) sum += await run(script, place, lease, batch);
     return sum;
-  };
+  }
   return { run, inBatches };
-}
-
-/** How appointments were. */
-function openAppointments(
-  redis: RedisClient,
-  tenant: string,
-  sealer: Sealer,
-): Pick<TriggerStore, 'appointments' | 'follow'> {
-  const { appointments } = placesOf(tenant);
-  const { inBatches } = openScripts(redis, tenant);
-  const { written } = openEntries(sealer);
-  return {
-    async appointments(place) {
-      const kept = Object.entries(await redis.hgetall(appointments(place)));
-      return new Map(kept.map(([name, sealed]) => [name, openEntry<KnownAppointment>(sealer, name, sealed)]));
-    },
-    follow: (place, followed, lease) =>
-      inBatches(
-        scripts.follow,
-        place,
-        lease,
-        followed.flatMap(({ name, now, message }) => [
-          name,
-          now === null ? '' : sealEntry(sealer, name, now),
-          ...(message === null ? ['', ''] : [message.id, written(message)]),
-        ]),
-      ),
-  };
 }
 
 type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'endRest' | 'close' | 'reopen'>;
@@ -297,37 +260,19 @@ function closedIn(stored: string): TriggerEndpointState['closed'] {
   return { code: codeIn(code), at };
 }
 
+const offContext = (place: string) => `trigger/off/${place}`;
+
 /** Why an event is off is sealed: it is shown and sent. */
 function writtenReading(sealer: Sealer, place: string, { off, ...reading }: TriggerReading): string {
-  return JSON.stringify({ ...reading, off: off === null ? null : sealEntry(sealer, `off/${place}`, off) });
+  return JSON.stringify({ ...reading, off: off === null ? null : sealer.seal(JSON.stringify(off), offContext(place)) });
 }
 
 /** What is not as this version wrote it is off all the same, until the next reading tells. */
 function readingIn(sealer: Sealer, place: string, stored: string): TriggerReading {
   const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
   if (off === null) return { ...reading, off };
-  const opened = openEntry<NonNullable<TriggerReading['off']>>(sealer, `off/${place}`, String(off));
+  const opened = openSealed<NonNullable<TriggerReading['off']>>(sealer, String(off), offContext(place));
   return { ...reading, off: opened ?? { code: FORGED.code, remedy: FORGED.remedy, at: reading.readAt ?? 0 } };
-}
-
-/** What waits, sealed under its id. */
-function openEntries(sealer: Sealer) {
-  return {
-    opened(id: string, sealed: string): WaitingTrigger | null {
-      const entry = openEntry<Omit<WaitingTrigger, 'id'>>(sealer, id, sealed);
-      return entry && { id, ...entry };
-    },
-    written: ({ id, ...entry }: WaitingTrigger) => sealEntry(sealer, id, entry),
-  };
-}
-
-function sealEntry(sealer: Sealer, name: string, entry: object): string {
-  return sealer.seal(JSON.stringify(entry), `trigger/${name}`);
-}
-
-/** Null for one that can't be opened. */
-function openEntry<Entry>(sealer: Sealer, name: string, sealed: string): Entry | null {
-  return openSealed<Entry>(sealer, sealed, `trigger/${name}`);
 }
 
 async function readCounts(redis: RedisClient, key: string): Promise<TriggerCount[]> {

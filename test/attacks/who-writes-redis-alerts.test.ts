@@ -6,13 +6,11 @@ import { status } from '../../src/control/status.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { needsPerson, type Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { createAlertStore } from '../../src/state/alerts.ts';
-import { createCertificateStore } from '../../src/state/certificates.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import { createProofSealer } from '../../src/state/proof-seal.ts';
-import { createReloadReports } from '../../src/state/reload-reports.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
+import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
 import type { TargetFailure } from '../../src/state/targets.ts';
 import { createTriggerStore } from '../../src/state/triggers.ts';
 import { openInstallation } from '../control/open-installation.ts';
@@ -80,7 +78,7 @@ test('an invented sentence is told to nobody, in plain text or under the seal of
   const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastToldAt: null };
   const record = { memory: JSON.stringify(memory), failure: null, forgedAt: null, version: 9 };
   const foreign = createProofSealer(Buffer.alloc(32, 8), '{alerts}');
-  for (const forged of [JSON.stringify(record), foreign.seal(JSON.stringify(record), `alerts/${CHANNEL}`)]) {
+  for (const forged of [JSON.stringify(record), foreign.seal(JSON.stringify(record), `${keys.alerts()} ${CHANNEL}`)]) {
     await connection.hset(keys.alerts(), CHANNEL, forged);
     clock.now += HOUR_MS;
     await check([]);

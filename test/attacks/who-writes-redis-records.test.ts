@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/model/time.ts';
-import { createClinicTenantStore } from '../../src/state/clinic-tenant.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createProofSealer } from '../../src/state/proof-seal.ts';
+import { createClinicTenantStore } from '../../src/state/logins.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
 import { createSubscriptionDirectory } from '../../src/state/subscriptions.ts';
 import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';

@@ -22,7 +22,7 @@ import type { Status, TargetStatus } from '../../src/control/status-view.ts';
 import type { FieldValue } from '../../src/model/field-changes.ts';
 import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/tenant-schema.ts';
-import type { ApprovalRequest } from '../../src/state/approvals.ts';
+import type { ApprovalRequest } from '../../src/state/kept-documents.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../sync/arbitraries.ts';
 

@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
-import type { StoredAlerts } from '../../src/state/alerts.ts';
+import type { StoredAlerts } from '../../src/state/reports.ts';
 import { useSmallWorld } from '../e2e/support/use-small-world.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';

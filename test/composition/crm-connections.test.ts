@@ -17,8 +17,7 @@ import {
 } from '../../src/control/logins.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/store.ts';
-import { createLoginLinks } from '../../src/state/login-links.ts';
-import { createLoginStore } from '../../src/state/logins.ts';
+import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { NEVER, RING } from '../oauth/connection.ts';
 import { startTokenServer, tokensNamed } from '../oauth/token-server.ts';
 import { ENV, load, writeConnections } from '../settings/configuration-directory.ts';

@@ -5,14 +5,16 @@ import type { AccessLevel } from '../../src/model/access.ts';
 import type { AuthorizationServer } from '../../src/oauth/server.ts';
 import { type AccessSettings, accessSection } from '../../src/settings/access-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
-import { createAccessCounts } from '../../src/state/access-counts.ts';
-import { createAccessSealer } from '../../src/state/access-seal.ts';
-import { createAccessTokenStore } from '../../src/state/access-tokens.ts';
+import {
+  createAccessCounts,
+  createAccessTokenStore,
+  createKnownAccounts,
+  createPassphraseStore,
+  createSessionStore,
+} from '../../src/state/access.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createKnownAccounts } from '../../src/state/known-accounts.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
-import { createPassphraseStore } from '../../src/state/passphrase.ts';
-import { createSessionStore } from '../../src/state/sessions.ts';
+import { createAccessSealer } from '../../src/state/sealing.ts';
 import { RING, TENANT } from '../oauth/connection.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openActing } from './acting.ts';

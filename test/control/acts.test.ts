@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { decideHold } from '../../src/control/acts.ts';
 import { restoreBackup } from '../../src/control/backups.ts';
 import { OPERATIONS } from '../../src/operations/operations.ts';
-import { createApprovalStore } from '../../src/state/approvals.ts';
+import { createApprovalStore } from '../../src/state/kept-documents.ts';
 import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

@@ -3,7 +3,7 @@ import type { Configuration } from '../../src/settings/configuration.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
 import { createAwaitDurable } from '../../src/state/durability.ts';
-import type { HeadMark } from '../../src/state/managed-head.ts';
+import type { HeadMark } from '../../src/state/managed-ledger.ts';
 import { createManagedTenants } from '../../src/state/managed-tenants.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { SealingKey } from '../../src/state/sealing.ts';

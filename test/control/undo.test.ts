@@ -8,7 +8,7 @@ import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { journalLine } from '../../src/state/journal.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createProofSealer } from '../../src/state/proof-seal.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
 import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

@@ -8,10 +8,10 @@ import { compileRules } from '../../src/reminders/rules.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
 import type { StateEpoch } from '../../src/state/epoch.ts';
 import { createOptOuts } from '../../src/state/opt-outs.ts';
-import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createProtection, type Protection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openEpoch } from './open-tenant.ts';
 

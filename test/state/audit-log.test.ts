@@ -7,7 +7,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { AuditDraft } from '../../src/model/acts.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { type AuditLog, createAuditLog } from '../../src/state/audit-log.ts';
-import type { AuditLogFault } from '../../src/state/audit-log-verdict.ts';
+import type { AuditLogFault } from '../../src/state/audit-log-chains.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';

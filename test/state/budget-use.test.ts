@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { openBudgetShare } from '../../src/state/budget.ts';
-import { budgetUse, readBudgetUse } from '../../src/state/budget-use.ts';
+import { budgetUse, openBudgetShare, readBudgetUse } from '../../src/state/budget.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
-import { createLoginStore } from '../../src/state/logins.ts';
+import { describe, expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const ring = [{ id: 'k1', key: Buffer.alloc(32, 1) }];
@@ -40,4 +43,72 @@ test('a login moved to another state does not open', async () => {
   await connection.copy(first, second, 'REPLACE');
   const answers = await Promise.allSettled([logins.take('state-1'), logins.take('state-2')]);
   expect(answers.filter((answer) => answer.status === 'rejected')).toHaveLength(1);
+});
+
+const LINK = { tenant: 'aurora', connection: 'doctor-1', by: 'anna-canary', madeAt: NOW, endsAt: NOW + 48 * HOUR_MS };
+
+function open() {
+  const clock = { now: NOW };
+  const connection = redis.connect();
+  const of = () => createLoginLinks(redis.connect(), ring, () => clock.now);
+  return { clock, connection, links: of(), elsewhere: of() };
+}
+
+describe('a login link', () => {
+  test('is given once, to whoever comes first; looking uses nothing up', async () => {
+    const { links, elsewhere } = open();
+    const { id } = await links.put('ticket-1', LINK);
+    for (let at = 0; at < 3; at += 1) expect(await elsewhere.find('ticket-1')).toEqual({ ...LINK, id });
+    const taken = await Promise.all([links.take('ticket-1'), elsewhere.take('ticket-1'), links.take('ticket-1')]);
+    expect(taken.filter((each) => each !== null)).toEqual([{ ...LINK, id }]);
+    expect([await links.take('ticket-1'), await links.find('ticket-1'), await links.list('aurora')]).toEqual([
+      null,
+      null,
+      [],
+    ]);
+    expect(await links.take('ticket-2')).toBeNull();
+  });
+
+  test('is listed with who made it, oldest first, until it is withdrawn; then its address is worth nothing', async () => {
+    const { links } = open();
+    const second = await links.put('ticket-2', { ...LINK, madeAt: NOW + 1 });
+    const first = await links.put('ticket-1', LINK);
+    await links.put('ticket-3', { ...LINK, tenant: 'belvedere' });
+    expect(await links.list('aurora')).toEqual([first, second]);
+    expect(await links.withdraw('belvedere', first.id)).toBe(false);
+    expect([await links.withdraw('aurora', first.id), await links.withdraw('aurora', first.id)]).toEqual([true, false]);
+    expect([await links.find('ticket-1'), await links.take('ticket-1')]).toEqual([null, null]);
+    expect(await links.list('aurora')).toEqual([second]);
+  });
+
+  test('ends in its time, and leaves nothing behind', async () => {
+    const { links, clock, connection } = open();
+    await links.put('ticket-1', LINK);
+    const [ticket = ''] = (await connection.keys('*')).filter((key) => key.includes('{login}'));
+    expect(await connection.pttl(ticket)).toBeGreaterThan(48 * HOUR_MS - MINUTE_MS);
+    expect(await connection.pttl(ticket)).toBeLessThanOrEqual(48 * HOUR_MS);
+    expect(await connection.pttl(keys.loginLinks('aurora'))).toBeGreaterThan(7 * 24 * HOUR_MS);
+    clock.now = LINK.endsAt - 1;
+    expect(await links.find('ticket-1')).not.toBeNull();
+    clock.now = LINK.endsAt;
+    expect([await links.find('ticket-1'), await links.take('ticket-1'), await links.list('aurora')]).toEqual([
+      null,
+      null,
+      [],
+    ]);
+    expect(await connection.exists(keys.loginLinks('aurora'))).toBe(0);
+  });
+
+  test('neither names nor values in Redis let one use it, and one that is put elsewhere does not open', async () => {
+    const { links, connection } = open();
+    const mine = await links.put('ticket-canary', LINK);
+    const other = await links.put('ticket-other', { ...LINK, tenant: 'belvedere', connection: 'doctor-9' });
+    for (const key of await connection.keys('*')) {
+      const value = (await connection.type(key)) === 'hash' ? await connection.hgetall(key) : await connection.get(key);
+      expect(`${key} ${JSON.stringify(value)}`).not.toMatch(/canary|doctor-1/);
+    }
+    const sealed = await connection.hget(keys.loginLinks('belvedere'), other.id);
+    await connection.hset(keys.loginLinks('aurora'), mine.id, sealed ?? '');
+    await expect(links.take('ticket-canary')).rejects.toMatchObject({ code: 'seal-broken' });
+  });
 });

@@ -7,8 +7,7 @@ import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
 import type { OutboxEntry, OutboxSettlement } from '../../src/state/outbox-format.ts';
-import { createProofSealer } from '../../src/state/proof-seal.ts';
-import { createSealer } from '../../src/state/sealing.ts';
+import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 

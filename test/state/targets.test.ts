@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';

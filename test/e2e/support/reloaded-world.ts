@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { createProofSealer } from '../../../src/state/proof-seal.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
+import { createProofSealer } from '../../../src/state/sealing.ts';
 import { createTargetStore } from '../../../src/state/targets.ts';
 import type { SmallWorld } from './small-world.ts';
 

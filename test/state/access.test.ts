@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createAccessSealer } from '../../src/state/access-seal.ts';
-import { createPassphraseStore } from '../../src/state/passphrase.ts';
+import { createPassphraseStore } from '../../src/state/access.ts';
+import { createAccessSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
