@@ -2,12 +2,11 @@ import { MirrorError } from '../model/errors.ts';
 import type { ClinicApi } from './api.ts';
 import type { PdfDownload, PdfSource } from './http/files.ts';
 import { asId } from './http/rows.ts';
-import type { SlotQuestion } from './read/availability-calls.ts';
 import type { ListPage } from './read/lists.ts';
-import { reimbursement } from './schema/billing.ts';
+import type { SlotQuestion } from './read/reading-calls.ts';
 import { field, isNested, type Shape } from './schema/fields.ts';
-import { payment, statusChange } from './schema/registry.ts';
 import { RESOURCES } from './schema/resources.ts';
+import { payment, reimbursement, statusChange } from './schema/shapes.ts';
 import { badValue } from './write/writing.ts';
 
 /** What an operation is called with; each looks at what it needs. */

@@ -2,13 +2,11 @@ import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../
 import type { Report } from '../../model/triggers.ts';
 import { isZone } from '../../model/zones.ts';
 import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
-import { medicalReport } from '../schema/care.ts';
-import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { patient } from '../schema/registry.ts';
+import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';
 import { compileFullName } from './full-names.ts';
 import { compileFields, compileRows, type FieldReaders, type Note, tolerant } from './records.ts';
-import { withTombstones } from './tombstones.ts';
+import { withTombstones } from './statuses.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {

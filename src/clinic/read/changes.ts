@@ -7,9 +7,9 @@ import type { Mapped } from '../http/rows.ts';
 import type { IsWanted, ReadRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
 import type { KnownRows } from './reading-memory.ts';
+import type { Zone } from './timestamps.ts';
 import { formatInstant } from './timestamps.ts';
 import { widened } from './windows.ts';
-import type { Zone } from './zone.ts';
 
 /** Why what changed can't be told by asking for it: a list that is not whole, or a row that raises doubt. */
 export type ChangesDoubt =

@@ -10,8 +10,16 @@ import {
   type Shape,
 } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { dateMsOf, dateText, FIRST_YEAR_OF_BIRTH, type TimeRules, type Timestamp, timestampOf } from './timestamps.ts';
-import { createZone, type Zone } from './zone.ts';
+import {
+  createZone,
+  dateMsOf,
+  dateText,
+  FIRST_YEAR_OF_BIRTH,
+  type TimeRules,
+  type Timestamp,
+  timestampOf,
+  type Zone,
+} from './timestamps.ts';
 
 /** Is told of a value that can't be read and so counts as not told. */
 export type Note = (code: string, field: string) => void;

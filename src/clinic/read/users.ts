@@ -1,6 +1,13 @@
+import { readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { addressOf, send } from '../http/call.ts';
+import type { ClinicContext } from '../http/context.ts';
 import { asId, compilePaths, folded, ITSELF, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
+import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
+import { tenantInfo as shape } from '../schema/shapes.ts';
+import { recordIn } from './reading.ts';
+import { compileRecords } from './records.ts';
 
 /** A clinic that the connected user may work in. */
 export interface TenantReference {
@@ -150,4 +157,44 @@ function readTenant(tenant: unknown, profile: ClinicProfile): TenantReference | 
 function nameIn(row: unknown, profile: ClinicProfile): string | null {
   const name = isJsonObject(row) ? compilePaths(profile.tenants.fields.name)(row) : null;
   return typeof name === 'string' ? name : null;
+}
+
+/** General facts of a tenant. */
+export type TenantFacts = RecordOf<typeof shape>;
+
+/** The calls of specification sections 4.1 and 4.12; they need no scope beyond being logged in. */
+export interface AccountCalls {
+  /** @throws MirrorError `authorization`, code `user-unknown`, for a user without tenants */
+  userInfo(signal: AbortSignal): Promise<UserInfo>;
+  /** @throws MirrorError `contract`, code `bad-record`, when a field of it is not of its kind */
+  tenantInfo(tenantId: string, signal: AbortSignal): Promise<TenantFacts>;
+}
+
+/** Prepares the calls under the context's profile. */
+export function createAccountCalls(context: ClinicContext): AccountCalls {
+  const { profile, compiled } = context;
+  const map = compiled.of(compileTenantInfo);
+  return {
+    async userInfo(signal) {
+      const label = 'clinic.userInfo.read';
+      const answer = await send(context, { label, url: addressOf(context, ['userinfo']), signal });
+      return readUserInfo(readJson(answer, label), profile);
+    },
+    async tenantInfo(tenantId, signal) {
+      const label = 'clinic.tenantInfo.read';
+      const url = addressOf(context, ['tenants', tenantId, 'info']);
+      const mapped = map(recordIn(await send(context, { label, url, signal }), label, profile, 'tenantInfo'));
+      if ('record' in mapped) return mapped.record;
+      throw new MirrorError(`${label}: the field ${mapped.setAside.field} can not be read`, {
+        actor: 'contract',
+        code: 'bad-record',
+        retry: 'later',
+        remedy: `correct tenantInfo.fields in ${context.profileFile}`,
+      });
+    },
+  };
+}
+
+function compileTenantInfo(profile: ClinicProfile) {
+  return compileRecords(shape, profile.tenantInfo.fields, profile);
 }

@@ -1,18 +1,15 @@
 import { retried } from '../../http/retry.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { addressOf } from '../http/addresses.ts';
-import { send } from '../http/call.ts';
+import { addressOf, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { saysOutOfSequence } from '../http/errors.ts';
 import { downloadPdf, type PdfDownload } from '../http/files.ts';
 import { segmentsOf } from '../read/reading.ts';
 import { type ClinicRecord, createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
-import { reimbursement } from '../schema/billing.ts';
 import type { RecordOf } from '../schema/fields.ts';
-import { sameDecimal } from './decimals.ts';
-import { invoiceTwin } from './invoice-twin.ts';
-import { once } from './once.ts';
-import { createResourceCalls, type ResourceTools, recordGone } from './resource-calls.ts';
+import { reimbursement } from '../schema/shapes.ts';
+import { invoiceTwin, sameDecimal } from './natural-keys.ts';
+import { createResourceCalls, once, type ResourceTools, recordGone } from './resource-calls.ts';
 import { badValue, compileWriter } from './writing.ts';
 
 type Invoice = ClinicRecord<'invoices'>;

@@ -1,10 +1,9 @@
 import { MirrorError } from '../../model/errors.ts';
 import { exactNumber, parseExactly } from '../../model/json.ts';
 import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
+import type { RowZone } from '../read/place-zones.ts';
 import { NO_PLACES, type PlaceZones } from '../read/place-zones.ts';
-import type { RowZone } from '../read/row-zone.ts';
-import { formatInstant } from '../read/timestamps.ts';
-import { createZone, type Zone } from '../read/zone.ts';
+import { createZone, formatInstant, type Zone } from '../read/timestamps.ts';
 import {
   type ChoiceWords,
   type FieldPaths,
