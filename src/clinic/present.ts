@@ -1,4 +1,5 @@
-import { MirrorError } from '../model/errors.ts';
+import type { MirrorError } from '../model/errors.ts';
+import { clinicError } from './http/errors.ts';
 import { isJsonObject, type JsonObject } from './http/rows.ts';
 import { isNested, type Shape } from './schema/fields.ts';
 import { badValue } from './write/writing.ts';
@@ -44,10 +45,6 @@ function instantOf(written: unknown, name: string): number {
 function noSuchField(shape: Shape, name: string): MirrorError {
   const shown = /^[A-Za-z][\w.]{0,40}$/.test(name) ? `the field ${name}` : 'a field';
   const fields = Object.keys(shape);
-  return new MirrorError(`a value is given for ${shown}, which is not taken here`, {
-    actor: 'settings',
-    code: 'no-such-field',
-    retry: 'never',
-    remedy: fields.length === 0 ? 'leave --data out' : `give some of: ${fields.join(', ')}`,
-  });
+  const remedy = fields.length === 0 ? 'leave --data out' : `give some of: ${fields.join(', ')}`;
+  return clinicError('no-such-field', `a value is given for ${shown}, which is not taken here`, { remedy });
 }

@@ -2,7 +2,7 @@ import type { HttpRequest, HttpResponse, HttpStream } from '../../http/client.ts
 import { passingWaitMs, retried } from '../../http/retry.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext, PreparedWrite } from './context.ts';
-import { errorFromAnswer } from './errors.ts';
+import { clinicError, errorFromAnswer } from './errors.ts';
 import { asId, type JsonObject } from './rows.ts';
 
 /** One call of the clinic API. */
@@ -189,12 +189,7 @@ export function addressOf(context: Address, segments: readonly string[], paramet
 export function addressOfLink(context: Address, link: string, currentUrl: string, label: string): string {
   const url = URL.parse(link, currentUrl);
   if (url !== null && url.origin === new URL(context.baseUrl).origin) return url.href;
-  throw new MirrorError(`${label}: the link to the next page leads to another host`, {
-    actor: 'contract',
-    code: 'foreign-link',
-    retry: 'never',
-    remedy: 'use the base URL under which the clinic gives its links',
-  });
+  throw clinicError('foreign-link', `${label}: the link to the next page leads to another host`);
 }
 
 function usable(segment: string): string {

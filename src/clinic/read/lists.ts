@@ -6,6 +6,7 @@ import { countEach, type PartialReason, type Snapshot } from '../../model/snapsh
 import { isToldByRows } from '../http/answer-places.ts';
 import { addressOf, addressOfLink, type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
+import { clinicError } from '../http/errors.ts';
 import {
   hasRoom,
   isPassing,
@@ -199,16 +200,8 @@ export async function* readCatalogue<Model extends object>(
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;
   }
-  throw incomplete(label, reason, context);
-}
-
-function incomplete(label: string, reason: PartialReason | null, { profileFile }: ClinicContext): MirrorError {
-  return new MirrorError(`${label}: the list is not whole (${reason})`, {
-    actor: 'contract',
-    code: 'incomplete-list',
-    retry: 'later',
-    remedy: `if it stays so, check paging in ${profileFile}`,
-  });
+  const remedy = `if it stays so, check paging in ${context.profileFile}`;
+  throw clinicError('incomplete-list', `${label}: the list is not whole (${reason})`, { remedy });
 }
 
 function notGiven<Model extends object>(

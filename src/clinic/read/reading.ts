@@ -1,12 +1,11 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
-import { MirrorError } from '../../model/errors.ts';
 import { type LongNumbers, longNumbersIn } from '../../model/json.ts';
 import type { SetAside } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { addressOf, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
-import { saysAbsent } from '../http/errors.ts';
+import { clinicError, saysAbsent } from '../http/errors.ts';
 import { asId, compilePaths, ITSELF, isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
@@ -64,11 +63,7 @@ export async function readOne<Model extends object>(
     return { setAside: { ...mapped.setAside, recordId: question.id } };
   }
   if (isAsked(mapped.record)) return { found: mapped.record };
-  throw new MirrorError(`${labelOf(question.list)}: another record came than the one asked for`, {
-    actor: 'contract',
-    code: 'wrong-record',
-    retry: 'later',
-  });
+  throw clinicError('wrong-record', `${labelOf(question.list)}: another record came than the one asked for`);
 }
 
 /**
@@ -86,12 +81,7 @@ export function recordIn(
   const path = profile[of].recordPath ?? profile.recordPath;
   const record = path === null || path === ITSELF ? whole : valueAt(whole, path);
   if (isJsonObject(record)) return record;
-  throw new MirrorError(`${label}: the answer is no record`, {
-    actor: 'contract',
-    code: 'not-a-record',
-    retry: 'later',
-    remedy: 'set recordPath in the clinic profile, or that of the list',
-  });
+  throw clinicError('not-a-record', `${label}: the answer is no record`);
 }
 
 function labelOf(list: ResourceName): string {
@@ -124,12 +114,8 @@ export function ofTenant<Model>(profile: ClinicProfile, place: Place, map: RowMa
 /** @throws MirrorError `contract`, code `record-of-another`, for a row that names another tenant: nothing is written on its ground */
 export function requireOwn(profile: ClinicProfile, place: Place, label: string, row: unknown): void {
   if (!compileOwnership(profile, place)(row)) return;
-  throw new MirrorError(`${label}: the record names another tenant`, {
-    actor: 'contract',
-    code: 'record-of-another',
-    retry: 'later',
-    remedy: `if it is the tenant's own, mend ${place.list}.tenantId in the clinic profile`,
-  });
+  const remedy = `if it is the tenant's own, mend ${place.list}.tenantId in the clinic profile`;
+  throw clinicError('record-of-another', `${label}: the record names another tenant`, { remedy });
 }
 
 function compileOwnership(profile: ClinicProfile, { list, tenantId }: Place): (row: unknown) => boolean {

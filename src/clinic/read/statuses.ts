@@ -1,5 +1,5 @@
-import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus, SetAside } from '../../model/records.ts';
+import { clinicError } from '../http/errors.ts';
 import { asFlag, asId, compilePaths, folded, isJsonObject, type JsonObject, type Mapped } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { RaisedBy } from '../schema/resources.ts';
@@ -53,12 +53,8 @@ export function statusMeant(
   const own = theirs.find(([word]) => word === named) ?? theirs.find(([word]) => folded(word) === spelled);
   if (own !== undefined) return { status: own[1], word: own[0], isTheirs: true };
   const known = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
-  throw new MirrorError('the clinic profile has no word for that status of an appointment', {
-    actor: 'settings',
-    code: 'status-unmapped',
-    retry: 'never',
-    remedy: `give one of: ${known.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`,
-  });
+  const remedy = `give one of: ${known.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`;
+  throw clinicError('status-unmapped', 'the clinic profile has no word for that status of an appointment', { remedy });
 }
 
 function swapped(words: ClinicProfile['appointments']['statusWords']): Record<string, AppointmentStatus> {

@@ -1,5 +1,6 @@
-import { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
+import { clinicError } from '../http/errors.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import type { ListPage } from '../read/lists.ts';
 import type { ClinicRecord } from '../read/reading-calls.ts';
@@ -150,12 +151,9 @@ function numbersIn(number: string | null): number[] {
 }
 
 function fateUnknown(): MirrorError {
-  return new MirrorError('clinic.invoices.create: nobody can tell whether the invoice was made', {
-    actor: 'remote',
-    code: 'fate-unknown',
-    retry: 'never',
-    ambiguous: true,
-    remedy: 'look in the clinic before you create it again',
+  const remedy = 'look in the clinic before you create it again';
+  return clinicError('fate-unknown', 'clinic.invoices.create: nobody can tell whether the invoice was made', {
+    remedy,
   });
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../../model/errors.ts';
 import { addressOf, send, type Upload } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
+import { clinicError } from '../http/errors.ts';
 import { downloadPdf, type PdfDownload, type PdfSource, requirePdf } from '../http/files.ts';
 import type { JsonObject } from '../http/rows.ts';
 import { segmentsOf } from '../read/reading.ts';
@@ -106,12 +107,7 @@ export function checkSize(sizeBytes: number, { maxBytes }: UploadRules, label: s
 
 /** The error of a file that is larger than allowed. */
 export function tooLarge(label: string, remedy: string): MirrorError {
-  return new MirrorError(`${label}: the file is too large`, {
-    actor: 'settings',
-    code: 'file-too-large',
-    retry: 'never',
-    remedy,
-  });
+  return clinicError('file-too-large', `${label}: the file is too large`, { remedy });
 }
 
 /** What goes over the wire. */
@@ -139,12 +135,7 @@ async function* watched(
 }
 
 function changed(label: string): MirrorError {
-  return new MirrorError(`${label}: the file has not the size that was said`, {
-    actor: 'settings',
-    code: 'file-changed',
-    retry: 'never',
-    remedy: 'send it when nobody writes to it any more',
-  });
+  return clinicError('file-changed', `${label}: the file has not the size that was said`);
 }
 
 /** A form (RFC 7578): the metadata as one part or as one part each, then the file. */

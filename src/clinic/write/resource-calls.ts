@@ -3,7 +3,7 @@ import { MirrorError } from '../../model/errors.ts';
 import { type LongNumbers, withLongNumbers } from '../../model/json.ts';
 import { addressOf, type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
-import { saysAbsent } from '../http/errors.ts';
+import { clinicError, saysAbsent } from '../http/errors.ts';
 import type { JsonObject, RowMapper } from '../http/rows.ts';
 import { RowZone } from '../read/place-zones.ts';
 import { readToWrite, recordIn, requireOwn, segmentsOf } from '../read/reading.ts';
@@ -185,21 +185,11 @@ function idInLocation({ headers }: HttpResponse): string | null {
 
 /** The error of a change to what is not there (any more). */
 export function recordGone(label: string): MirrorError {
-  return new MirrorError(`${label}: there is no such record`, {
-    actor: 'conflict',
-    code: 'record-gone',
-    retry: 'never',
-  });
+  return clinicError('record-gone', `${label}: there is no such record`);
 }
 
 function unshown(label: string, cause?: unknown): MirrorError {
-  return new MirrorError(`${label}: the clinic took it and does not show it`, {
-    actor: 'contract',
-    code: 'write-unshown',
-    retry: 'never',
-    ambiguous: true,
-    cause,
-  });
+  return clinicError('write-unshown', `${label}: the clinic took it and does not show it`, { cause });
 }
 
 /**
