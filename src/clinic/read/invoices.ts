@@ -8,7 +8,7 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { invoice } from '../schema/shapes.ts';
 import { readWhole } from './lists.ts';
 import { type ClinicRecord, createReadingCalls } from './reading-calls.ts';
-import { compileFields, compileRows } from './records.ts';
+import { compileSome } from './records.ts';
 import { withTombstones } from './statuses.ts';
 
 type BilledInvoice = ClinicRecord<'invoices'>;
@@ -215,22 +215,13 @@ type ListedInvoice = Omit<Invoice, 'doctors'> & LinkedInvoice;
 const { linkedPractices } = invoice.items.shape;
 const LISTED = { ...invoice, items: { ...invoice.items, shape: { linkedPractices } } } satisfies Shape;
 
+const LISTED_FIELDS = [
+  ...(['id', 'patientId', 'number', 'documentType', 'status', 'issueDate'] as const),
+  ...(['currency', 'totalAmount', 'paidAmount', 'items'] as const),
+];
+
 function compileInvoiceRows(profile: ClinicProfile): RowMapper<ListedInvoice> {
-  const { fields, words } = profile.invoices;
-  const read = compileFields(LISTED, fields, profile, words);
-  const map = compileRows(read.id, (row) => ({
-    id: read.id(row),
-    patientId: read.patientId(row),
-    number: read.number(row),
-    documentType: read.documentType(row),
-    status: read.status(row),
-    issueDate: read.issueDate(row),
-    currency: read.currency(row),
-    totalAmount: read.totalAmount(row),
-    paidAmount: read.paidAmount(row),
-    items: read.items(row),
-  }));
-  return withTombstones(profile.invoices, map);
+  return withTombstones(profile.invoices, compileSome(LISTED, LISTED_FIELDS, profile.invoices, profile));
 }
 
 function nameOf({ firstName, lastName }: Doctor): string[] {

@@ -266,7 +266,7 @@ export function isFromCache(headers: Headers): boolean {
 }
 
 /** The weak comparison of RFC 9110 section 8.8.3.2, which If-None-Match is made by. */
-export function isSameEtag(one: string, other: string): boolean {
+function isSameEtag(one: string, other: string): boolean {
   return one.replace(/^W\//, '') === other.replace(/^W\//, '');
 }
 

@@ -125,6 +125,21 @@ export function compileRecords<Described extends Shape>(
   );
 }
 
+/** Prepares the same with some of the fields alone: no row is lost by the others. */
+export function compileSome<Described extends Shape, Name extends keyof Described & string>(
+  described: Described,
+  names: readonly Name[],
+  { fields, words = {} }: { fields: FieldPaths<Described>; words?: ChoiceWords },
+  profile: TimeProfile,
+): RowMapper<Pick<RecordOf<Described>, Name>> {
+  const readers = compileFields(described, fields, profile, words);
+  const some = Object.fromEntries(names.map((name) => [name, readers[name]]));
+  return compileRows(
+    some.id as FieldReader<string | null> | undefined,
+    gathered(some) as FieldReader<Pick<RecordOf<Described>, Name>>,
+  );
+}
+
 /** Has the row set aside that is being read. */
 export function fail(code: string, field: string): never {
   throw new Fault(code, field);

@@ -34,7 +34,7 @@ const TIME_FORMATS =
   'date 2026-03-29, utc …T07:00:00Z, offset …T09:00:00+02:00, local …T09:00:00, local-space … 09:00:00.';
 
 /** How what was read before spares reading it again. */
-export const rereading = z
+const rereading = z
   .strictObject({
     notModified: z
       .boolean()

@@ -3,10 +3,10 @@ import { field, type Shape } from './fields.ts';
 const { id, text, word, choice, flag, whole, decimal, date, instant, needed, record, list } = field;
 
 /** When a record was made and changed. */
-export const changes = { createdAt: instant('createdAt'), updatedAt: instant('updatedAt') } satisfies Shape;
+const changes = { createdAt: instant('createdAt'), updatedAt: instant('updatedAt') } satisfies Shape;
 
 /** A postal address. */
-export const address = {
+const address = {
   street: text('street'),
   city: text('city'),
   province: text('province'),

@@ -100,13 +100,13 @@ export function uploadOf(
 }
 
 /** Throws for a file that is too large, before anything is sent. */
-export function checkSize(sizeBytes: number, { maxBytes }: UploadRules, label: string): void {
+function checkSize(sizeBytes: number, { maxBytes }: UploadRules, label: string): void {
   if (sizeBytes <= maxBytes) return;
   throw tooLarge(label, `a PDF may have ${maxBytes} bytes at most`);
 }
 
 /** The error of a file that is larger than allowed. */
-export function tooLarge(label: string, remedy: string): MirrorError {
+function tooLarge(label: string, remedy: string): MirrorError {
   return clinicError('file-too-large', `${label}: the file is too large`, { remedy });
 }
 
