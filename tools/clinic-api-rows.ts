@@ -144,7 +144,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '8',
     what: 'A PDF of 25 MB at most, checked before it is sent',
-    client: ['clinic/write/uploads.ts', 'checkSize'],
+    client: ['clinic/write/report-calls.ts', 'checkSize'],
     sandbox: ['clinic/routes/uploads.ts', 'file_too_large'],
     tests: [
       [WRITING, 'no report that is too large, by the profile or by the clinic, and nothing that is no PDF'],

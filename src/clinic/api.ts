@@ -1,9 +1,12 @@
 import type { ClinicContext } from './http/context.ts';
-import { createAccountCalls } from './read/account-calls.ts';
-import { createAvailabilityCalls } from './read/availability-calls.ts';
-import { createInvoiceResolver, type ResolvedInvoice } from './read/invoice-doctors.ts';
-import { createPriceListCalls } from './read/price-list-calls.ts';
-import { type ClinicRecord, createReadingCalls } from './read/reading-calls.ts';
+import { createInvoiceResolver, type ResolvedInvoice } from './read/invoices.ts';
+import {
+  type ClinicRecord,
+  createAvailabilityCalls,
+  createPriceListCalls,
+  createReadingCalls,
+} from './read/reading-calls.ts';
+import { createAccountCalls } from './read/users.ts';
 import { createAppointmentCalls } from './write/appointment-calls.ts';
 import { createInvoiceCalls, type SerialiseSection } from './write/invoice-calls.ts';
 import { episodeTwin, patientTwin } from './write/natural-keys.ts';

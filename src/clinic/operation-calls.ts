@@ -1,13 +1,13 @@
-import { MirrorError } from '../model/errors.ts';
 import type { ClinicApi } from './api.ts';
+import { clinicError } from './http/errors.ts';
 import type { PdfDownload, PdfSource } from './http/files.ts';
 import { asId } from './http/rows.ts';
-import type { SlotQuestion } from './read/availability-calls.ts';
 import type { ListPage } from './read/lists.ts';
-import { reimbursement } from './schema/billing.ts';
-import { field, isNested, type Shape } from './schema/fields.ts';
-import { payment, statusChange } from './schema/registry.ts';
+import type { SlotQuestion } from './read/reading-calls.ts';
+import { field, type Shape } from './schema/fields.ts';
+import { type ClinicOperation, OPERATIONS } from './schema/operations.ts';
 import { RESOURCES } from './schema/resources.ts';
+import { payment, reimbursement, statusChange } from './schema/shapes.ts';
 import { badValue } from './write/writing.ts';
 
 /** What an operation is called with; each looks at what it needs. */
@@ -52,82 +52,34 @@ const slotQuestion = {
   doctorId: field.id(),
 } satisfies Shape;
 
-type Run = OperationCall['run'];
-const gives =
-  (kind: OperationCall['gives']) =>
-  (run: Run, takes: Shape | null = null): OperationCall => {
-    return { gives: kind, takes, needs: [], takesSeveral: false, wantsFile: false, check: () => {}, run };
-  };
-/** A call that must be given what its values need; of a record that it makes or changes the clinic says what it needs. */
-const asked = (call: OperationCall): OperationCall => {
-  const needs = Object.entries(call.takes ?? {}).flatMap(([name, one]) => (!isNested(one) && one.needed ? [name] : []));
-  return { ...call, needs };
+/** What an operation of this verb gives; a record where it is not named. */
+const GIVES: Readonly<Record<string, OperationCall['gives']>> = {
+  list: 'list',
+  listOfTreatment: 'list',
+  pdf: 'file',
+  remove: 'removed',
 };
-const list = gives('list');
-/** A list of slots, by a question. */
-const slots = (
-  run: (api: ClinicApi, input: OperationInput, question: SlotQuestion, signal: AbortSignal) => OperationAnswer,
-) =>
-  asked({
-    ...list((api, input, signal) => run(api, input, questionOf(input.values), signal), slotQuestion),
-    check: (values) => void questionOf(values),
-  });
-const record = gives('record');
-const file = gives('file');
-const removed = gives('removed');
 
-const READ = [
-  ...['patients', 'agendas', 'appointments', 'treatments', 'priceLists', 'episodes', 'invoices', 'medicalReports'],
-  ...['locations', 'issuers'],
-] as ('patients' | 'agendas')[];
-
-/** Lists and single records of the resources that are read the usual way. */
-const READINGS: Record<string, OperationCall> = Object.fromEntries(
-  READ.flatMap((name) => [
-    [`${name}.list`, list((api, input, signal) => api[name].list(input.tenantId, input.parameters, signal))],
-    [`${name}.read`, record((api, input, signal) => api[name].read(input.tenantId, idOf(input), signal))],
-  ]),
-);
+/** What the function of a verb is called with before the signal; the id of a record where the verb is not named. */
+const ARGUMENTS: Readonly<Record<string, (input: OperationInput) => unknown[]>> = {
+  list: ({ tenantId, parameters }) => [tenantId, parameters],
+  create: ({ tenantId, values }) => [tenantId, values],
+  update: (input) => [input.tenantId, idOf(input), input.values],
+  setStatus: (input) => [input.tenantId, idOf(input), input.values],
+  setPayment: (input) => [input.tenantId, idOf(input), input.values],
+  addReimbursements: (input) => [input.tenantId, idOf(input), input.several],
+};
+const byId = (input: OperationInput) => [input.tenantId, idOf(input)];
 
 const { status: _status, ...bookable } = RESOURCES.appointments;
-const { patients, episodes, invoices, medicalReports } = RESOURCES;
+const WRITTEN: Readonly<Record<string, Shape>> = { ...RESOURCES, appointments: bookable };
 
-/** The calls of all `OPERATIONS`, by their names: what the command line offers of the API. */
-export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = {
-  ...READINGS,
-  'userInfo.read': record((api, _, signal) => api.userInfo.read(signal)),
-  'tenantInfo.read': record((api, { tenantId }, signal) => api.tenantInfo.read(tenantId, signal)),
-  'sections.list': list((api, input, signal) => api.sections.list(input.tenantId, input.parameters, signal)),
-
-  'patients.create': record((api, input, signal) => {
-    return api.patients.create(input.tenantId, input.values, signal);
-  }, patients),
-  'patients.update': record((api, input, signal) => {
-    return api.patients.update(input.tenantId, idOf(input), input.values, signal);
-  }, patients),
-
-  'appointments.create': record((api, input, signal) => {
-    return api.appointments.create(input.tenantId, input.values, signal);
-  }, bookable),
-  'appointments.update': record((api, input, signal) => {
-    return api.appointments.update(input.tenantId, idOf(input), input.values, signal);
-  }, bookable),
-  'appointments.setStatus': asked(
-    record((api, input, signal) => {
-      return api.appointments.setStatus(input.tenantId, idOf(input), input.values as never, signal);
-    }, statusChange),
-  ),
-  'appointments.setPayment': asked(
-    record((api, input, signal) => {
-      return api.appointments.setPayment(input.tenantId, idOf(input), input.values as never, signal);
-    }, payment),
-  ),
-  'appointments.removePayment': record((api, input, signal) =>
-    api.appointments.removePayment(input.tenantId, idOf(input), signal),
-  ),
-  'appointments.checkIn': record((api, input, signal) => api.appointments.checkIn(input.tenantId, idOf(input), signal)),
-  'appointments.remove': removed((api, input, signal) => api.appointments.remove(input.tenantId, idOf(input), signal)),
-
+/** What an operation has that its verb does not tell. */
+const OWN: Readonly<Record<string, Partial<OperationCall>>> = {
+  'userInfo.read': { run: (api, _, signal) => api.userInfo.read(signal) },
+  'tenantInfo.read': { run: (api, { tenantId }, signal) => api.tenantInfo.read(tenantId, signal) },
+  'appointments.setStatus': asked(statusChange),
+  'appointments.setPayment': asked(payment),
   'availabilities.list': slots((api, { tenantId }, question, signal) =>
     api.availabilities.list(tenantId, question, signal),
   ),
@@ -135,35 +87,49 @@ export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = {
     const offer = { treatmentId: idOf(input), priceListId: idOf(input, 1) };
     return api.availabilities.listOfTreatment(input.tenantId, offer, question, signal);
   }),
-  'priceLists.readByCode': record((api, input, signal) => api.priceLists.read(input.tenantId, idOf(input), signal)),
-
-  'episodes.create': record((api, input, signal) => {
-    return api.episodes.create(input.tenantId, input.values, signal);
-  }, episodes),
-  'episodes.update': record((api, input, signal) => {
-    return api.episodes.update(input.tenantId, idOf(input), input.values, signal);
-  }, episodes),
-  'episodes.remove': removed((api, input, signal) => api.episodes.remove(input.tenantId, idOf(input), signal)),
-
-  'invoices.pdf': file((api, input, signal) => api.invoices.pdf(input.tenantId, idOf(input), signal)),
-  'invoices.create': record((api, input, signal) => {
-    return api.invoices.create(input.tenantId, input.values, signal);
-  }, invoices),
-  'invoices.addReimbursements': {
-    ...record((api, input, signal) => {
-      return api.invoices.addReimbursements(input.tenantId, idOf(input), input.several, signal);
-    }, reimbursement),
-    takesSeveral: true,
-  },
-
+  'priceLists.readByCode': { run: (api, input, signal) => api.priceLists.read(input.tenantId, idOf(input), signal) },
+  'invoices.addReimbursements': { takes: reimbursement, takesSeveral: true },
   'medicalReports.create': {
-    ...record((api, input, signal) => {
-      return api.medicalReports.create(input.tenantId, input.values, needed(input.file), signal);
-    }, medicalReports),
     wantsFile: true,
+    run: (api, { tenantId, values, file }, signal) => api.medicalReports.create(tenantId, values, needed(file), signal),
   },
-  'medicalReports.pdf': file((api, input, signal) => api.medicalReports.pdf(input.tenantId, idOf(input), signal)),
 };
+
+/** The calls of all `OPERATIONS`, by their names: what the command line offers of the API. */
+export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = Object.fromEntries(
+  OPERATIONS.map((operation) => [operation.name, { ...usual(operation), ...OWN[operation.name] }]),
+);
+
+/** The call that an operation's verb tells: the function of its resource in the API. */
+function usual({ name, subject }: ClinicOperation): OperationCall {
+  const verb = name.slice(subject.length + 1);
+  const argumentsOf = ARGUMENTS[verb] ?? byId;
+  return {
+    gives: GIVES[verb] ?? 'record',
+    takes: verb === 'create' || verb === 'update' ? (WRITTEN[subject] ?? null) : null,
+    needs: [],
+    takesSeveral: false,
+    wantsFile: false,
+    check: () => {},
+    run: (api, input, signal) => Reflect.apply(Reflect.get(api[subject], verb), null, [...argumentsOf(input), signal]),
+  };
+}
+
+/** Values that must be given where their field is needed; of a record that is made or changed the clinic says what it needs. */
+function asked(takes: Shape): Pick<OperationCall, 'takes' | 'needs'> {
+  return { takes, needs: Object.keys(takes).filter((name) => Reflect.get(takes[name] ?? {}, 'needed') === true) };
+}
+
+/** A list of slots, by a question. */
+function slots(
+  run: (api: ClinicApi, input: OperationInput, question: SlotQuestion, signal: AbortSignal) => OperationAnswer,
+): Partial<OperationCall> {
+  return {
+    ...asked(slotQuestion),
+    check: (values) => void questionOf(values),
+    run: (api, input, signal) => run(api, input, questionOf(input.values), signal),
+  };
+}
 
 /** A parameter of the path; an absent one is refused where the address is built. */
 function idOf({ ids }: OperationInput, index = 0): string {
@@ -172,12 +138,7 @@ function idOf({ ids }: OperationInput, index = 0): string {
 
 function needed(given: PdfSource | null): PdfSource {
   if (given !== null) return given;
-  throw new MirrorError('a report needs a file', {
-    actor: 'settings',
-    code: 'file-needed',
-    retry: 'never',
-    remedy: 'name its PDF with --pdf',
-  });
+  throw clinicError('file-needed', 'a report needs a file');
 }
 
 /** @throws MirrorError `contract`, code `bad-value`, for what is not of its kind, and for a window that ends before it begins */

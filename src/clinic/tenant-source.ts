@@ -6,7 +6,6 @@ import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
 import type { ClinicContext } from './http/context.ts';
 import type { RowMapper } from './http/rows.ts';
-import { createAccountCalls } from './read/account-calls.ts';
 import { compileAppointmentRows } from './read/appointment-rows.ts';
 import {
   compileAgendaRows,
@@ -15,14 +14,14 @@ import {
   compileReportRows,
   compileTreatmentRows,
 } from './read/catalogue-rows.ts';
-import { createInvoiceReader, type InvoiceQuery } from './read/invoice-snapshot.ts';
+import { createInvoiceReader, type InvoiceQuery } from './read/invoices.ts';
+import { noneWithheld, readWhole, recordsOf } from './read/lists.ts';
 import { askInZones, type KnownZones, type LoadPlaces, noKnownZones, type PlaceZones } from './read/place-zones.ts';
 import { type RecordQuestion, readOne } from './read/reading.ts';
 import { createReadingCalls, type ResourceCalls } from './read/reading-calls.ts';
 import { RemarkCollectors } from './read/reading-remarks.ts';
 import { type AppointmentQuery, readSnapshot } from './read/snapshot.ts';
-import { chooseTenant } from './read/users.ts';
-import { noneWithheld, readWhole, recordsOf } from './read/whole.ts';
+import { chooseTenant, createAccountCalls } from './read/users.ts';
 import { isLocalFormat } from './read/windows.ts';
 import type { ClinicProfile } from './schema/profile.ts';
 import type { ResourceName } from './schema/resources.ts';

@@ -1,4 +1,4 @@
-import { CompiledProfile } from '../clinic/schema/compiled.ts';
+import { CompiledProfile } from '../clinic/schema/profile.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import { requireTenant } from '../control/installation.ts';
 import { createHttpClient } from '../http/client.ts';

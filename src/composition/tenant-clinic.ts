@@ -1,5 +1,5 @@
 import type { ClinicContext } from '../clinic/http/context.ts';
-import type { CompiledProfile } from '../clinic/schema/compiled.ts';
+import type { CompiledProfile } from '../clinic/schema/profile.ts';
 import {
   createTenantSource,
   emptySourceMemory,

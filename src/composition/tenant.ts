@@ -1,4 +1,4 @@
-import type { CompiledProfile } from '../clinic/schema/compiled.ts';
+import type { CompiledProfile } from '../clinic/schema/profile.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import { createHttpClient, type HttpClient, type HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';

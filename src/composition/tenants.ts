@@ -1,4 +1,4 @@
-import { CompiledProfile } from '../clinic/schema/compiled.ts';
+import { CompiledProfile } from '../clinic/schema/profile.ts';
 import type { Tenants } from '../control/installation.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import { type ConfigurationChanges, changesBetween } from '../settings/configuration-changes.ts';

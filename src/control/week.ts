@@ -1,4 +1,4 @@
-import { createZone } from '../clinic/read/zone.ts';
+import { createZone } from '../clinic/read/timestamps.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { readForDisplay } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';

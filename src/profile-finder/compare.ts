@@ -1,8 +1,7 @@
 import { folded, ITSELF } from '../clinic/http/rows.ts';
-import { tenantInfo } from '../clinic/schema/places.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import { payment, statusChange } from '../clinic/schema/registry.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
+import { payment, statusChange, tenantInfo } from '../clinic/schema/shapes.ts';
 import { compareFields, compareRow } from './fields.ts';
 import { Comparison, textOf } from './findings.ts';
 import { compareFilters, comparePaging, envelopeOf, type ListSeen } from './lists.ts';

@@ -1,6 +1,5 @@
-import { addressOf } from '../clinic/http/addresses.ts';
 import { countTold, toldAt, totalHeader } from '../clinic/http/answer-places.ts';
-import { send } from '../clinic/http/call.ts';
+import { addressOf, send } from '../clinic/http/call.ts';
 import type { ClinicContext } from '../clinic/http/context.ts';
 import { errorFromAnswer } from '../clinic/http/errors.ts';
 import { valueAt } from '../clinic/http/rows.ts';

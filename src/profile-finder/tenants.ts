@@ -1,5 +1,4 @@
-import { addressOf } from '../clinic/http/addresses.ts';
-import { send } from '../clinic/http/call.ts';
+import { addressOf, send } from '../clinic/http/call.ts';
 import type { ClinicContext } from '../clinic/http/context.ts';
 import { asId, folded, ITSELF, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { chooseTenant, isUnderIds, readUserInfo } from '../clinic/read/users.ts';

@@ -1,7 +1,6 @@
 import { asId, isJsonObject } from '../clinic/http/rows.ts';
 import type { BookedAppointment } from '../clinic/read/appointment-rows.ts';
-import { formatInstant, type TimeFormat } from '../clinic/read/timestamps.ts';
-import { createZone } from '../clinic/read/zone.ts';
+import { createZone, formatInstant, type TimeFormat } from '../clinic/read/timestamps.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { type WindowName, windowNameOf } from './names.ts';

@@ -1,5 +1,5 @@
-import type { invoice } from '../clinic/schema/billing.ts';
 import type { RecordOf } from '../clinic/schema/fields.ts';
+import type { invoice } from '../clinic/schema/shapes.ts';
 import type { Appointment } from '../model/records.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { offsetMs } from '../model/zones.ts';

@@ -1,14 +1,12 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
-import { createInvoiceDoctorNames } from '../../src/clinic/read/invoice-doctor-names.ts';
-import { createInvoiceResolver } from '../../src/clinic/read/invoice-doctors.ts';
+import { createInvoiceDoctorNames, createInvoiceResolver } from '../../src/clinic/read/invoices.ts';
 import type { ListPage } from '../../src/clinic/read/lists.ts';
 import type { ClinicRecord } from '../../src/clinic/read/reading-calls.ts';
 import { compileRecords } from '../../src/clinic/read/records.ts';
 import { RESOURCES, type ResourceName } from '../../src/clinic/schema/resources.ts';
-import { sameDecimal } from '../../src/clinic/write/decimals.ts';
-import { invoiceTwin } from '../../src/clinic/write/invoice-twin.ts';
+import { invoiceTwin, sameDecimal } from '../../src/clinic/write/natural-keys.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { firstTenant, frontDeskToken, type Json, NOW, readAll } from '../sandbox/clinic/support.ts';
 import { openApi } from './open-api.ts';

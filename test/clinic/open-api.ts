@@ -1,8 +1,8 @@
 import { type ClinicApi, createClinicApi } from '../../src/clinic/api.ts';
 import type { ClinicContext } from '../../src/clinic/http/context.ts';
 import type { ListPage } from '../../src/clinic/read/lists.ts';
-import { CompiledProfile } from '../../src/clinic/schema/compiled.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
+import { CompiledProfile } from '../../src/clinic/schema/profile.ts';
 import type { SerialiseSection } from '../../src/clinic/write/invoice-calls.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';

@@ -1,7 +1,7 @@
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
 import type { ClinicContext } from '../../src/clinic/http/context.ts';
-import { CompiledProfile } from '../../src/clinic/schema/compiled.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
+import { CompiledProfile } from '../../src/clinic/schema/profile.ts';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import type { ClinicAccess } from '../../src/control/clinic.ts';
 import { createHttpClient } from '../../src/http/client.ts';

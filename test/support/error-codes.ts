@@ -1,5 +1,7 @@
 /** Where a code stands by itself: `code: 'x'`, `code: condition ? 'x' : 'y'`, `const MISSING_SCOPES = 'x'`. */
 const CODE_PROPERTY = /\bcode(?:: | = )(?:[^,;{}\n]*\? )?'([a-z]+(?:-[a-z0-9]+)*)'(?: : '([a-z]+(?:-[a-z0-9]+)*)')?/g;
+/** A row of a table of errors by their codes. */
+const CODE_ROW = /^ +'?([a-z]+(?:-[a-z0-9]+)*)'?: \{ actor: '/gm;
 /** Functions that make an error of a code that they are given. */
 const CODE_PARAMETER = /\b(\w+)\([^()]*\bcode: string\b/g;
 /** Reasons for which a login has ended or is incomplete: they become codes. */
@@ -16,6 +18,7 @@ export function errorCodesIn(sources: readonly string[]): string[] {
   );
   const codes = sources.flatMap((source) => [
     ...[...source.matchAll(CODE_PROPERTY)].flatMap(([, one, other]) => [one, other]),
+    ...[...source.matchAll(CODE_ROW)].map(([, code]) => code),
     ...[...source.matchAll(REASONS)].map(([, reason]) => reason),
     ...[...makers].filter((name) => !OTHER_CODES.has(name)).flatMap((name) => codesGivenTo(name, source)),
   ]);

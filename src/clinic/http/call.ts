@@ -2,8 +2,8 @@ import type { HttpRequest, HttpResponse, HttpStream } from '../../http/client.ts
 import { passingWaitMs, retried } from '../../http/retry.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext, PreparedWrite } from './context.ts';
-import { errorFromAnswer } from './errors.ts';
-import type { JsonObject } from './rows.ts';
+import { clinicError, errorFromAnswer } from './errors.ts';
+import { asId, type JsonObject } from './rows.ts';
 
 /** One call of the clinic API. */
 export interface ClinicCall {
@@ -168,4 +168,32 @@ function stopped(label: string): MirrorError {
 function labelled(error: unknown, label: string): unknown {
   if (!(error instanceof MirrorError) || error.message.startsWith(label)) return error;
   return error.reworded(`${label}: ${error.message}`);
+}
+
+type Address = Pick<ClinicContext, 'baseUrl' | 'profile'>;
+
+/**
+ * The address of a path below the version prefix. Every segment is encoded.
+ * @throws MirrorError `contract`, code `bad-id`, for a segment that is empty or would climb up the path
+ */
+export function addressOf(context: Address, segments: readonly string[], parameters: [string, string][] = []): string {
+  const path = segments.map((segment) => `/${encodeURIComponent(usable(segment))}`).join('');
+  const query = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
+  return `${context.baseUrl.replace(/\/+$/, '')}${context.profile.pathPrefix}${path}${query}`;
+}
+
+/**
+ * The address of a link that the clinic gave for the next page. It must stay on the clinic's own origin, since the token goes there.
+ * @throws MirrorError `contract`, code `foreign-link`
+ */
+export function addressOfLink(context: Address, link: string, currentUrl: string, label: string): string {
+  const url = URL.parse(link, currentUrl);
+  if (url !== null && url.origin === new URL(context.baseUrl).origin) return url.href;
+  throw clinicError('foreign-link', `${label}: the link to the next page leads to another host`);
+}
+
+function usable(segment: string): string {
+  const id = asId(segment);
+  if (id !== null) return id;
+  throw new MirrorError('an id can not stand in an address', { actor: 'contract', code: 'bad-id', retry: 'never' });
 }

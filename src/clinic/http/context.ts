@@ -2,8 +2,7 @@ import type { Budget } from '../../http/budget.ts';
 import type { HttpClient } from '../../http/client.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Clock } from '../../model/time.ts';
-import type { CompiledProfile } from '../schema/compiled.ts';
-import type { ClinicProfile } from '../schema/profile.ts';
+import type { ClinicProfile, CompiledProfile } from '../schema/profile.ts';
 import type { ResourceName } from '../schema/resources.ts';
 import type { PagingMemory } from './paging.ts';
 

@@ -48,67 +48,121 @@ export function errorFromAnswer(
   mayBeDone = false,
 ): MirrorError {
   const told = readErrorBody(answer, profile);
+  const { status, retryAfterMs } = answer;
   const word = told.word === null ? '' : ` (${told.word})`;
-  const fail = (what: string, options: Omit<MirrorErrorOptions, 'status'>) =>
-    new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, {
-      ...options,
-      status: answer.status,
-      said: told.words,
-    });
-
-  switch (answer.status) {
-    case 304:
-      return fail('the clinic says that nothing was modified, which nobody asked', {
-        actor: 'contract',
-        code: 'unasked-not-modified',
-        retry: 'later',
-        remedy: 'look whether a cache or proxy stands before the clinic, and have it left out',
-      });
-    case 401:
-      return fail('the clinic refuses the access token, also a fresh one', {
-        actor: 'authorization',
-        code: 'token-refused',
-        retry: 'never',
-        remedy: 'connect the clinic again',
-      });
-    case 403:
-      return fail('the clinic forbids the call', {
-        actor: 'authorization',
-        retry: 'never',
-        ...forbidden(answer, label, told, profile),
-      });
-    case 404:
-    case 410:
-      return fail('the clinic knows no such address', {
-        actor: 'settings',
-        code: 'not-found',
-        retry: 'never',
-        remedy: `check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in ${profileFile}, and the tenant’s clinic.tenantId`,
-      });
-    case 409:
-      return fail('the clinic’s state does not allow the call, or has changed meanwhile', {
-        actor: 'conflict',
-        code: 'conflict',
-        retry: 'now',
-      });
-    case 422:
-      return fail(`a rule of the clinic refuses the call${named(told.fields)}`, {
-        actor: 'contract',
-        code: 'rule-refused',
-        retry: 'never',
-      });
-    case 429:
-      return fail('the clinic asks to slow down', {
-        actor: 'remote',
-        code: 'rate-limited',
-        retry: 'later',
-        // Where there is a budget, it was told, and knows how long to wait.
-        retryAfterMs: Math.min(answer.retryAfterMs ?? UNNAMED_WAIT.firstMs, LONGEST_RATE_LIMIT_WAIT_MS),
-        ...(answer.retryAfterMs === null ? { growsToMs: UNNAMED_WAIT.longestMs } : {}),
-      });
-    default:
-      return otherStatus(answer, fail, mayBeDone, { fields: told.fields, profileFile });
+  const fail = (code: ClinicErrorCode, what: string, more: Partial<MirrorErrorOptions> = {}) =>
+    clinicError(code, `${label}: ${what}, status ${status}${word}`, { ...more, status, said: told.words });
+  const usual = USUAL_ERRORS[status];
+  if (usual !== undefined) return fail(usual.code, usual.what);
+  if (status === 403) {
+    const { code, remedy } = forbidden(answer, label, told, profile);
+    return fail(code, 'the clinic forbids the call', { remedy });
   }
+  if (status === 404 || status === 410) {
+    const remedy = `check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in ${profileFile}, and the tenant’s clinic.tenantId`;
+    return fail('not-found', 'the clinic knows no such address', { remedy });
+  }
+  if (status === 422) return fail('rule-refused', `a rule of the clinic refuses the call${named(told.fields)}`);
+  if (status === 429) {
+    return fail('rate-limited', 'the clinic asks to slow down', {
+      // Where there is a budget, it was told, and knows how long to wait.
+      retryAfterMs: Math.min(retryAfterMs ?? UNNAMED_WAIT.firstMs, LONGEST_RATE_LIMIT_WAIT_MS),
+      ...(retryAfterMs === null && { growsToMs: UNNAMED_WAIT.longestMs }),
+    });
+  }
+  if (status === 408 || status >= 500) {
+    return fail('unavailable', 'the clinic is not able to answer', {
+      ambiguous: mayBeDone,
+      ...(retryAfterMs !== null && { retryAfterMs }),
+    });
+  }
+  if (status >= 300 && status < 400) return fail('redirected', 'the clinic sends elsewhere');
+  const remedy =
+    told.fields.length > 0
+      ? `check what is sent as ${told.fields.join(', ')}: its name, form and value, and where ${profileFile} has it`
+      : `check paging.size, maxDays, date format and parameter names in ${profileFile}`;
+  return fail('call-refused', `the clinic does not accept the call${named(told.fields)}`, { remedy });
+}
+
+/** Errors of statuses that mean the same in every answer. */
+const USUAL_ERRORS: Readonly<Record<number, { code: ClinicErrorCode; what: string }>> = {
+  304: { code: 'unasked-not-modified', what: 'the clinic says that nothing was modified, which nobody asked' },
+  401: { code: 'token-refused', what: 'the clinic refuses the access token, also a fresh one' },
+  409: { code: 'conflict', what: 'the clinic’s state does not allow the call, or has changed meanwhile' },
+};
+
+/** Who must act on an error, and when the call may be tried again, by the error's code. */
+const CLINIC_ERRORS = {
+  'bad-record': { actor: 'contract', retry: 'later' },
+  'bad-tenants': { actor: 'contract', retry: 'later' },
+  'bad-value': { actor: 'contract', retry: 'never' },
+  'call-refused': { actor: 'contract', retry: 'never' },
+  conflict: { actor: 'conflict', retry: 'now' },
+  'fate-unknown': { actor: 'remote', retry: 'never', ambiguous: true },
+  'field-unmapped': { actor: 'settings', retry: 'never' },
+  'file-changed': { actor: 'settings', retry: 'never' },
+  'file-cut-short': { actor: 'remote', retry: 'later' },
+  'file-needed': { actor: 'settings', retry: 'never' },
+  'file-too-large': { actor: 'settings', retry: 'never' },
+  'file-unusable': { actor: 'settings', retry: 'never' },
+  forbidden: { actor: 'authorization', retry: 'never' },
+  'foreign-link': { actor: 'contract', retry: 'never' },
+  'incomplete-list': { actor: 'contract', retry: 'later' },
+  'insufficient-permissions': { actor: 'authorization', retry: 'never' },
+  'missing-claim': { actor: 'authorization', retry: 'never' },
+  'no-such-field': { actor: 'settings', retry: 'never' },
+  'not-a-list': { actor: 'contract', retry: 'later' },
+  'not-a-record': { actor: 'contract', retry: 'later' },
+  'not-found': { actor: 'settings', retry: 'never' },
+  'out-of-sequence': { actor: 'conflict', retry: 'never' },
+  'rate-limited': { actor: 'remote', retry: 'later' },
+  'record-gone': { actor: 'conflict', retry: 'never' },
+  'record-of-another': { actor: 'contract', retry: 'later' },
+  redirected: { actor: 'settings', retry: 'later' },
+  'rule-refused': { actor: 'contract', retry: 'never' },
+  'status-unmapped': { actor: 'settings', retry: 'never' },
+  'tenants-not-found': { actor: 'contract', retry: 'later' },
+  'token-refused': { actor: 'authorization', retry: 'never' },
+  'transition-refused': { actor: 'conflict', retry: 'never' },
+  'unasked-not-modified': { actor: 'contract', retry: 'later' },
+  unavailable: { actor: 'remote', retry: 'later' },
+  'user-unknown': { actor: 'authorization', retry: 'never' },
+  'word-unmapped': { actor: 'settings', retry: 'never' },
+  'write-unshown': { actor: 'contract', retry: 'never', ambiguous: true },
+  'wrong-record': { actor: 'contract', retry: 'later' },
+} as const satisfies Record<string, Partial<MirrorErrorOptions>>;
+type ClinicErrorCode = keyof typeof CLINIC_ERRORS;
+
+const TENANTS_REMEDY =
+  'set tenants.path and tenants.fields in the clinic profile: clinic-mirror clinic probe <tenant> proposes them';
+
+/** Remedies that do not depend on where the error is found. */
+const REMEDIES: Partial<Record<ClinicErrorCode, string>> = {
+  'bad-tenants': TENANTS_REMEDY,
+  'field-unmapped': 'give the field a path in the clinic profile, or leave it out',
+  'file-changed': 'send it when nobody writes to it any more',
+  'file-needed': 'name its PDF with --pdf',
+  'file-unusable': 'name a file that is there and that this user may read',
+  'foreign-link': 'use the base URL under which the clinic gives its links',
+  'not-a-list': 'set listPath in the clinic profile, or that of the list',
+  'not-a-record': 'set recordPath in the clinic profile, or that of the list',
+  'out-of-sequence': 'give it no number, and a date that is not before the section’s last',
+  redirected: 'check the base URL: no redirect is followed',
+  'tenants-not-found': TENANTS_REMEDY,
+  'token-refused': 'connect the clinic again',
+  'transition-refused': 'the clinic decides which steps may follow each other; look at the appointment as it is now',
+  'unasked-not-modified': 'look whether a cache or proxy stands before the clinic, and have it left out',
+  'user-unknown': 'have the clinic add this user to its system, or connect as another user',
+  'word-unmapped': 'name one in words of the resource in the clinic profile, or give one of the words there',
+};
+
+/** Makes an error of one of these codes. @param more what the place where it is found knows of it */
+export function clinicError(
+  code: string & ClinicErrorCode,
+  message: string,
+  more: Partial<MirrorErrorOptions> = {},
+): MirrorError {
+  return new MirrorError(message, { code, ...CLINIC_ERRORS[code], remedy: REMEDIES[code], ...more });
 }
 
 /** Whether an answer to a call for one record says that there is none. An HTML page says so only if the profile trusts it. */
@@ -124,40 +178,6 @@ export function saysOutOfSequence(answer: HttpResponse, profile: ClinicProfile):
   return patterns.length === 0 || says(readErrorBody(answer, profile), patterns);
 }
 
-function otherStatus(
-  answer: HttpResponse,
-  fail: (what: string, options: Omit<MirrorErrorOptions, 'status'>) => MirrorError,
-  ambiguous: boolean,
-  { fields, profileFile }: { fields: readonly string[]; profileFile: string },
-): MirrorError {
-  if (answer.status === 408 || answer.status >= 500) {
-    return fail('the clinic is not able to answer', {
-      actor: 'remote',
-      code: 'unavailable',
-      retry: 'later',
-      ambiguous,
-      ...(answer.retryAfterMs === null ? {} : { retryAfterMs: answer.retryAfterMs }),
-    });
-  }
-  if (answer.status >= 300 && answer.status < 400) {
-    return fail('the clinic sends elsewhere', {
-      actor: 'settings',
-      code: 'redirected',
-      retry: 'later',
-      remedy: 'check the base URL: no redirect is followed',
-    });
-  }
-  return fail(`the clinic does not accept the call${named(fields)}`, {
-    actor: 'contract',
-    code: 'call-refused',
-    retry: 'never',
-    remedy:
-      fields.length > 0
-        ? `check what is sent as ${fields.join(', ')}: its name, form and value, and where ${profileFile} has it`
-        : `check paging.size, maxDays, date format and parameter names in ${profileFile}`,
-  });
-}
-
 function named(fields: readonly string[]): string {
   return fields.length === 0 ? '' : `; it names the ${fields.length === 1 ? 'field' : 'fields'} ${fields.join(', ')}`;
 }
@@ -167,7 +187,7 @@ function forbidden(
   label: string,
   told: Told,
   profile: ClinicProfile,
-): Pick<MirrorErrorOptions, 'code' | 'remedy'> {
+): { code: ClinicErrorCode; remedy: string } {
   const operation = OPERATIONS.find(({ name }) => `clinic.${name}` === label);
   if (says(told, profile.errors.missingClaim)) {
     const known = operation?.scope == null ? null : profile.scopePrefix + operation.scope;

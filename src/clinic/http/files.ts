@@ -5,7 +5,7 @@ import { isHtml } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { openAnswer } from './call.ts';
 import type { ClinicContext } from './context.ts';
-import { saysAbsent } from './errors.ts';
+import { clinicError, saysAbsent } from './errors.ts';
 
 /** A PDF to be sent. */
 export interface PdfSource {
@@ -37,12 +37,7 @@ export async function pdfFile(path: string, fileName: string): Promise<PdfSource
       () => false,
     ));
   if (isReadable) return { fileName, sizeBytes: found.size, open: () => createReadStream(path) };
-  throw new MirrorError('the PDF can not be read', {
-    actor: 'settings',
-    code: 'file-unusable',
-    retry: 'never',
-    remedy: 'name a file that is there and that this user may read',
-  });
+  throw clinicError('file-unusable', 'the PDF can not be read');
 }
 
 /** @throws MirrorError `contract`, code `not-a-pdf`, for a file that does not begin as PDF files do (ISO 32000-2 section 7.5.2) */
@@ -119,11 +114,7 @@ async function* checked(
     await source.return?.();
   }
   if (toldBytes === null || toldBytes === size) return;
-  throw new MirrorError(`${label}: not as many bytes came as were told`, {
-    actor: 'remote',
-    code: 'file-cut-short',
-    retry: 'later',
-  });
+  throw clinicError('file-cut-short', `${label}: not as many bytes came as were told`);
 }
 
 /** The length that was told; that of a coded body is not the file's. */

@@ -3,8 +3,7 @@ import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
-import { countTold, nextTold, type PageAnswer, showsNext, toldAt } from './answer-places.ts';
-import { tellsMore } from './more-told.ts';
+import { countTold, nextTold, type PageAnswer, showsNext, tellsMore, toldAt } from './answer-places.ts';
 
 /** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */
 export type PageTarget = { parameters: [name: string, value: string][] } | { link: string };

@@ -1,10 +1,12 @@
+import { LONGEST_URL } from '../../model/items.ts';
 import type { Appointment, AppointmentPatient, AppointmentStatus, AppointmentTime } from '../../model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { compilePaths, isJsonObject, type JsonObject } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { appointment } from '../schema/registry.ts';
+import { appointment } from '../schema/shapes.ts';
 import { compileFullName } from './full-names.ts';
+import { type PlacedMapper, RowZone } from './place-zones.ts';
 import {
   compileFields,
   compileRecords,
@@ -16,12 +18,8 @@ import {
   type Note,
   tolerant,
 } from './records.ts';
-import { type PlacedMapper, RowZone } from './row-zone.ts';
-import { compileStatuses } from './statuses.ts';
-import { compileTeleVisit } from './tele-visits.ts';
-import { dateMsOf, dateText, type Timestamp } from './timestamps.ts';
-import { withTombstones } from './tombstones.ts';
-import type { Zone } from './zone.ts';
+import { compileStatuses, withTombstones } from './statuses.ts';
+import { dateMsOf, dateText, type Timestamp, type Zone } from './timestamps.ts';
 
 type Row = RecordOf<typeof appointment>;
 
@@ -213,4 +211,43 @@ function endDateOf(end: Timestamp, { allDayEnd, zone }: TimeRules): number {
 function checkSpan(startAt: Instant, endAt: Instant, { longestDays }: TimeRules): void {
   if (endAt < startAt) fail('end-before-start', 'end');
   if (endAt - startAt > longestDays * DAY_MS) fail('absurd-duration', 'end');
+}
+
+/** Shorter ones stand in any address by chance. */
+const SHORTEST_NAME = 3;
+
+/**
+ * Prepares the reading of a video visit's address: https, without a login, and without a name of the patient or an e-mail address in it.
+ * Anything else counts as none: a calendar would show it to whoever sees the entry.
+ */
+export function compileTeleVisit(
+  paths: readonly string[],
+): (row: JsonObject, patient: AppointmentPatient | null) => string | null {
+  if (paths.length === 0) return () => null;
+  const find = compilePaths(paths);
+  return (row, patient) => {
+    const value = find(row);
+    const url = typeof value === 'string' ? URL.parse(value.trim()) : null;
+    if (url === null || url.protocol !== 'https:' || url.username !== '' || url.href.length > LONGEST_URL) return null;
+    return tellsOfPerson(url, patient) ? null : url.href;
+  };
+}
+
+function tellsOfPerson({ pathname, search, hash }: URL, patient: AppointmentPatient | null): boolean {
+  const text = plain(decoded(`${pathname}${search}${hash}`));
+  const names = [patient?.firstName, patient?.lastName].map((name) => plain(name ?? ''));
+  return text.includes('@') || names.some((name) => name.length >= SHORTEST_NAME && text.includes(name));
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+/** Without case and accents. */
+function plain(text: string): string {
+  return text.trim().toLowerCase().normalize('NFD').replace(/\p{M}/gu, '');
 }

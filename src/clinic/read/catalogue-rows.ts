@@ -2,13 +2,11 @@ import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../
 import type { Report } from '../../model/triggers.ts';
 import { isZone } from '../../model/zones.ts';
 import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
-import { medicalReport } from '../schema/care.ts';
-import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { patient } from '../schema/registry.ts';
+import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';
 import { compileFullName } from './full-names.ts';
-import { compileFields, compileRows, type FieldReaders, type Note, tolerant } from './records.ts';
-import { withTombstones } from './tombstones.ts';
+import { compileFields, compileRows, compileSome, type FieldReaders, type Note, tolerant } from './records.ts';
+import { withTombstones } from './statuses.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {
@@ -39,21 +37,13 @@ export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
 
 /** Prepares the mapping of treatment rows. */
 export function compileTreatmentRows(profile: ClinicProfile): RowMapper<Treatment> {
-  const read = compileFields(treatment, profile.treatments.fields, profile);
-  return compileRows(read.id, (row) => ({ id: read.id(row), name: read.name(row) }));
+  return compileSome(treatment, ['id', 'name'], profile.treatments, profile);
 }
 
 /** Prepares the mapping of report rows: without what they are about. */
 export function compileReportRows(profile: ClinicProfile): RowMapper<Report> {
-  const { fields, words } = profile.medicalReports;
-  const read = compileFields(medicalReport, fields, profile, words);
-  return compileRows(read.id, (row) => ({
-    id: read.id(row),
-    patientId: read.patientId(row),
-    episodeId: read.episodeId(row),
-    status: read.status(row),
-    fileSizeBytes: read.fileSizeBytes(row),
-  }));
+  const names = ['id', 'patientId', 'episodeId', 'status', 'fileSizeBytes'] as const;
+  return compileSome(medicalReport, names, profile.medicalReports, profile);
 }
 
 /**

@@ -7,9 +7,9 @@ import type { Mapped } from '../http/rows.ts';
 import type { IsWanted, ReadRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
 import type { KnownRows } from './reading-memory.ts';
+import type { Zone } from './timestamps.ts';
 import { formatInstant } from './timestamps.ts';
 import { widened } from './windows.ts';
-import type { Zone } from './zone.ts';
 
 /** Why what changed can't be told by asking for it: a list that is not whole, or a row that raises doubt. */
 export type ChangesDoubt =
@@ -63,8 +63,7 @@ export async function readChanges(
   const changed = answer.rows.flatMap((row) => ('record' in row ? [row.record] : []));
   const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? known.changedTo;
   const buried = answer.rows.flatMap((row) => ('setAside' in row ? [row.setAside] : []));
-  const rows = withTombstones(putOver(known, changed, isWanted), buried);
-  return { ...rows, changedTo: Math.max(known.changedTo, changedTo) };
+  return { ...putOver(known, changed, buried, isWanted), changedTo: Math.max(known.changedTo, changedTo) };
 }
 
 /** Whether a clinic that answers so does not filter as the profile says. */
@@ -111,44 +110,32 @@ function refused(error: unknown): null {
   throw error;
 }
 
-/** Takes out records that the clinic says are off. The same maps where there are none. */
-function withTombstones(
-  known: Omit<KnownRows<Appointment>, 'changedTo'>,
-  tombstones: readonly SetAside[],
-): Omit<KnownRows<Appointment>, 'changedTo'> {
-  const off = tombstones.filter(
-    ({ recordId }) => known.records.has(recordId ?? '') || known.setAside.has(recordId ?? ''),
-  );
-  if (off.length === 0) return known;
-  const records = new Map(known.records);
-  const setAside = new Map(known.setAside);
-  for (const one of off) {
-    records.delete(one.recordId ?? '');
-    setAside.set(one.recordId ?? '', one);
-  }
-  return { ...known, records, setAside };
-}
-
-/** The same maps where nothing changed. */
+/** Puts what changed over what is known, and takes out what the clinic says is off. The same maps where nothing changed. */
 function putOver(
   known: KnownRows<Appointment>,
   changed: readonly Appointment[],
+  tombstones: readonly SetAside[],
   isWanted: IsWanted,
 ): Omit<KnownRows<Appointment>, 'changedTo'> {
-  const { withoutId } = known;
   const isNews = (record: Appointment) => {
     const before = known.records.get(record.id);
     const isOlder = before !== undefined && (before.updatedAt ?? 0) > (record.updatedAt ?? 0);
     const isOurs = before !== undefined || known.setAside.has(record.id) || isWanted(record);
     return isOurs && !isOlder && before !== record;
   };
-  const news = changed.filter(isNews);
-  if (news.length === 0) return { records: known.records, setAside: known.setAside, withoutId };
+  const news = new Map(changed.filter(isNews).map((record) => [record.id, record]));
+  const isShown = (id: string) => known.records.has(id) || known.setAside.has(id) || news.has(id);
+  const off = tombstones.filter(({ recordId }) => isShown(recordId ?? ''));
+  if (news.size + off.length === 0) return known;
   const records = new Map(known.records);
   const setAside = new Map(known.setAside);
-  for (const record of news) {
-    records.set(record.id, record);
-    setAside.delete(record.id);
+  for (const [id, record] of news) {
+    records.set(id, record);
+    setAside.delete(id);
   }
-  return { records, setAside, withoutId };
+  for (const one of off) {
+    records.delete(one.recordId ?? '');
+    setAside.set(one.recordId ?? '', one);
+  }
+  return { ...known, records, setAside };
 }

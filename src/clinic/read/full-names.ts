@@ -1,5 +1,5 @@
 import { compilePaths, type JsonObject } from '../http/rows.ts';
-import type { FullName } from '../schema/full-names.ts';
+import type { FullName } from '../schema/fields.ts';
 
 /** A name in two parts; what is not told is null. */
 export interface Names {

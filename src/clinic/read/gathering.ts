@@ -4,7 +4,7 @@ import type { ClinicContext } from '../http/context.ts';
 import { isPassing } from '../http/paging.ts';
 import type { Mapped, RowMapper } from '../http/rows.ts';
 import { type ListCall, readList } from './lists.ts';
-import { isForeign } from './own-rows.ts';
+import { isForeign } from './reading.ts';
 import type { PageMemory } from './reading-memory.ts';
 
 /** How rows become records of one reading. */

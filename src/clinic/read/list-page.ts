@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { HttpResponse } from '../../http/client.ts';
 import { isHtml, readJson } from '../../http/json.ts';
-import { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../model/errors.ts';
 import { objectsIn, parseExactly, parseJson } from '../../model/json.ts';
+import { clinicError } from '../http/errors.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
 import type { ResourceName } from '../schema/resources.ts';
@@ -194,10 +195,5 @@ function listNameIn(answer: unknown, { list, label }: PageForm<unknown>): string
 }
 
 function noList(label: string, what: string): MirrorError {
-  return new MirrorError(`${label}: ${what}`, {
-    actor: 'contract',
-    code: 'not-a-list',
-    retry: 'later',
-    remedy: 'set listPath in the clinic profile, or that of the list',
-  });
+  return clinicError('not-a-list', `${label}: ${what}`);
 }

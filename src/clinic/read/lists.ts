@@ -1,12 +1,12 @@
 import type { HttpResponse } from '../../http/client.ts';
-import { MirrorError } from '../../model/errors.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { MOST_VALUES } from '../../model/json.ts';
 import type { SetAside } from '../../model/records.ts';
-import type { PartialReason } from '../../model/snapshots.ts';
-import { addressOf, addressOfLink } from '../http/addresses.ts';
+import { countEach, type PartialReason, type Snapshot } from '../../model/snapshots.ts';
 import { isToldByRows } from '../http/answer-places.ts';
-import { type ClinicCall, send } from '../http/call.ts';
+import { addressOf, addressOfLink, type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
+import { clinicError } from '../http/errors.ts';
 import {
   hasRoom,
   isPassing,
@@ -22,7 +22,7 @@ import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { type KnownStretches, type PageForm, pageOf } from './list-page.ts';
-import { ofTenant } from './own-rows.ts';
+import { isForeign, ofTenant } from './reading.ts';
 import type { PageMemory } from './reading-memory.ts';
 
 /** One page of a catalogue: its records, and the rows that could not become one. */
@@ -200,16 +200,8 @@ export async function* readCatalogue<Model extends object>(
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;
   }
-  throw incomplete(label, reason, context);
-}
-
-function incomplete(label: string, reason: PartialReason | null, { profileFile }: ClinicContext): MirrorError {
-  return new MirrorError(`${label}: the list is not whole (${reason})`, {
-    actor: 'contract',
-    code: 'incomplete-list',
-    retry: 'later',
-    remedy: `if it stays so, check paging in ${profileFile}`,
-  });
+  const remedy = `if it stays so, check paging in ${context.profileFile}`;
+  throw clinicError('incomplete-list', `${label}: the list is not whole (${reason})`, { remedy });
 }
 
 function notGiven<Model extends object>(
@@ -237,4 +229,52 @@ function labelOf({ list, place }: ListCall): string {
 
 function keyOfSetAside({ recordId }: SetAside): string | null {
   return recordId === null ? null : JSON.stringify([recordId]);
+}
+
+/**
+ * A list as a snapshot, rows that can't be used among them.
+ * @returns a partial one when the end of the list could not be proved
+ */
+export async function readWhole<Model extends { id: string }>(
+  list: (signal: AbortSignal) => AsyncIterable<ListPage<Model>>,
+  signal: AbortSignal,
+): Promise<Snapshot<Model>> {
+  const records = new Map<string, Model>();
+  const setAside: SetAside[] = [];
+  const unread: string[] = [];
+  const content = () => ({
+    records,
+    setAside,
+    unread: countEach(unread),
+    unidentified: setAside.filter(({ recordId }) => recordId === null).length,
+  });
+  try {
+    for await (const page of list(signal)) {
+      for (const record of page.records) records.set(record.id, record);
+      setAside.push(...page.setAside);
+      unread.push(...(page.unread ?? []));
+    }
+  } catch (error) {
+    if (!(error instanceof MirrorError) || error.code !== 'incomplete-list') throw error;
+    return { ...content(), completeness: 'partial', reason: 'end-unproved' };
+  }
+  if (setAside.some(isForeign)) return { ...content(), completeness: 'partial', reason: 'wrong-tenant' };
+  return { ...content(), completeness: 'complete' };
+}
+
+/** All usable records of a list. */
+export async function recordsOf<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
+  const records: Model[] = [];
+  for await (const page of pages) records.push(...page.records);
+  return records;
+}
+
+/** Answers of a clinic that lets the login not read a list, or that has no such list. */
+const WITHHELD: ReadonlySet<number | undefined> = new Set([403, 404, 405, 410, 501]);
+
+/** Takes a list that the clinic withholds for an empty one. */
+export function noneWithheld(error: unknown): never[] {
+  const cause = asMirrorError(error);
+  if (WITHHELD.has(cause.status)) return [];
+  throw cause;
 }

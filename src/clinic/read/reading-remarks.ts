@@ -88,53 +88,51 @@ export class EmptyPaths {
 
 /** What readings of one tenant show of its profile, over all that one process reads. */
 export class RemarkCollectors {
-  readonly #zones: Readonly<Record<'appointments' | 'agendas' | 'locations', UnreadZones>>;
-  readonly #paths: Readonly<Record<ReadingRemark['list'], EmptyPaths>>;
+  readonly #lists: ReadonlyMap<ResourceName, { paths: EmptyPaths; zones: UnreadZones | null }>;
   readonly #usual: string;
 
   constructor(profile: ClinicProfile) {
-    const paths = (list: ReadingRemark['list']) => new EmptyPaths(list, profile);
-    this.#paths = {
-      appointments: paths('appointments'),
-      agendas: paths('agendas'),
-      locations: paths('locations'),
-      patients: paths('patients'),
-    };
-    const zones = (list: 'appointments' | 'agendas' | 'locations') => new UnreadZones(list, profile[list].fields.zone);
-    this.#zones = { appointments: zones('appointments'), agendas: zones('agendas'), locations: zones('locations') };
+    const zonesOf = (list: 'appointments' | 'agendas' | 'locations') =>
+      new UnreadZones(list, profile[list].fields.zone);
+    this.#lists = new Map(
+      (['appointments', 'agendas', 'locations', 'patients'] as const).map((list) => [
+        list,
+        { paths: new EmptyPaths(list, profile), zones: list === 'patients' ? null : zonesOf(list) },
+      ]),
+    );
     this.#usual = profile.zone;
   }
 
   /** Has a mapper's rows looked at too. */
   noting<Model>(list: ResourceName, map: RowMapper<Model>): RowMapper<Model> {
-    if (list !== 'agendas' && list !== 'locations' && list !== 'patients') return map;
+    const collectors = this.#lists.get(list);
+    if (collectors === undefined) return map;
     return (row) => {
-      if (isJsonObject(row)) this.#paths[list].look(row);
-      if (list !== 'patients') this.#zones[list].look(row, this.#usual);
+      if (isJsonObject(row)) collectors.paths.look(row);
+      collectors.zones?.look(row, this.#usual);
       return map(row);
     };
   }
 
   /** A row of appointments with local times, and the zone that they were read in. */
   sawLocal(row: JsonObject, zone: string): void {
-    this.#zones.appointments.look(row, zone);
+    this.#lists.get('appointments')?.zones?.look(row, zone);
   }
 
   /** A row of appointments. */
   sawRow(row: JsonObject): void {
-    this.#paths.appointments.look(row);
+    this.#lists.get('appointments')?.paths.look(row);
   }
 
   /** A list was read to its proved end. */
   ended(list: ResourceName, rows: number): void {
-    for (const collectors of [this.#paths, this.#zones]) {
-      const collector = new Map<string, { ended(rows: number): void }>(Object.entries(collectors)).get(list);
-      collector?.ended(rows);
-    }
+    this.#lists.get(list)?.paths.ended(rows);
+    this.#lists.get(list)?.zones?.ended(rows);
   }
 
   all(): ReadingRemark[] {
-    return [...Object.values(this.#zones), ...Object.values(this.#paths)].flatMap((one) => one.remarks());
+    const lists = [...this.#lists.values()];
+    return [...lists.flatMap(({ zones }) => zones?.remarks() ?? []), ...lists.flatMap(({ paths }) => paths.remarks())];
   }
 }
 

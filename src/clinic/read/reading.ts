@@ -1,16 +1,14 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
-import { MirrorError } from '../../model/errors.ts';
 import { type LongNumbers, longNumbersIn } from '../../model/json.ts';
+import type { SetAside } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
-import { addressOf } from '../http/addresses.ts';
-import { send } from '../http/call.ts';
+import { addressOf, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
-import { saysAbsent } from '../http/errors.ts';
-import { ITSELF, isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
+import { clinicError, saysAbsent } from '../http/errors.ts';
+import { asId, compilePaths, ITSELF, isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
-import { ofTenant } from './own-rows.ts';
 
 /** One record that is wanted. */
 export interface RecordQuestion {
@@ -65,11 +63,7 @@ export async function readOne<Model extends object>(
     return { setAside: { ...mapped.setAside, recordId: question.id } };
   }
   if (isAsked(mapped.record)) return { found: mapped.record };
-  throw new MirrorError(`${labelOf(question.list)}: another record came than the one asked for`, {
-    actor: 'contract',
-    code: 'wrong-record',
-    retry: 'later',
-  });
+  throw clinicError('wrong-record', `${labelOf(question.list)}: another record came than the one asked for`);
 }
 
 /**
@@ -87,14 +81,47 @@ export function recordIn(
   const path = profile[of].recordPath ?? profile.recordPath;
   const record = path === null || path === ITSELF ? whole : valueAt(whole, path);
   if (isJsonObject(record)) return record;
-  throw new MirrorError(`${label}: the answer is no record`, {
-    actor: 'contract',
-    code: 'not-a-record',
-    retry: 'later',
-    remedy: 'set recordPath in the clinic profile, or that of the list',
-  });
+  throw clinicError('not-a-record', `${label}: the answer is no record`);
 }
 
 function labelOf(list: ResourceName): string {
   return `clinic.${list}.read`;
+}
+
+/** Where a row was asked for. */
+interface Place {
+  list: ResourceName;
+  tenantId: string;
+}
+
+/** Whether a row was set aside because it names another tenant: the list that it came in proves nothing by what it does not show. */
+export function isForeign({ code }: SetAside): boolean {
+  return code === 'wrong-tenant';
+}
+
+/** The rows of a tenant: one that names another is set aside with the code `wrong-tenant`, whatever else it holds. */
+export function ofTenant<Model>(profile: ClinicProfile, place: Place, map: RowMapper<Model>): RowMapper<Model> {
+  const namesAnother = compileOwnership(profile, place);
+  const fields: object = profile[place.list].fields;
+  const readId = compilePaths((fields as { id?: readonly string[] }).id ?? []);
+  return (row) => {
+    if (!namesAnother(row)) return map(row);
+    const recordId = isJsonObject(row) ? asId(readId(row)) : null;
+    return { setAside: { recordId, code: 'wrong-tenant', field: 'tenantId' } };
+  };
+}
+
+/** @throws MirrorError `contract`, code `record-of-another`, for a row that names another tenant: nothing is written on its ground */
+export function requireOwn(profile: ClinicProfile, place: Place, label: string, row: unknown): void {
+  if (!compileOwnership(profile, place)(row)) return;
+  const remedy = `if it is the tenant's own, mend ${place.list}.tenantId in the clinic profile`;
+  throw clinicError('record-of-another', `${label}: the record names another tenant`, { remedy });
+}
+
+function compileOwnership(profile: ClinicProfile, { list, tenantId }: Place): (row: unknown) => boolean {
+  const read = compilePaths(profile[list].tenantId);
+  return (row) => {
+    const told = isJsonObject(row) ? read(row) : null;
+    return told !== null && asId(told) !== tenantId;
+  };
 }

@@ -10,8 +10,16 @@ import {
   type Shape,
 } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { dateMsOf, dateText, FIRST_YEAR_OF_BIRTH, type TimeRules, type Timestamp, timestampOf } from './timestamps.ts';
-import { createZone, type Zone } from './zone.ts';
+import {
+  createZone,
+  dateMsOf,
+  dateText,
+  FIRST_YEAR_OF_BIRTH,
+  type TimeRules,
+  type Timestamp,
+  timestampOf,
+  type Zone,
+} from './timestamps.ts';
 
 /** Is told of a value that can't be read and so counts as not told. */
 export type Note = (code: string, field: string) => void;
@@ -114,6 +122,21 @@ export function compileRecords<Described extends Shape>(
   return compileRows(
     readers.id as FieldReader<string | null> | undefined,
     gathered(readers) as FieldReader<RecordOf<Described>>,
+  );
+}
+
+/** Prepares the same with some of the fields alone: no row is lost by the others. */
+export function compileSome<Described extends Shape, Name extends keyof Described & string>(
+  described: Described,
+  names: readonly Name[],
+  { fields, words = {} }: { fields: FieldPaths<Described>; words?: ChoiceWords },
+  profile: TimeProfile,
+): RowMapper<Pick<RecordOf<Described>, Name>> {
+  const readers = compileFields(described, fields, profile, words);
+  const some = Object.fromEntries(names.map((name) => [name, readers[name]]));
+  return compileRows(
+    some.id as FieldReader<string | null> | undefined,
+    gathered(some) as FieldReader<Pick<RecordOf<Described>, Name>>,
   );
 }
 

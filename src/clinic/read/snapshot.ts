@@ -1,19 +1,18 @@
-import type { Appointment } from '../../model/records.ts';
+import type { Appointment, AppointmentPatient } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../../model/time.ts';
 import { headersOf } from '../http/answer-places.ts';
 import type { ClinicContext } from '../http/context.ts';
-import type { RowMapper } from '../http/rows.ts';
+import type { Mapped, RowMapper } from '../http/rows.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { changedToOf, isOfNoUse, readChanges } from './changes.ts';
 import { type Gathered, type IsWanted, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
-import { ofTenant } from './own-rows.ts';
 import { NO_PLACES, type PlaceZones } from './place-zones.ts';
+import { ofTenant } from './reading.ts';
 import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
-import { sharedTexts } from './shared-texts.ts';
+import { createZone, type Zone } from './timestamps.ts';
 import { listCalls, widened } from './windows.ts';
-import { createZone, type Zone } from './zone.ts';
 
 /** The appointments that are wanted: a window, and the agendas or null for all. */
 export interface AppointmentQuery {
@@ -165,5 +164,39 @@ function contentOf(
     pages,
     requests,
     repeated,
+  };
+}
+
+/**
+ * Lets the records of one reading share what they repeat: rows name the same agendas, places, treatments, patients and statuses over and
+ * over, and parsing makes each of these texts anew. What they share makes up most of a record.
+ * @returns gives the record that it is given, which nobody else may hold yet
+ */
+export function sharedTexts(): (mapped: Mapped<Appointment>) => Mapped<Appointment> {
+  const texts = new Map<string, string>();
+  const patients = new Map<string, AppointmentPatient>();
+  const textOf = <Text extends string | null>(text: Text): Text => {
+    if (text === null) return text;
+    const known = texts.get(text);
+    if (known !== undefined) return known as typeof text;
+    texts.set(text, text);
+    return text;
+  };
+  const patientOf = (patient: AppointmentPatient): AppointmentPatient => {
+    const known = patients.get(patient.id);
+    if (known?.firstName === patient.firstName && known.lastName === patient.lastName) return known;
+    patients.set(patient.id, patient);
+    return patient;
+  };
+  return (mapped) => {
+    if ('setAside' in mapped) return mapped;
+    const { record } = mapped;
+    record.agendaId = textOf(record.agendaId);
+    record.locationId = textOf(record.locationId);
+    record.treatmentId = textOf(record.treatmentId);
+    record.rawStatus = textOf(record.rawStatus);
+    record.patient &&= patientOf(record.patient);
+    record.patientId = record.patient?.id === record.patientId ? record.patient.id : textOf(record.patientId);
+    return mapped;
   };
 }

@@ -1,6 +1,6 @@
-import { MirrorError } from '../../model/errors.ts';
-import type { AppointmentStatus } from '../../model/records.ts';
-import { asFlag, compilePaths, folded, type JsonObject } from '../http/rows.ts';
+import type { AppointmentStatus, SetAside } from '../../model/records.ts';
+import { clinicError } from '../http/errors.ts';
+import { asFlag, asId, compilePaths, folded, isJsonObject, type JsonObject, type Mapped } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { RaisedBy } from '../schema/resources.ts';
 
@@ -53,14 +53,41 @@ export function statusMeant(
   const own = theirs.find(([word]) => word === named) ?? theirs.find(([word]) => folded(word) === spelled);
   if (own !== undefined) return { status: own[1], word: own[0], isTheirs: true };
   const known = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
-  throw new MirrorError('the clinic profile has no word for that status of an appointment', {
-    actor: 'settings',
-    code: 'status-unmapped',
-    retry: 'never',
-    remedy: `give one of: ${known.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`,
-  });
+  const remedy = `give one of: ${known.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`;
+  throw clinicError('status-unmapped', 'the clinic profile has no word for that status of an appointment', { remedy });
 }
 
 function swapped(words: ClinicProfile['appointments']['statusWords']): Record<string, AppointmentStatus> {
   return Object.fromEntries(Object.entries(words).map(([status, word]) => [word, status as AppointmentStatus]));
+}
+
+/** What of a list's profile tells tombstones. */
+interface TombstoneRules {
+  fields: { id: readonly string[] };
+  deletedFlags: readonly RaisedBy[];
+}
+
+/**
+ * Wraps a mapper so that a row with a raised `deletedFlags` becomes a tombstone, whatever else the row holds, and so does a row that can't be
+ * read and is cancelled. A tombstone needs an id and nothing else.
+ * @param isCancelled whether a row that can't be read says by itself that its record is cancelled
+ */
+export function withTombstones<Model, Rest extends unknown[]>(
+  { fields, deletedFlags }: TombstoneRules,
+  map: (row: unknown, ...rest: Rest) => Mapped<Model>,
+  isCancelled: (row: JsonObject) => boolean = () => false,
+): (row: unknown, ...rest: Rest) => Mapped<Model> {
+  const flags = deletedFlags.map(compileRaised);
+  const readId = compilePaths(fields.id);
+  const tombstoneOf = (row: JsonObject): { setAside: SetAside } | null => {
+    const recordId = asId(readId(row));
+    return recordId === null ? null : { setAside: { recordId, code: 'tombstone', field: 'status', isTombstone: true } };
+  };
+  return (row, ...rest) => {
+    if (!isJsonObject(row)) return map(row, ...rest);
+    const deleted = flags.some((isRaised) => isRaised(row)) ? tombstoneOf(row) : null;
+    if (deleted !== null) return deleted;
+    const mapped = map(row, ...rest);
+    return 'setAside' in mapped && isCancelled(row) ? (tombstoneOf(row) ?? mapped) : mapped;
+  };
 }

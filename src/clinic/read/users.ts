@@ -1,6 +1,14 @@
+import { readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { addressOf, send } from '../http/call.ts';
+import type { ClinicContext } from '../http/context.ts';
+import { clinicError } from '../http/errors.ts';
 import { asId, compilePaths, folded, ITSELF, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
+import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
+import { tenantInfo as shape } from '../schema/shapes.ts';
+import { recordIn } from './reading.ts';
+import { compileRecords } from './records.ts';
 
 /** A clinic that the connected user may work in. */
 export interface TenantReference {
@@ -17,6 +25,8 @@ export interface UserInfo {
 
 /** Codes of users who may not work in the tenant. */
 export const WRONG_USER: ReadonlySet<string> = new Set(['user-unknown', 'tenant-gone', 'tenant-not-allowed']);
+
+const USER_INFO = 'clinic.userInfo.read';
 
 /** Most ids that an error message lists. */
 const LISTED_IDS = 20;
@@ -50,7 +60,10 @@ export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo 
   const { path } = profile.tenants;
   const told = path === ITSELF ? answer : valueAt(answer, path);
   if (told === undefined && (Array.isArray(answer) || fieldsBesideUser(answer).length > 0)) {
-    throw unread('tenants-not-found', `the answer has no tenants at \`${path}\`; ${fieldsText('it', answer)}`);
+    throw clinicError(
+      'tenants-not-found',
+      `${USER_INFO}: the answer has no tenants at \`${path}\`; ${fieldsText('it', answer)}`,
+    );
   }
   const isAnswer = isJsonObject(answer) || Array.isArray(answer);
   const tenants = isAnswer ? tenantsIn(told ?? null, profile) : null;
@@ -58,29 +71,12 @@ export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo 
     const [first] = Array.isArray(told) ? told : [told];
     const ids = profile.tenants.fields.id.join(', ');
     const where = first === undefined ? '' : `: no id at \`${ids}\` of a tenant; ${fieldsText('a tenant', first)}`;
-    throw unread('bad-tenants', `the tenants of the user can not be read${where}`);
+    throw clinicError('bad-tenants', `${USER_INFO}: the tenants of the user can not be read${where}`);
   }
-  if (tenants.length === 0) throw userUnknown();
+  if (tenants.length === 0) {
+    throw clinicError('user-unknown', `${USER_INFO}: the connected user is not known to the clinic system`);
+  }
   return { subject: isJsonObject(answer) ? asId(answer.sub) : null, tenants };
-}
-
-function unread(code: string, what: string): MirrorError {
-  return new MirrorError(`clinic.userInfo.read: ${what}`, {
-    actor: 'contract',
-    code,
-    retry: 'later',
-    remedy:
-      'set tenants.path and tenants.fields in the clinic profile: clinic-mirror clinic probe <tenant> proposes them',
-  });
-}
-
-function userUnknown(): MirrorError {
-  return new MirrorError('clinic.userInfo.read: the connected user is not known to the clinic system', {
-    actor: 'authorization',
-    code: 'user-unknown',
-    retry: 'never',
-    remedy: 'have the clinic add this user to its system, or connect as another user',
-  });
 }
 
 function fieldsText(what: string, value: unknown): string {
@@ -150,4 +146,39 @@ function readTenant(tenant: unknown, profile: ClinicProfile): TenantReference | 
 function nameIn(row: unknown, profile: ClinicProfile): string | null {
   const name = isJsonObject(row) ? compilePaths(profile.tenants.fields.name)(row) : null;
   return typeof name === 'string' ? name : null;
+}
+
+/** General facts of a tenant. */
+export type TenantFacts = RecordOf<typeof shape>;
+
+/** The calls of specification sections 4.1 and 4.12; they need no scope beyond being logged in. */
+export interface AccountCalls {
+  /** @throws MirrorError `authorization`, code `user-unknown`, for a user without tenants */
+  userInfo(signal: AbortSignal): Promise<UserInfo>;
+  /** @throws MirrorError `contract`, code `bad-record`, when a field of it is not of its kind */
+  tenantInfo(tenantId: string, signal: AbortSignal): Promise<TenantFacts>;
+}
+
+/** Prepares the calls under the context's profile. */
+export function createAccountCalls(context: ClinicContext): AccountCalls {
+  const { profile, compiled } = context;
+  const map = compiled.of(compileTenantInfo);
+  return {
+    async userInfo(signal) {
+      const answer = await send(context, { label: USER_INFO, url: addressOf(context, ['userinfo']), signal });
+      return readUserInfo(readJson(answer, USER_INFO), profile);
+    },
+    async tenantInfo(tenantId, signal) {
+      const label = 'clinic.tenantInfo.read';
+      const url = addressOf(context, ['tenants', tenantId, 'info']);
+      const mapped = map(recordIn(await send(context, { label, url, signal }), label, profile, 'tenantInfo'));
+      if ('record' in mapped) return mapped.record;
+      const remedy = `correct tenantInfo.fields in ${context.profileFile}`;
+      throw clinicError('bad-record', `${label}: the field ${mapped.setAside.field} can not be read`, { remedy });
+    },
+  };
+}
+
+function compileTenantInfo(profile: ClinicProfile) {
+  return compileRecords(shape, profile.tenantInfo.fields, profile);
 }

@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../../model/time.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { dateText, formatInstant, type TimeFormat } from './timestamps.ts';
-import { createZone, type Zone } from './zone.ts';
+import { createZone, dateText, formatInstant, type TimeFormat, type Zone } from './timestamps.ts';
 
 type WindowSettings = Pick<ClinicProfile['appointments'], 'filters' | 'agendaFilter' | 'window'>;
 type Parameter = [name: string, value: string];

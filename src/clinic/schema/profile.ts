@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../../model/names.ts';
-import { appointments } from './appointments.ts';
-import { reimbursement } from './billing.ts';
-import { field, fieldPaths, paths } from './fields.ts';
-import { fullName } from './full-names.ts';
+import { appointments, windowFilters } from './appointments.ts';
+import { field, fieldPaths, fullName, paths } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
-import { tenantInfo } from './places.ts';
 import { listProfile, ownRecordPath, RESOURCES, type ResourceName } from './resources.ts';
-import { windowFilters } from './windows.ts';
+import { reimbursement, tenantInfo } from './shapes.ts';
 
 const tenantReference = { id: field.id('id', 'tenantId'), name: field.text('name') };
 
@@ -221,5 +218,27 @@ function isRegExp(source: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** Makes something of a profile; names of its parts may follow. */
+type Compile<Made, Names extends readonly string[]> = (profile: ClinicProfile, ...names: Names) => Made;
+
+/** What is made of one profile, such as the mapping of its rows: once for all tenants under it, when it is first used. */
+export class CompiledProfile {
+  readonly #profile: ClinicProfile;
+  readonly #made = new Map<Compile<unknown, never>, Map<string, unknown>>();
+
+  constructor(profile: ClinicProfile) {
+    this.#profile = profile;
+  }
+
+  /** @param compile pure, and the same function each time */
+  of<Made, Names extends readonly string[]>(compile: Compile<Made, Names>, ...names: Names): Made {
+    const made = this.#made.get(compile) ?? new Map<string, unknown>();
+    this.#made.set(compile, made);
+    const name = names.join(' ');
+    if (!made.has(name)) made.set(name, compile(this.#profile, ...names));
+    return made.get(name) as Made;
   }
 }

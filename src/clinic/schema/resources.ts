@@ -1,10 +1,20 @@
 import { z } from 'zod';
-import { invoice, issuer, priceList, section } from './billing.ts';
-import { episode, medicalReport } from './care.ts';
 import { choiceWords, fieldPaths, isNested, type ScalarKind, type Shape } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
-import { agenda, availability, location, treatment } from './places.ts';
-import { appointment, patient } from './registry.ts';
+import {
+  agenda,
+  appointment,
+  availability,
+  episode,
+  invoice,
+  issuer,
+  location,
+  medicalReport,
+  patient,
+  priceList,
+  section,
+  treatment,
+} from './shapes.ts';
 
 /** The lists of the clinic API by their names in a profile. */
 export const RESOURCES = {

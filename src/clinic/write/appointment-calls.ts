@@ -1,18 +1,17 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
-import { addressOf } from '../http/addresses.ts';
-import { type ClinicCall, send } from '../http/call.ts';
+import { addressOf, type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
-import { errorFromAnswer, saysAbsent } from '../http/errors.ts';
+import { clinicError, errorFromAnswer, saysAbsent } from '../http/errors.ts';
 import type { JsonObject } from '../http/rows.ts';
 import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/appointment-rows.ts';
 import { segmentsOf } from '../read/reading.ts';
 import { statusMeant } from '../read/statuses.ts';
-import { createZone } from '../read/zone.ts';
+import { createZone } from '../read/timestamps.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { payment, statusChange } from '../schema/registry.ts';
+import { payment, statusChange } from '../schema/shapes.ts';
 import { appointmentTwin } from './natural-keys.ts';
 import { createCalledPlaces, inCurrent } from './placed-calls.ts';
 import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
@@ -114,15 +113,8 @@ async function orThere(step: Promise<BookedAppointment>, { wanted, isThere, look
 }
 
 function transitionRefused(error: MirrorError, from: AppointmentStatus, to: AppointmentStatus): MirrorError {
-  return new MirrorError(`the clinic does not let an appointment that is ${from} become ${to}`, {
-    actor: 'conflict',
-    code: 'transition-refused',
-    retry: 'never',
-    status: error.status,
-    said: error.told(),
-    remedy: 'the clinic decides which steps may follow each other; look at the appointment as it is now',
-    cause: error,
-  });
+  const more = { status: error.status, said: error.told(), cause: error };
+  return clinicError('transition-refused', `the clinic does not let an appointment that is ${from} become ${to}`, more);
 }
 
 /** The part of the path below an appointment for each step. */
@@ -154,11 +146,10 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
 }
 
 function unreadable(label: string, { profileFile }: ClinicContext): MirrorError {
-  return new MirrorError(`${label}: it was done, and the appointment can not be read`, {
-    actor: 'contract',
-    code: 'bad-record',
+  const remedy = `correct appointments.fields in ${profileFile}`;
+  return clinicError('bad-record', `${label}: it was done, and the appointment can not be read`, {
     retry: 'never',
-    remedy: `correct appointments.fields in ${profileFile}`,
+    remedy,
   });
 }
 

@@ -1,18 +1,15 @@
 import { retried } from '../../http/retry.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { addressOf } from '../http/addresses.ts';
-import { send } from '../http/call.ts';
+import { addressOf, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
-import { saysOutOfSequence } from '../http/errors.ts';
+import { clinicError, saysOutOfSequence } from '../http/errors.ts';
 import { downloadPdf, type PdfDownload } from '../http/files.ts';
 import { segmentsOf } from '../read/reading.ts';
 import { type ClinicRecord, createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
-import { reimbursement } from '../schema/billing.ts';
 import type { RecordOf } from '../schema/fields.ts';
-import { sameDecimal } from './decimals.ts';
-import { invoiceTwin } from './invoice-twin.ts';
-import { once } from './once.ts';
-import { createResourceCalls, type ResourceTools, recordGone } from './resource-calls.ts';
+import { reimbursement } from '../schema/shapes.ts';
+import { invoiceTwin, sameDecimal } from './natural-keys.ts';
+import { createResourceCalls, once, type ResourceTools, recordGone } from './resource-calls.ts';
 import { badValue, compileWriter } from './writing.ts';
 
 type Invoice = ClinicRecord<'invoices'>;
@@ -174,13 +171,8 @@ function areAdded(values: readonly Reimbursement[], before: Invoice, after: Invo
   const wanted = values.map((each) => values.filter((other) => isSame(other, each)).length);
   if (gained.every((count) => count <= 0)) return false;
   if (gained.every((count, index) => count >= (wanted[index] ?? 0))) return true;
-  throw new MirrorError(`${label}: some of the reimbursements are there and others are not`, {
-    actor: 'remote',
-    code: 'fate-unknown',
-    retry: 'never',
-    ambiguous: true,
-    remedy: 'look at the invoice in the clinic, then add those that are not there',
-  });
+  const remedy = 'look at the invoice in the clinic, then add those that are not there';
+  throw clinicError('fate-unknown', `${label}: some of the reimbursements are there and others are not`, { remedy });
 }
 
 function timesIn({ reimbursements }: Invoice, one: Reimbursement): number {
@@ -198,10 +190,7 @@ function isSame(one: Reimbursement, other: Reimbursement): boolean {
 
 /** @param retry whether it may be the next one when others are through */
 function outOfSequence(retry: 'later' | 'never'): MirrorError {
-  return new MirrorError('clinic.invoices.create: the invoice is not the next of its section', {
-    actor: 'conflict',
-    code: 'out-of-sequence',
+  return clinicError('out-of-sequence', 'clinic.invoices.create: the invoice is not the next of its section', {
     retry,
-    remedy: 'give it no number, and a date that is not before the section’s last',
   });
 }

@@ -3,9 +3,9 @@ import type { ClinicContext } from '../http/context.ts';
 import { APART, type RowMapper } from '../http/rows.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows } from '../read/catalogue-rows.ts';
+import { noneWithheld, recordsOf } from '../read/lists.ts';
 import { askInZones, NO_PLACES, noKnownZones, type PlaceZones } from '../read/place-zones.ts';
 import { createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
-import { noneWithheld, recordsOf } from '../read/whole.ts';
 import { isLocalFormat } from '../read/windows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 

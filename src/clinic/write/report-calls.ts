@@ -1,14 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../../model/errors.ts';
-import { addressOf } from '../http/addresses.ts';
-import { send } from '../http/call.ts';
+import { addressOf, send, type Upload } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
+import { clinicError } from '../http/errors.ts';
 import { downloadPdf, type PdfDownload, type PdfSource, requirePdf } from '../http/files.ts';
+import type { JsonObject } from '../http/rows.ts';
 import { segmentsOf } from '../read/reading.ts';
 import type { ClinicRecord, ResourceCalls } from '../read/reading-calls.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
 import { reportTwin } from './natural-keys.ts';
-import { once } from './once.ts';
-import { createResourceCalls } from './resource-calls.ts';
-import { checkSize, tooLarge, uploadOf } from './uploads.ts';
+import { createResourceCalls, once } from './resource-calls.ts';
 
 type Report = ClinicRecord<'medicalReports'>;
 
@@ -72,4 +73,141 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
         signal,
       }),
   };
+}
+
+/** How a profile wants a file. */
+export type UploadRules = ClinicProfile['medicalReports']['upload'];
+
+/** Base64 works on groups of three bytes (RFC 4648 section 4). */
+const GROUP_BYTES = 3;
+
+/**
+ * Makes the body of a request that carries a file and what is said of it, as it is sent: the file is never whole in memory.
+ * @param told keeps what goes wrong in the file, which the network would only report as a broken connection
+ * @throws MirrorError `settings`, code `file-too-large`, for one that is larger than the profile allows
+ */
+export function uploadOf(
+  rules: UploadRules,
+  metadata: JsonObject,
+  file: PdfSource,
+  { label, told }: { label: string; told(error: MirrorError): void },
+): Upload {
+  checkSize(file.sizeBytes, rules, label);
+  const content = () => watched(file, rules, label, told);
+  const sent =
+    rules.style === 'multipart' ? form(rules, metadata, file, content) : base64(rules, metadata, file, content);
+  return { ...sent, metadata, file: { name: file.fileName, sizeBytes: file.sizeBytes } };
+}
+
+/** Throws for a file that is too large, before anything is sent. */
+function checkSize(sizeBytes: number, { maxBytes }: UploadRules, label: string): void {
+  if (sizeBytes <= maxBytes) return;
+  throw tooLarge(label, `a PDF may have ${maxBytes} bytes at most`);
+}
+
+/** The error of a file that is larger than allowed. */
+function tooLarge(label: string, remedy: string): MirrorError {
+  return clinicError('file-too-large', `${label}: the file is too large`, { remedy });
+}
+
+/** What goes over the wire. */
+type Body = Pick<Upload, 'contentType' | 'lengthBytes' | 'stream'>;
+
+/** The file's bytes, as long as they are as many as were said. */
+async function* watched(
+  file: PdfSource,
+  rules: UploadRules,
+  label: string,
+  told: (error: MirrorError) => void,
+): AsyncGenerator<Uint8Array> {
+  const fail = (error: MirrorError): never => {
+    told(error);
+    throw error;
+  };
+  let size = 0;
+  for await (const chunk of file.open()) {
+    size += chunk.length;
+    if (size > rules.maxBytes) fail(tooLarge(label, `a PDF may have ${rules.maxBytes} bytes at most`));
+    if (size > file.sizeBytes) fail(changed(label));
+    yield chunk;
+  }
+  if (size !== file.sizeBytes) fail(changed(label));
+}
+
+function changed(label: string): MirrorError {
+  return clinicError('file-changed', `${label}: the file has not the size that was said`);
+}
+
+/** A form (RFC 7578): the metadata as one part or as one part each, then the file. */
+function form(
+  rules: UploadRules,
+  metadata: JsonObject,
+  file: PdfSource,
+  content: () => AsyncIterable<Uint8Array>,
+): Body {
+  const boundary = `form-${randomUUID()}`;
+  const part = (name: string, type: string, text: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"\r\n${type}\r\n${text}\r\n`;
+  const fields =
+    rules.metadata === 'part'
+      ? [part(rules.metadataPart, 'content-type: application/json\r\n', JSON.stringify(metadata))]
+      : Object.entries(metadata).flatMap(([name, value]) => (value === null ? [] : [part(name, '', plain(value))]));
+  const disposition = `name="${quoted(rules.filePart)}"; filename="${quoted(file.fileName)}"`;
+  const begin = Buffer.from(
+    `${fields.join('')}--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\ncontent-type: application/pdf\r\n\r\n`,
+  );
+  const end = Buffer.from(`\r\n--${boundary}--\r\n`);
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    lengthBytes: begin.length + file.sizeBytes + end.length,
+    stream: joined(begin, content(), end),
+  };
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** As browsers write names in forms (WHATWG HTML, multipart/form-data encoding). */
+function quoted(name: string): string {
+  return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+/** JSON whose last member is the file in base64. */
+function base64(
+  rules: UploadRules,
+  metadata: JsonObject,
+  file: PdfSource,
+  content: () => AsyncIterable<Uint8Array>,
+): Body {
+  const members = JSON.stringify(metadata).slice(0, -1);
+  const comma = members.length > 1 ? ',' : '';
+  const begin = Buffer.from(`${members}${comma}${JSON.stringify(rules.filePart)}:"`);
+  const end = Buffer.from('"}');
+  return {
+    contentType: 'application/json',
+    lengthBytes: begin.length + Math.ceil(file.sizeBytes / GROUP_BYTES) * 4 + end.length,
+    stream: joined(begin, encoded(content()), end),
+  };
+}
+
+async function* encoded(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of content) {
+    const whole = Buffer.concat([rest, chunk]);
+    const usable = whole.length - (whole.length % GROUP_BYTES);
+    rest = whole.subarray(usable);
+    if (usable > 0) yield Buffer.from(whole.subarray(0, usable).toString('base64'), 'latin1');
+  }
+  if (rest.length > 0) yield Buffer.from(rest.toString('base64'), 'latin1');
+}
+
+async function* joined(
+  begin: Uint8Array,
+  content: AsyncIterable<Uint8Array>,
+  end: Uint8Array,
+): AsyncGenerator<Uint8Array> {
+  yield begin;
+  yield* content;
+  yield end;
 }

@@ -1,19 +1,16 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type LongNumbers, withLongNumbers } from '../../model/json.ts';
-import { addressOf } from '../http/addresses.ts';
-import { type ClinicCall, send } from '../http/call.ts';
+import { addressOf, type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
-import { saysAbsent } from '../http/errors.ts';
+import { clinicError, saysAbsent } from '../http/errors.ts';
 import type { JsonObject, RowMapper } from '../http/rows.ts';
-import { requireOwn } from '../read/own-rows.ts';
-import { readToWrite, recordIn, segmentsOf } from '../read/reading.ts';
+import { RowZone } from '../read/place-zones.ts';
+import { readToWrite, recordIn, requireOwn, segmentsOf } from '../read/reading.ts';
 import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } from '../read/reading-calls.ts';
-import { RowZone } from '../read/row-zone.ts';
 import type { FieldPaths, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
-import { once } from './once.ts';
 import type { CalledPlaces } from './placed-calls.ts';
 import { compileWriter } from './writing.ts';
 
@@ -188,19 +185,31 @@ function idInLocation({ headers }: HttpResponse): string | null {
 
 /** The error of a change to what is not there (any more). */
 export function recordGone(label: string): MirrorError {
-  return new MirrorError(`${label}: there is no such record`, {
-    actor: 'conflict',
-    code: 'record-gone',
-    retry: 'never',
-  });
+  return clinicError('record-gone', `${label}: there is no such record`);
 }
 
 function unshown(label: string, cause?: unknown): MirrorError {
-  return new MirrorError(`${label}: the clinic took it and does not show it`, {
-    actor: 'contract',
-    code: 'write-unshown',
-    retry: 'never',
-    ambiguous: true,
-    cause,
-  });
+  return clinicError('write-unshown', `${label}: the clinic took it and does not show it`, { cause });
+}
+
+/**
+ * Does something that must not happen twice. An attempt without a clear end is looked up before it is made again, once.
+ * @param find what the attempt has made, null when it has made nothing; null when there is no way to know
+ * @throws what the attempt throws; ambiguous when nobody can tell whether it was carried out
+ */
+export async function once<Value>(
+  attempt: () => Promise<Value>,
+  find: (() => Promise<Value | null>) | null,
+): Promise<Value> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof MirrorError) || !error.ambiguous || find === null) throw error;
+    const made = await find().catch((failure: unknown) => {
+      throw failure instanceof MirrorError && failure.ambiguous ? failure : error;
+    });
+    if (made !== null) return made;
+    if (error.code === 'write-unshown') throw error;
+    return attempt();
+  }
 }

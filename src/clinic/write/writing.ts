@@ -1,10 +1,10 @@
-import { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../model/errors.ts';
 import { exactNumber, parseExactly } from '../../model/json.ts';
+import { clinicError } from '../http/errors.ts';
 import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
+import type { RowZone } from '../read/place-zones.ts';
 import { NO_PLACES, type PlaceZones } from '../read/place-zones.ts';
-import type { RowZone } from '../read/row-zone.ts';
-import { formatInstant } from '../read/timestamps.ts';
-import { createZone, type Zone } from '../read/zone.ts';
+import { createZone, formatInstant, type Zone } from '../read/timestamps.ts';
 import {
   type ChoiceWords,
   type FieldPaths,
@@ -223,12 +223,7 @@ function exactDecimal(decimal: string, label: string): number {
 function spelled(word: string, spellings: ChoiceWords[string], label: string): string {
   const spelling = Object.hasOwn(spellings, word) ? spellings[word] : null;
   if (typeof spelling === 'string') return spelling;
-  throw new MirrorError(`the clinic profile has no word for this value of ${label}`, {
-    actor: 'settings',
-    code: 'word-unmapped',
-    retry: 'never',
-    remedy: 'name one in words of the resource in the clinic profile, or give one of the words there',
-  });
+  throw clinicError('word-unmapped', `the clinic profile has no word for this value of ${label}`);
 }
 
 /** Sets a value at the first path. */
@@ -243,19 +238,9 @@ const KINDS =
 
 /** Refuses a value that the caller gave. @throws MirrorError `contract`, code `bad-value` */
 export function badValue(field: string, remedy: string = KINDS): never {
-  throw new MirrorError(`the value for ${field} is not of its kind`, {
-    actor: 'contract',
-    code: 'bad-value',
-    retry: 'never',
-    remedy,
-  });
+  throw clinicError('bad-value', `the value for ${field} is not of its kind`, { remedy });
 }
 
 function unmapped(field: string): MirrorError {
-  return new MirrorError(`the clinic profile names no place for the field ${field}`, {
-    actor: 'settings',
-    code: 'field-unmapped',
-    retry: 'never',
-    remedy: 'give the field a path in the clinic profile, or leave it out',
-  });
+  return clinicError('field-unmapped', `the clinic profile names no place for the field ${field}`);
 }

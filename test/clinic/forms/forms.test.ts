@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createAccountCalls } from '../../../src/clinic/read/account-calls.ts';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows, compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
 import { askInZones, noKnownZones } from '../../../src/clinic/read/place-zones.ts';
@@ -8,6 +7,7 @@ import { readOne } from '../../../src/clinic/read/reading.ts';
 import { createReadingCalls } from '../../../src/clinic/read/reading-calls.ts';
 import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
 import { readSnapshot } from '../../../src/clinic/read/snapshot.ts';
+import { createAccountCalls } from '../../../src/clinic/read/users.ts';
 import { isLocalFormat } from '../../../src/clinic/read/windows.ts';
 import type { ClinicProfile } from '../../../src/clinic/schema/profile.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';

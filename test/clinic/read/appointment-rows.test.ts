@@ -1,6 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { compileAppointmentRows, compileBookings } from '../../../src/clinic/read/appointment-rows.ts';
+import { describe, expect, it, test } from 'vitest';
+import {
+  compileAppointmentRows,
+  compileBookings,
+  compileTeleVisit,
+} from '../../../src/clinic/read/appointment-rows.ts';
 import { committedProfile, profileOf, type WrittenProfile } from '../open-client.ts';
 
 const documented = compileAppointmentRows(profileOf());
@@ -290,5 +294,48 @@ describe('a status', () => {
     expect(statusOf({ confirmed: true, arrived_at: '2026-03-30T08:55' })).toBe('arrived');
     expect(statusOf({ status: 'booked', arrived_at: '', cancelled_at: null })).toBe('booked');
     expect(statusOf({ status: 'waiting', cancelled_at: '2026-03-29T08:55' })).toBe('cancelled');
+  });
+});
+
+const ROSSI = { id: 'p1', firstName: 'Niccolò', lastName: 'De Rossi' };
+const read = compileTeleVisit(['video.url', 'videoUrl']);
+const of = (url: unknown) => read({ videoUrl: url }, ROSSI);
+
+describe('the address of a video visit', () => {
+  test('is taken as the row tells it, by the first path that holds one', () => {
+    expect(read({ video: { url: ' https://visit.example/r/7?k=x#room ' } }, ROSSI)).toBe(
+      'https://visit.example/r/7?k=x#room',
+    );
+    expect(read({ video: null, videoUrl: 'https://visit.example/r/7' }, null)).toBe('https://visit.example/r/7');
+  });
+
+  test('is none where nothing is told, or no path is named', () => {
+    for (const nothing of [undefined, null, '', 7, { url: 'https://visit.example' }]) expect(of(nothing)).toBeNull();
+    expect(compileTeleVisit([])({ videoUrl: 'https://visit.example/r/7' }, ROSSI)).toBeNull();
+  });
+
+  test.each([
+    'http://visit.example/r/7',
+    'javascript:alert(1)',
+    'visit.example/r/7',
+    'https://doctor:secret@visit.example/r/7',
+    `https://visit.example/${'x'.repeat(500)}`,
+  ])('is not taken where it is no plain https address: %s', (url) => {
+    expect(of(url)).toBeNull();
+  });
+
+  test.each([
+    'https://visit.example/de-rossi?name=Niccol%C3%B2',
+    'https://visit.example/r/7?name=NICCOLO',
+    'https://visit.example/r/7?name=De+Rossi',
+    'https://visit.example/r/7?mail=n%40example.org',
+    'https://visit.example/r/7#de%20rossi',
+  ])('is not taken where it names the patient: %s', (url) => {
+    expect(of(url)).toBeNull();
+  });
+
+  test('is taken where a short name stands in it by chance', () => {
+    const patient = { id: 'p2', firstName: 'Jo', lastName: null };
+    expect(read({ videoUrl: 'https://visit.example/join/7' }, patient)).toBe('https://visit.example/join/7');
   });
 });

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileRecords } from '../../../src/clinic/read/records.ts';
-import { invoice, priceList } from '../../../src/clinic/schema/billing.ts';
-import { episode } from '../../../src/clinic/schema/care.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
+import { episode, invoice, priceList } from '../../../src/clinic/schema/shapes.ts';
 
 type Written = Parameters<typeof clinicProfileSchema.parse>[0];
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createZone } from '../../../src/clinic/read/timestamps.ts';
 import { listCalls } from '../../../src/clinic/read/windows.ts';
-import { createZone } from '../../../src/clinic/read/zone.ts';
 import { nearWindow } from '../../../src/sync/followed.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { readJwt, sharedSigningKey, signJwt, toJwks } from '../../../sandbox/kit/oauth/jwt.ts';
+import { tellsMore } from '../../../src/clinic/http/answer-places.ts';
 import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
-import { tellsMore } from '../../../src/clinic/http/more-told.ts';
-import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/http/validators.ts';
 import { knownStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
+import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/read/reading-memory.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 import { parseBatch } from '../../../src/connectors/google-calendar/transport.ts';
 import { readJson } from '../../../src/http/json.ts';

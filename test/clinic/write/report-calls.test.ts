@@ -3,7 +3,7 @@ import busboy from 'busboy';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type PdfSource, requirePdf } from '../../../src/clinic/http/files.ts';
-import { type UploadRules, uploadOf } from '../../../src/clinic/write/uploads.ts';
+import { type UploadRules, uploadOf } from '../../../src/clinic/write/report-calls.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import { profileOf } from '../open-client.ts';
 

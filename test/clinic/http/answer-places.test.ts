@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { tellsMore } from '../../../src/clinic/http/more-told.ts';
+import { tellsMore } from '../../../src/clinic/http/answer-places.ts';
 
 /** Whether an answer of a clinic with five rows tells of more. */
 function tells(body: unknown, headers: Record<string, string> = {}): boolean {
