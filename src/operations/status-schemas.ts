@@ -29,7 +29,17 @@ export const driftPolicy = z.enum(['repair', 'keep', 'report']);
 /** What an audit found. */
 export const auditReply = z.object({
   tenant: z.string(),
-  targets: z.array(z.object({ target: z.string(), policy: driftPolicy, drift: drift.nullable() })),
+  targets: z.array(
+    z.object({
+      target: z.string(),
+      policy: driftPolicy,
+      drift: drift.nullable(),
+      failure: z
+        .object({ code: z.string(), message: z.string(), remedy: z.string().nullable() })
+        .nullable()
+        .describe('Why the target could not be read'),
+    }),
+  ),
 });
 
 /** Where a target stands, or a tenant's targets together: as the worst of them. */
@@ -154,6 +164,15 @@ export const runReport = z.object({
       unusable: countsByCode,
     }),
   ),
+  pace: z
+    .object({ nearPerWhole: z.number(), late: z.number(), inTime: z.number(), isPlain: z.boolean() })
+    .describe('How often cycles read all; the others read the next two days'),
+  clinic: z
+    .object({ tenantId: z.string(), catalogue: z.string().describe('A hash') })
+    .nullable()
+    .describe("The clinic's own id, and its catalogue as it was last read"),
+  crmPlanner: z.string().nullable().describe('The process that planned CRMs last'),
+  hourly: z.object({ lastHourAt: instant, counts: z.array(z.number()) }).describe('Changes by hour of the last day'),
   awaiting: z.array(z.string()),
   error: failure.nullable(),
 });
