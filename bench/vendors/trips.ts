@@ -15,9 +15,9 @@ type Kind = Operation['kind'];
 interface Formula {
   requests(n: number): number;
   units?(n: number): number;
-  /** Requests that the promise needs beside, to see whose an object is: docs/safety.md, decisions/2026-11-23-looks-before-writes.md. */
+  /** Requests that the promise needs beside, to see whose an object is: docs/safety.md, decisions/2026-11-23-writes-to-crms.md. */
   looks?: Partial<Record<Kind, (n: number) => number>>;
-  /** Units beside, to leave what is a person's without a request more: decisions/2026-11-23-we-own-what-we-set.md. */
+  /** Units beside, to leave what is a person's without a request more: decisions/2026-11-23-ownership-of-event-fields.md. */
   leaving?: Partial<Record<Kind, (n: number) => number>>;
   /** Objects of one calendar. */
   calendarHolds?: number;
