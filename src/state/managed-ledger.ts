@@ -5,7 +5,7 @@ import type { Counter } from './data-directory.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet, type PlacedValue } from './script.ts';
+import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
 import { createProofSealer, openSealed } from './sealing.ts';
 
 /** Which revision each managed tenant has, as clinic-mirror last wrote it. */
@@ -34,6 +34,9 @@ const VERSION = '*';
 const HEAD = '*head';
 /** A counter is the time of its change as well, so that a head that begins anew after a loss is above all before it, whoever begins it. */
 const COUNTS_A_MS = 1_000;
+
+/** The first answer is a hash, the second one documents behind their tenants. */
+const readScript = redisScript<[string[], string[]]>(import.meta.url, 'managed-read');
 
 /** With what a version begins: the first change that this Redis had. Another beginning tells that it was emptied. */
 export function firstOf(version: string | null): string | null {
@@ -85,12 +88,26 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
     return last.counter >= marked ? last : { counter: marked, revisions: new Map() };
   }
 
+  function looked(fields: Map<string, string>, marked: number): Looked {
+    const [version, sealed] = [fields.get(VERSION) ?? null, fields.get(HEAD) ?? null];
+    for (const field of [VERSION, HEAD]) fields.delete(field);
+    return { version, sealed, revisions: fields, marked, head: trusted(sealed, marked) };
+  }
+
   /** @param known the mark, where it was read before */
   async function look(known?: number): Promise<Looked> {
     const marked = known ?? (await mark.read());
-    const { [VERSION]: version = null, [HEAD]: sealed = null, ...there } = await redis.hgetall(revisions);
-    const head = trusted(sealed, marked);
-    return { version, sealed, revisions: new Map(Object.entries(there)), marked, head };
+    return looked(new Map(Object.entries(await redis.hgetall(revisions))), marked);
+  }
+
+  /**
+   * Looks, and reads in the same step the documents that are other ones than before.
+   * @param marked the mark, as it was read before
+   */
+  async function read(marked: number, before: ManagedTenants | undefined) {
+    const known = [...(before?.values() ?? [])].flatMap(({ id, revision }) => [id, revision]);
+    const [fields, documents] = await readScript(redis, [revisions, keys.managedTenants()], known);
+    return { now: looked(pairsOf(fields), marked), documents: pairsOf(documents) };
   }
 
   /** @param changes the revisions that count from now on; null for a tenant that goes */
@@ -122,6 +139,7 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
 
   return {
     look,
+    read,
     forGood,
     /** Highest counter that this process has seen; 0 before the first. */
     seen: () => last.counter,
@@ -142,6 +160,13 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
       return last.counter > marked ? mark.read() : marked;
     },
   };
+}
+
+/** Names, each with the value behind it. */
+function pairsOf(flat: readonly string[]): Map<string, string> {
+  const pairs = new Map<string, string>();
+  for (let at = 0; at < flat.length; at += 2) pairs.set(flat[at] ?? '', flat[at + 1] ?? '');
+  return pairs;
 }
 
 /** The revisions that count after changes. */

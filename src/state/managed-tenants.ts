@@ -6,7 +6,6 @@ import {
   type ManagedTenant,
   type ManagedTenants,
 } from '../settings/managed-tenant.ts';
-import { keys } from './keys.ts';
 import {
   comparedWith,
   firstOf,
@@ -42,8 +41,6 @@ export interface ManagedTenantParts extends ManagedLedgerParts {
 const CONTEXT = 'managed-tenant';
 /** Stale documents that are sealed anew in one step. */
 const SEALED_AT_ONCE = 100;
-/** Readings that find a change under way, until what they find counts as it is. */
-const MOST_READINGS = 5;
 
 /**
  * Opens the managed tenants. Each is sealed under its own name, so that one can't be put in another's place, and a sealed head names the
@@ -66,22 +63,19 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     const marked = await ledger.marked();
     const before = last;
     if (before?.marked === marked && (await ledger.version()) === before.version) return before;
-    for (let reading = 1; ; reading += 1) {
-      const now = await ledger.look(marked);
-      const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(now.version);
-      if (isEmptied && now.version === null) throw tenantsLost();
-      const next = await standing(now, before?.tenants, { isLast: reading === MOST_READINGS });
-      if (next === null) continue;
-      const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
-      lost = new Map([...missing].filter(([id]) => !next.has(id)));
-      // The mark outside Redis tells that there were some, and not which.
-      if (now.version === null && now.marked > 0) next.set(ALL_MANAGED, forgedTenant(ALL_MANAGED, now));
-      last = {
-        ...{ version: now.version, tenants: next, lost, marked: await ledger.raiseMark(marked) },
-        forged: [...next.values()].flatMap(({ id, isForged = false }) => (isForged ? [id] : [])),
-      };
-      return last;
-    }
+    const { now, documents } = await ledger.read(marked, before?.tenants);
+    const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(now.version);
+    if (isEmptied && now.version === null) throw tenantsLost();
+    const next = await standing(now, documents, before?.tenants);
+    const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
+    lost = new Map([...missing].filter(([id]) => !next.has(id)));
+    // The mark outside Redis tells that there were some, and not which.
+    if (now.version === null && now.marked > 0) next.set(ALL_MANAGED, forgedTenant(ALL_MANAGED, now));
+    last = {
+      ...{ version: now.version, tenants: next, lost, marked: await ledger.raiseMark(marked) },
+      forged: [...next.values()].flatMap(({ id, isForged = false }) => (isForged ? [id] : [])),
+    };
+    return last;
   }
 
   return {
@@ -126,9 +120,7 @@ interface Sealed {
 }
 
 /** Documents as they are stored, each under its own name. */
-function openDocuments({ redis, ring }: ManagedTenantParts, ledger: ManagedLedger) {
-  const tenants = keys.managedTenants();
-
+function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
   function seal(id: string, content: ManagedContent): Sealed {
     const sealed = createSealer(ring, id).seal(JSON.stringify(content), CONTEXT);
     return { revision: revisionOf(sealed), sealed };
@@ -154,22 +146,17 @@ function openDocuments({ redis, ring }: ManagedTenantParts, ledger: ManagedLedge
     }
   }
 
-  /**
-   * What stands in Redis; what is as it was before is not asked for.
-   * @param options.isLast a document that does not fit its revision is not looked at again
-   * @returns null: a change came in between
-   */
-  async function standing(now: Looked, before: ManagedTenants | undefined, { isLast }: { isLast: boolean }) {
+  /** Tenants as Redis has them. @param documents those that are other ones than before */
+  async function standing(now: Looked, documents: ReadonlyMap<string, string>, before: ManagedTenants | undefined) {
     const { same, forged, others } = comparedWith(before, now);
     const next = new Map(same);
     for (const id of forged) next.set(id, forgedTenant(id, now));
-    const texts = others.length === 0 ? [] : await redis.hmget(tenants, ...others);
-    const read = new Map(others.flatMap((id, index) => (texts[index] ? [[id, texts[index]] as const] : [])));
+    const read = new Map<string, string>();
     for (const id of others) {
-      const tenant = stored(id, read.get(id) ?? '');
+      const sealed = documents.get(id) ?? '';
+      const tenant = stored(id, sealed);
       const isWhole = tenant.revision === now.revisions.get(id);
-      if (!isWhole && !isLast && (await ledger.version()) !== now.version) return null;
-      if (!isWhole) read.delete(id);
+      if (isWhole) read.set(id, sealed);
       next.set(id, isWhole ? tenant : forgedTenant(id, now));
     }
     await sealAnew(now, read, next);
