@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Command } from 'commander';
-import type { AllBackups } from '../control/backups.ts';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
+import type { AllBackups } from '../features/backup/backups.ts';
 import { type Print, zoneOf } from './answer.ts';
 import { renderAllRestored } from './render-backup.ts';
 import { wrap } from './table.ts';
@@ -26,7 +26,7 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
     .option('--json', 'as JSON')
     .action(({ all: file, json = false }: { all: string; json?: boolean }) =>
       withBackups(async (installation, backups, acting) => {
-        const { backUpAll } = await import('../control/backup-file.ts');
+        const { backUpAll } = await import('../features/backup/file.ts');
         await write(file, Readable.from(backUpAll(acting, installation, backups)));
         const without = installation.setAside.map(({ id }) => id);
         const told = { file, tenants: [...installation.tenants.keys()].length, without };
@@ -45,7 +45,7 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
     .option('--json', 'as JSON')
     .action(({ all: file, only, json = false }: { all: string; only?: string[]; json?: boolean }) =>
       withBackups(async (installation, backups, acting) => {
-        const { restoreAll } = await import('../control/backup-file.ts');
+        const { restoreAll } = await import('../features/backup/file.ts');
         const result = await restoreAll(acting, installation, backups, () => lines(file), only ?? null);
         print({ json }, result, () => renderAllRestored(result), zoneOf(installation));
         if (result.failed.length > 0) exit(1);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { OPERATIONS } from '../features/operations.ts';
 import type { AnyOperation } from '../operations/operation.ts';
-import { OPERATIONS } from '../operations/operations.ts';
 
 /** What the command line ends with, whatever the command. */
 export const EXIT_CODES = {

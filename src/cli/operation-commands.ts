@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { z } from 'zod';
+import { OPERATIONS, type OperationName } from '../features/operations.ts';
 import {
   type AnyOperation,
   type CommandBinding,
@@ -7,7 +8,6 @@ import {
   type OperationContext,
   type OptionBinding,
 } from '../operations/operation.ts';
-import { OPERATIONS, type OperationName } from '../operations/operations.ts';
 import { type Asked, type Print, paged, wholeNumber, zoneOf } from './answer.ts';
 import { OPERATION_REMARKS, OPERATION_SENTENCES, OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
 import type { CliOutside, GlobalOptions, OpenInstallation } from './outside.ts';

@@ -1,7 +1,7 @@
 import type { Revocation } from '../control/logins.ts';
+import type { OPERATIONS, OperationName } from '../features/operations.ts';
 import type { KeptPlan, PlanView } from '../model/kept-plan.ts';
 import type { InputOf, ResultOf } from '../operations/operation.ts';
-import type { OPERATIONS, OperationName } from '../operations/operations.ts';
 import { renderTime } from './table.ts';
 
 /** Renders what an operation answered for a terminal. */

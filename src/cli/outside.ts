@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { AccessDesk } from '../control/access.ts';
-import type { AllBackups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
-import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Role } from '../control/roles.ts';
+import type { AllBackups } from '../features/backup/backups.ts';
+import type { ConfigurationDesk } from '../features/managed-tenants/managed-tenants.ts';
 import type { Progress } from '../model/progress.ts';
 import type { OperationContext } from '../operations/operation.ts';
 import type { ConfiguredNames } from './completion.ts';

@@ -1,5 +1,5 @@
-import type { AllRestored } from '../control/backup-file.ts';
-import type { Restored } from '../control/backups.ts';
+import type { Restored } from '../features/backup/backups.ts';
+import type { AllRestored } from '../features/backup/file.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** What came of restoring one tenant. */

@@ -1,4 +1,4 @@
-import type { Duplicate, DuplicatesView } from '../control/duplicates.ts';
+import type { Duplicate, DuplicatesView } from '../features/match/duplicates.ts';
 import { firstRows } from './paper.ts';
 import { renderTime, wrap } from './table.ts';
 

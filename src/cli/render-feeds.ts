@@ -1,4 +1,4 @@
-import type { FEED_OPERATIONS } from '../operations/feeds.ts';
+import type { FEED_OPERATIONS } from '../features/feeds/operations.ts';
 import type { ResultOf } from '../operations/operation.ts';
 import { renderTable, renderTime } from './table.ts';
 

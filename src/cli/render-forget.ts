@@ -1,4 +1,4 @@
-import type { ForgetPreview } from '../control/forget.ts';
+import type { ForgetPreview } from '../features/forget/forget.ts';
 import type { ErasedTraces, ForgetNote, ForgetReceipt } from '../model/forgetting.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';

@@ -1,4 +1,4 @@
-import type { HOLD_OPERATIONS } from '../operations/holds.ts';
+import type { HOLD_OPERATIONS } from '../features/holds/operations.ts';
 import type { ResultOf } from '../operations/operation.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime } from './table.ts';

@@ -1,5 +1,5 @@
-import type { MatchView } from '../control/match.ts';
-import type { MatchResult } from '../control/match-apply.ts';
+import type { MatchResult } from '../features/match/apply.ts';
+import type { MatchView } from '../features/match/propose.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** What the codes of pairs that were left as they are mean. */

@@ -1,4 +1,4 @@
-import type { CONFIGURATION_OPERATIONS } from '../operations/configurations.ts';
+import type { CONFIGURATION_OPERATIONS } from '../features/managed-tenants/operations.ts';
 import type { ResultOf } from '../operations/operation.ts';
 import { renderFaults } from '../settings/faults.ts';
 import { firstRows } from './paper.ts';

@@ -1,4 +1,4 @@
-import type { TenantRun, UndoResult, UndoView } from '../control/undo.ts';
+import type { TenantRun, UndoResult, UndoView } from '../features/undo/undo.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 

@@ -1,10 +1,10 @@
-import type { AllBackups } from '../control/backups.ts';
 import { requireTenant } from '../control/installation.ts';
-import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import { resumeTargets } from '../control/resume.ts';
+import type { AllBackups } from '../features/backup/backups.ts';
+import { openBackup, sealBackup } from '../features/backup/seal.ts';
+import { type ConfigurationDesk, changeTenant, planAddition } from '../features/managed-tenants/managed-tenants.ts';
 import type { Instant } from '../model/time.ts';
 import type { ManagedContent } from '../settings/managed-tenant.ts';
-import { openBackup, sealBackup } from '../state/backups.ts';
 import { createClinicTenantStore } from '../state/logins.ts';
 import { createProofSealer, createSealer } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
@@ -38,7 +38,13 @@ export function openBackups(composition: Composition, configurations: Configurat
       const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant, managed };
       return sealBackup(sealer, facts);
     },
-    ...(configurations === null ? {} : { managed: { desk: configurations, contentIn } }),
+    ...(configurations !== null && {
+      managed: {
+        contentIn,
+        add: async (acting, tenant, content) =>
+          changeTenant(acting, configurations, 'add-tenant', await planAddition(configurations, tenant, content)),
+      },
+    }),
     async restore(id, text) {
       const tenant = requireTenant(installation, id);
       const { credentials, sealer } = requireEntry(composed, id);

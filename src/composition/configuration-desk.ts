@@ -1,4 +1,4 @@
-import type { ConfigurationDesk } from '../control/managed-tenants.ts';
+import type { ConfigurationDesk } from '../features/managed-tenants/managed-tenants.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { Composition } from './compose.ts';

@@ -1,8 +1,8 @@
-import { alertChannels } from '../alerts/send.ts';
-import { createAlertWatch } from '../control/alerts.ts';
 import { requireTenant } from '../control/installation.ts';
 import { NOT_TOLD_WHEN_ON_DISK } from '../control/status-view.ts';
 import type { Statuses } from '../control/statuses.ts';
+import { createAlertWatch } from '../features/alerts/alerts.ts';
+import { alertChannels } from '../features/alerts/send.ts';
 import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';

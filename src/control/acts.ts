@@ -2,55 +2,14 @@
  * Every verb that a person gives and that changes something: as in its own file, with who acts and why before its own arguments, and
  * recorded. Whoever stands above (command line, HTTP, daemon) takes these; a test finds a verb that is not here.
  */
-import { createHash } from 'node:crypto';
 import type { ActFacts } from '../model/acts.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
 import type { LoginResult } from '../oauth/login.ts';
-import type { HoldChoice } from '../state/holds.ts';
 import * as clinic from './clinic.ts';
 import { operationOf } from './clinic-question.ts';
-import * as holds from './holds.ts';
-import { type Installation, requireTenant } from './installation.ts';
 import * as logins from './logins.ts';
-import { type ActAbout, type Acting, act, note, recordAct } from './recording.ts';
-
-/**
- * Decides a hold as it is now, or as it was seen, whole or in part: one that changes meanwhile is not decided.
- * @see holds.decideHold
- */
-export async function decideHold(
-  acting: Acting,
-  installation: Installation,
-  tenantId: string,
-  holdId: string,
-  decision: 'approved' | 'rejected',
-  { seen = null, only = null }: HoldChoice = {},
-): ReturnType<typeof holds.decideHold> {
-  const tenant = requireTenant(installation, tenantId);
-  const all = await tenant.holds.list();
-  const hold = all.find(({ id }) => id === holdId);
-  const recordIds = hold?.recordIds ?? [];
-  const chosen = recordIds.filter((recordId) => only?.has(recordId) ?? true);
-  const isPart = chosen.length < recordIds.length;
-  const about: ActAbout = {
-    verb: decision === 'approved' ? 'approve' : 'reject',
-    tenant: tenant.id,
-    what: {
-      ...{ hold: hold?.id ?? null, target: hold?.target ?? null, kind: hold?.kind ?? null, items: chosen.length },
-      ...(isPart ? { of: recordIds.length } : {}),
-    },
-  };
-  if (hold !== undefined && hold.state === 'open' && decision === 'approved') {
-    const subject = digestOf([hold.id, ...chosen.toSorted()].join('\n'));
-    // Part by part is as much as all at once.
-    const before = all.filter(({ partOf, state }) => partOf === hold.id && state === 'approved');
-    const count = before.reduce((sum, part) => sum + part.recordIds.length, chosen.length);
-    about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };
-  }
-  const choice = { seen: seen ?? (hold === undefined ? null : holds.shownHold(hold, tenantId).seen), only };
-  return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, choice));
-}
+import { type ActAbout, type Acting, act, note } from './recording.ts';
 
 /** @see clinic.writeClinic */
 export const writeClinic = act(clinic.writeClinic, ({ keyed }, { tenant }, question) => {
@@ -134,8 +93,4 @@ function loginAbout(way: 'browser' | 'device', desk: logins.LoginDesk, tenant: s
 /** Whose account it is: no patient, and what an administrator looks for after a login that nobody wanted. */
 function loginFacts({ account, isUnconfirmed, missingScopes }: LoginResult): ActFacts {
   return { account: accountText(account), unconfirmed: isUnconfirmed, missingScopes: missingScopes.length };
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
 }

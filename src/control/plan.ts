@@ -11,7 +11,7 @@ import { fieldTeller, hasPlainTitles } from '../sync/field-changes.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { heldObjects } from './held-objects.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import { asMatchable, findMatches } from './match.ts';
+import { asMatchable, findMatches } from './matching.ts';
 
 export type { PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { FEEDS_PATH } from '../control/feeds.ts';
+import { FEEDS_PATH } from '../features/feeds/feeds.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { PublicVerbs } from './verbs.ts';
 

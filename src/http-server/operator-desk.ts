@@ -1,9 +1,9 @@
-import type { AllBackups } from '../control/backups.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
-import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
+import type { AllBackups } from '../features/backup/backups.ts';
+import type { ConfigurationDesk } from '../features/managed-tenants/managed-tenants.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Services } from '../operations/operation.ts';
 import type { Visitor } from './visitors.ts';

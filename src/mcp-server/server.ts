@@ -5,9 +5,9 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 // biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { OPERATIONS } from '../features/operations.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type AnyOperation, type AssistantBinding, inputOf, type OperationContext } from '../operations/operation.ts';
-import { OPERATIONS } from '../operations/operations.ts';
 import { instant, toJson } from '../operations/schemas.ts';
 
 const INSTRUCTIONS = `Tells where a clinic's calendars and CRM stand against its management system. Read-only: nothing here changes

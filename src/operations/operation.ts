@@ -1,11 +1,9 @@
 import type { z } from 'zod';
 import type { AccessDesk } from '../control/access.ts';
-import type { AllBackups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
-import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import { type ActAbout, type Acting, recordAct } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
 import type { StopSignals } from '../jobs/push.ts';
@@ -15,13 +13,11 @@ import { MirrorError } from '../model/errors.ts';
 import type { TaskKind } from '../model/kept-task.ts';
 import type { Progress } from '../model/progress.ts';
 
-/** What operations work on. Parts that few operations use are opened when they are asked for. */
+/** What operations work on. Parts that few operations use are opened when they are asked for; a feature adds its own by declaration merging. */
 export interface Services {
   installation: Installation;
   statuses: Statuses;
   logins(): Promise<LoginDesk>;
-  backups(): Promise<AllBackups>;
-  configurations(): Promise<ConfigurationDesk>;
   access(): Promise<AccessDesk>;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): Promise<ClinicAccess>;

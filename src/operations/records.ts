@@ -96,18 +96,6 @@ const targetHealth = z.object({
   unread: z.string().nullable().describe('Why the clinic was not read for it'),
 });
 
-const duplicate = z.object({
-  record: z.string(),
-  kind: z.enum(['lacks', 'copied', 'alike']),
-  by: z.array(z.string()),
-  page: z.string().nullable(),
-  isHeldByOurs: z.boolean(),
-  heldBy: z.string().nullable(),
-  heldOn: z.string().nullable(),
-});
-
-const ofTargets = z.strictObject({ tenant, target: id.optional().describe('Id of a target; default: all of them') });
-
 /** Operations that show records of targets, and why each has its state. */
 export const RECORD_OPERATIONS = {
   listRecords: operation({
@@ -193,7 +181,7 @@ export const RECORD_OPERATIONS = {
   readHealth: operation({
     summary: 'list per target what is in sync, excluded and why, and failing since when; reads the clinic',
     level: 'viewer',
-    input: ofTargets,
+    input: z.strictObject({ tenant, target: id.optional().describe('Id of a target; default: all of them') }),
     output: z.object({
       tenant: z.string(),
       asOf: instant,
@@ -236,22 +224,5 @@ export const RECORD_OPERATIONS = {
         }),
       },
     ],
-  }),
-  listDuplicates: operation({
-    summary:
-      'list contacts that seem to be there twice: copies, alike, or without an address that another has; reads the clinic and the contacts',
-    level: 'viewer',
-    input: ofTargets,
-    output: z.object({
-      tenant: z.string(),
-      asOf: instant,
-      targets: z.array(z.object({ target: z.string(), connector: z.string(), duplicates: z.array(duplicate) })),
-    }),
-    http: null,
-    commands: [{ words: 'duplicates <tenant> [target]', isList: true }],
-    async run({ tenant, target }, { services: { installation }, progress, signals }) {
-      const { tenantDuplicates } = await import('../control/duplicates.ts');
-      return tenantDuplicates(installation, tenant, { target, progress }, signals.stop);
-    },
   }),
 };

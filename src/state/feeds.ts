@@ -9,6 +9,9 @@ import { redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');
+/** The connector of targets that are feeds. */
+export const FEED_CONNECTOR = 'feed';
+
 /** In the hash of a feed beside its entries, whose names are 32 characters long. */
 const VERSION = 'version';
 

@@ -6,7 +6,7 @@ import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
-import { createProofSealer, openSealed } from './sealing.ts';
+import { createProofSealer, openSealed, type Sealer } from './sealing.ts';
 
 /** Which revision each managed tenant has, as clinic-mirror last wrote it. */
 export interface ManagedHead {
@@ -72,13 +72,9 @@ export interface ManagedLedgerParts {
 /** Which managed tenants there are, by their revisions, and the sealed head over them. */
 export type ManagedLedger = ReturnType<typeof openManagedLedger>;
 
-/**
- * Opens the ledger. Documents and head change in one step. A head that is older than this process, or the mark outside Redis, knows was put
- * back by somebody else: what counts then is the last head that this process could trust.
- */
-export function openManagedLedger({ redis, writer, awaitDurable, identityKey, mark, clock }: ManagedLedgerParts) {
+/** Reads what lies in Redis, and remembers the last head that this process could trust. */
+function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>, sealer: Sealer) {
   const revisions = keys.managedRevisions();
-  const sealer = createProofSealer(identityKey, '{managed-tenants}');
   let last: ManagedHead = { counter: 0, revisions: new Map() };
 
   function trusted(sealed: string | null, marked: number): ManagedHead {
@@ -110,14 +106,35 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
     return { now: looked(pairsOf(fields), marked), documents: pairsOf(documents) };
   }
 
+  return {
+    look,
+    read,
+    last: () => last,
+    /** Remembers a head that this process wrote. */
+    wrote(head: ManagedHead): void {
+      if (head.counter > last.counter) last = head;
+    },
+  };
+}
+
+/**
+ * Opens the ledger. Documents and head change in one step. A head that is older than this process, or the mark outside Redis, knows was put
+ * back by somebody else: what counts then is the last head that this process could trust.
+ */
+export function openManagedLedger(parts: ManagedLedgerParts) {
+  const { redis, writer, awaitDurable, identityKey, mark, clock } = parts;
+  const revisions = keys.managedRevisions();
+  const sealer = createProofSealer(identityKey, '{managed-tenants}');
+  const { look, read, last, wrote } = openReader(parts, sealer);
+
   /** @param changes the revisions that count from now on; null for a tenant that goes */
   async function write(now: Looked, changes: Iterable<[string, string | null]>, steps: readonly ManagedStep[]) {
-    const counter = Math.max(now.marked, last.counter, clock() * COUNTS_A_MS) + 1;
+    const counter = Math.max(now.marked, last().counter, clock() * COUNTS_A_MS) + 1;
     const next = revisionsAfter(now, changes);
     const sealed = sealer.seal(JSON.stringify({ counter, revisions: Object.fromEntries(next) }), HEAD);
     const { expected, written } = valuesOf(now, sealed, steps);
     if ((await compareAndSet(writer, expected, written)) !== null) return false;
-    if (counter > last.counter) last = { counter, revisions: next };
+    wrote({ counter, revisions: next });
     return true;
   }
 
@@ -133,7 +150,7 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
     }
     // Only then it is marked: else a Redis that crashed would look like one that was put back.
     await awaitDurable(revisions).catch(() => 'late');
-    await mark.leave(last.counter);
+    await mark.leave(last().counter);
     return true;
   }
 
@@ -142,7 +159,7 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
     read,
     forGood,
     /** Highest counter that this process has seen; 0 before the first. */
-    seen: () => last.counter,
+    seen: () => last().counter,
     marked: mark.read,
     version: () => redis.hget(revisions, VERSION),
     /** @returns false: somebody else changed something meanwhile */
@@ -156,8 +173,8 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
     count: (now: Looked, id: string) => write(now, [[id, now.revisions.get(id) ?? null]], []),
     /** A process that died may have left none. @returns the mark */
     raiseMark: async (marked: number): Promise<number> => {
-      if (last.counter > marked) await mark.leave(last.counter);
-      return last.counter > marked ? mark.read() : marked;
+      if (last().counter > marked) await mark.leave(last().counter);
+      return last().counter > marked ? mark.read() : marked;
     },
   };
 }

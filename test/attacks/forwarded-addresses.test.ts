@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { showFeed } from '../../src/control/feeds.ts';
 import { knownBrowserOf, rememberBrowser } from '../../src/control/known-browsers.ts';
+import { showFeed } from '../../src/features/feeds/feeds.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { PublicVerbs } from '../../src/http-server/verbs.ts';
 import { silentLogger } from '../../src/log/logger.ts';

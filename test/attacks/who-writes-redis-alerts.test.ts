@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { type AlertMemory, type Digest, NOTHING_TOLD } from '../../src/alerts/digest.ts';
-import { payloadOf, textOf } from '../../src/alerts/message.ts';
-import { createAlertWatch } from '../../src/control/alerts.ts';
 import { status } from '../../src/control/status.ts';
+import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
+import { type AlertMemory, type Digest, NOTHING_TOLD } from '../../src/features/alerts/digest.ts';
+import { payloadOf, textOf } from '../../src/features/alerts/message.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { needsPerson, type Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';

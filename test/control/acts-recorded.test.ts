@@ -6,11 +6,12 @@ import type { AccessDesk } from '../../src/control/access.ts';
 import * as acts from '../../src/control/acts.ts';
 import { keepPlan } from '../../src/control/kept-plans.ts';
 import type { LoginDesk } from '../../src/control/logins.ts';
-import type { ConfigurationDesk } from '../../src/control/managed-tenants.ts';
-import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
+import { decideHold } from '../../src/features/holds/decide.ts';
+import type { ConfigurationDesk } from '../../src/features/managed-tenants/managed-tenants.ts';
+import { toMatchFile } from '../../src/features/match/file.ts';
+import { OPERATIONS } from '../../src/features/operations.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
-import { OPERATIONS } from '../../src/operations/operations.ts';
 import { keys } from '../../src/state/keys.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { contextWith } from '../operations/run-operation.ts';
@@ -55,7 +56,7 @@ async function decided(decision: 'approved' | 'rejected'): Promise<Given> {
   const { installation, heldRun } = await world();
   const { id: hold, target, kind, recordIds } = await heldRun();
   return {
-    act: (acting) => acts.decideHold(acting, installation, TENANT, hold, decision),
+    act: (acting) => decideHold(acting, installation, TENANT, hold, decision),
     what: { hold, target, kind, items: recordIds.length },
   };
 }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import type { LoginDesk } from '../../src/control/logins.ts';
-import { listRuns } from '../../src/control/undo.ts';
+import { listRuns } from '../../src/features/undo/undo.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { PendingLogin } from '../../src/oauth/store.ts';

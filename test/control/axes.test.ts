@@ -3,10 +3,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 // biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { payloadOf, textOf } from '../../src/alerts/message.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
+import { payloadOf, textOf } from '../../src/features/alerts/message.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';

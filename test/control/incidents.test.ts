@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { Digest } from '../../src/alerts/digest.ts';
-import { textOf } from '../../src/alerts/message.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
-import { createAlertWatch } from '../../src/control/alerts.ts';
 import { retryHost } from '../../src/control/incidents.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import { status } from '../../src/control/status.ts';
+import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
+import type { Digest } from '../../src/features/alerts/digest.ts';
+import { textOf } from '../../src/features/alerts/message.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { problemsWithin } from '../../src/model/problems.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';

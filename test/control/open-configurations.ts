@@ -1,4 +1,4 @@
-import type { ConfigurationDesk } from '../../src/control/managed-tenants.ts';
+import type { ConfigurationDesk } from '../../src/features/managed-tenants/managed-tenants.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';

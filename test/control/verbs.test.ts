@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
 import { explain } from '../../src/control/explain.ts';
-import { decideHold, listHolds } from '../../src/control/holds.ts';
 import { requireTenant } from '../../src/control/installation.ts';
 import { planTenant } from '../../src/control/plan.ts';
 import { resumeTargets } from '../../src/control/resume.ts';
 import { status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
+import { decideHold, listHolds } from '../../src/features/holds/holds.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';

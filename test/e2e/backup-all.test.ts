@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { forgetPatient } from '../../src/control/forget.ts';
+import { forgetPatient } from '../../src/features/forget/forget.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createClinicTenantStore } from '../../src/state/logins.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideHold } from '../../src/control/holds.ts';
+import { decideHold } from '../../src/features/holds/holds.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
-import { entriesOfRun, lookAtRun } from '../../src/jobs/undo.ts';
+import { entriesOfRun, lookAtRun } from '../../src/features/undo/restore-records.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';

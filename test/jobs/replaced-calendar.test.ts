@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
-import { decideHold } from '../../src/control/holds.ts';
 import { status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
+import { decideHold } from '../../src/features/holds/holds.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';

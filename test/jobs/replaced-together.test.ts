@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideHold } from '../../src/control/holds.ts';
+import { decideHold } from '../../src/features/holds/holds.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { viewHold } from '../../../src/control/hold-view.ts';
 import { viewWeek } from '../../../src/control/week.ts';
+import { viewHold } from '../../../src/features/holds/hold-view.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
 import { cycle, NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { UndoView } from '../../../control/undo.ts';
+import { RUN_OPERATIONS } from '../../../features/undo/operations.ts';
+import type { UndoView } from '../../../features/undo/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
-import { RUN_OPERATIONS } from '../../../operations/runs.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';

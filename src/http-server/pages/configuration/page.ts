@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { neededSecrets, type TenantDocument } from '../../../control/managed-tenants.ts';
+import { neededSecrets, type TenantDocument } from '../../../features/managed-tenants/managed-tenants.ts';
+import { CONFIGURATION_OPERATIONS } from '../../../features/managed-tenants/operations.ts';
 import { requireAllTenants } from '../../../model/access.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
-import { CONFIGURATION_OPERATIONS } from '../../../operations/configurations.ts';
 import { ConfigurationError } from '../../../settings/faults.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';

@@ -1,4 +1,4 @@
-import type { TenantDocument } from '../../../control/managed-tenants.ts';
+import type { TenantDocument } from '../../../features/managed-tenants/managed-tenants.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { ConfigurationFault } from '../../../settings/faults.ts';
 import type { PageContext } from '../context.ts';

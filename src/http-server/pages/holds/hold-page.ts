@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { decideHold } from '../../../control/acts.ts';
-import { type HoldView, secondPersonAbove, viewHold } from '../../../control/hold-view.ts';
-import { listHolds } from '../../../control/holds.ts';
+import { decideHold } from '../../../features/holds/decide.ts';
+import { type HoldView, secondPersonAbove, viewHold } from '../../../features/holds/hold-view.ts';
+import { listHolds } from '../../../features/holds/holds.ts';
 import { asMirrorError, MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';

@@ -1,5 +1,5 @@
-import type { HeldItem } from '../../../control/held-item.ts';
-import type { HoldView } from '../../../control/hold-view.ts';
+import type { HeldItem } from '../../../features/holds/held-item.ts';
+import type { HoldView } from '../../../features/holds/hold-view.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { csrfField, hiddenFields, linkButton, section, unfolding } from '../parts.ts';

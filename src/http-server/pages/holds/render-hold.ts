@@ -1,6 +1,6 @@
-import type { HeldItem } from '../../../control/held-item.ts';
-import type { HoldView } from '../../../control/hold-view.ts';
-import type { TenantHold } from '../../../control/holds.ts';
+import type { HeldItem } from '../../../features/holds/held-item.ts';
+import type { HoldView } from '../../../features/holds/hold-view.ts';
+import type { TenantHold } from '../../../features/holds/holds.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { mayDo } from '../../visitors.ts';
 import type { PageContext } from '../context.ts';

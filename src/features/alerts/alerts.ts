@@ -1,0 +1,106 @@
+import { redisAway } from '../../control/problems.ts';
+import type { Logger } from '../../log/logger.ts';
+import { asMirrorError } from '../../model/errors.ts';
+import type { Problem } from '../../model/problems.ts';
+import type { Clock, Instant } from '../../model/time.ts';
+import type { Leases } from '../../state/leases.ts';
+import type { AlertStore } from '../../state/reports.ts';
+import { type AlertMemory, NOTHING_TOLD, nextDigest } from './digest.ts';
+import type { TellAlerts } from './send.ts';
+
+/** What a check works with. */
+export interface AlertParts {
+  /** What is the matter now. @throws MirrorError as the state does, Redis not answering among it */
+  problems(): Promise<readonly Problem[]>;
+  /** The ways of telling that are configured. */
+  channels: ReadonlyMap<string, TellAlerts>;
+  /** After how long it is told that a server is away. */
+  outageAfterMs: number;
+  store: AlertStore;
+  /** Of the whole installation: one process checks at a time. */
+  leases: Leases;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Looks whether something needs a person, and tells them. */
+export interface AlertWatch {
+  /** Never throws. */
+  check(parts: AlertParts, signal: AbortSignal): Promise<void>;
+}
+
+/** Name of the lease. */
+const LEASE = 'alerts';
+
+/**
+ * Opens the watch of a process. While Redis does not answer it tells that by what the process itself remembers, so of several processes
+ * each tells it.
+ */
+export function createAlertWatch(): AlertWatch {
+  const alone = new Map<string, AlertMemory>();
+  let silentSinceAt: Instant | null = null;
+  async function tellOfRedis({ channels, clock, log, outageAfterMs }: AlertParts, signal: AbortSignal): Promise<void> {
+    const now = clock();
+    const problems = silentSinceAt === null ? [] : [redisAway(silentSinceAt)];
+    for (const [channel, tell] of channels) {
+      const { digest, told, untold } = nextDigest(alone.get(channel) ?? NOTHING_TOLD, problems, now, outageAfterMs);
+      alone.set(channel, untold);
+      try {
+        if (digest !== null) await tell(digest, now, signal);
+        alone.set(channel, told);
+      } catch (error) {
+        const { code, remedy } = asMirrorError(error);
+        log.warn({ channel, code, remedy }, 'an alert could not be handed over');
+      }
+    }
+  }
+  return {
+    async check(parts, signal) {
+      if (parts.channels.size === 0) return;
+      try {
+        await checkOnce(parts, signal);
+        silentSinceAt = null;
+      } catch (error) {
+        const { code } = asMirrorError(error);
+        parts.log.warn({ code }, 'it could not be told what needs a person');
+        silentSinceAt ??= parts.clock();
+      }
+      await tellOfRedis(parts, signal);
+    },
+  };
+}
+
+async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> {
+  const { channels, store, leases, clock } = parts;
+  const lease = await leases.tryTake(LEASE);
+  if (lease === null) return;
+  try {
+    const [problems, stored] = [await parts.problems(), await store.read()];
+    await store.keepOnly([...channels.keys()]);
+    for (const [channel, tell] of channels) {
+      const { memory, failure, forgedAt } = stored.get(channel) ?? { memory: null, failure: null, forgedAt: null };
+      const before = memory === null ? NOTHING_TOLD : (JSON.parse(memory) as AlertMemory);
+      const now = clock();
+      const { digest, told, untold } = nextDigest(before, problems, now, parts.outageAfterMs);
+      await store.write(channel, { memory: JSON.stringify(untold), failure, forgedAt });
+      if (digest === null) continue;
+      const ended = AbortSignal.any([signal, lease.signal]);
+      try {
+        await tell(digest, now, ended);
+        // Told first, noted then: a crash between the two tells it twice, and never not at all.
+        await store.write(channel, { memory: JSON.stringify(told), failure: null, forgedAt });
+      } catch (error) {
+        if (ended.aborted) return;
+        const { code, remedy } = asMirrorError(error);
+        parts.log.warn({ channel, code, remedy }, 'an alert could not be handed over');
+        await store.write(channel, {
+          memory: JSON.stringify(untold),
+          failure: { code, remedy, sinceAt: failure?.sinceAt ?? now },
+          forgedAt,
+        });
+      }
+    }
+  } finally {
+    await lease.release();
+  }
+}

@@ -1,0 +1,154 @@
+import { clinicsOf, type Problem } from '../../model/problems.ts';
+import { inItalian } from '../../model/sentences.ts';
+import { AXES_WORDS, type Axes } from '../../model/standing.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import type { AlertSettings } from '../../settings/delivery-schema.ts';
+import type { Digest } from './digest.ts';
+
+/** Problems that a message names; more are counted: a webhook takes 20,000 bytes, and a person reads less. */
+const NAMED = 40;
+
+type Language = AlertSettings['language'];
+type Words = typeof EN;
+
+const EN = {
+  begun: 'This needs a hand:',
+  again: 'This still needs a hand:',
+  over: 'This is over:',
+  others: (count: number) => `${count} more that you were told of before ${count === 1 ? 'is' : 'are'} as they were.`,
+  all: 'All of it, as it is now:',
+  isOver: 'over',
+  problems: (count: number) => `${count} problems`,
+  ofClinics: (count: number) => ` of ${count} ${count === 1 ? 'clinic' : 'clinics'}`,
+  more: (count: number) => `and ${count} more`,
+  since: (age: string) => `for ${age}`,
+  until: (age: string) => `in ${age}`,
+  nextTry: (minutes: number) => `retrying, next try in ${minutes} min`,
+  waiting: (count: number) => `${count} ${count === 1 ? 'change waits' : 'changes wait'}`,
+  clinics: (count: number, ids: string) => `${count} ${count === 1 ? 'clinic waits' : 'clinics wait'} (${ids})`,
+  stands: (axes: Axes) => `the clinic: ${AXES_WORDS.en[axes.inStep]}, ${AXES_WORDS.en[axes.canGoOn]}`,
+  underAnHour: 'less than an hour',
+  hours: (count: number) => `${count} ${count === 1 ? 'hour' : 'hours'}`,
+  days: (count: number) => `${count} days`,
+};
+
+const WORDS = {
+  en: EN,
+  it: {
+    begun: 'Serve un intervento:',
+    again: 'Serve ancora un intervento:',
+    over: 'Risolto:',
+    others: (count) =>
+      count === 1
+        ? 'Un altro problema già segnalato è come prima.'
+        : `Altri ${count} problemi già segnalati sono come prima.`,
+    all: 'Tutto, com’è ora:',
+    isOver: 'risolto',
+    problems: (count) => `${count} problemi`,
+    ofClinics: (count) => ` in ${count} ${count === 1 ? 'clinica' : 'cliniche'}`,
+    more: (count) => `e altri ${count}`,
+    since: (age) => `da ${age}`,
+    until: (age) => `tra ${age}`,
+    nextTry: (minutes) => `si riprova tra ${minutes} min`,
+    waiting: (count) => `${count} ${count === 1 ? 'modifica attende' : 'modifiche attendono'}`,
+    clinics: (count, ids) => `${count} ${count === 1 ? 'clinica attende' : 'cliniche attendono'} (${ids})`,
+    stands: (axes) => `la clinica: ${AXES_WORDS.it[axes.inStep]}, ${AXES_WORDS.it[axes.canGoOn]}`,
+    underAnHour: 'meno di un’ora',
+    hours: (count) => `${count} ${count === 1 ? 'ora' : 'ore'}`,
+    days: (count) => `${count} giorni`,
+  },
+} satisfies Record<Language, typeof EN>;
+
+/** Subject and text of a digest, for a person. Nothing in them comes from a patient. */
+export function textOf(digest: Digest, now: Instant, language: Language): { subject: string; text: string } {
+  const { begun, again, over, others } = digest;
+  const words: Words = WORDS[language];
+  const say = language === 'en' ? (text: string) => text : (text: string) => inItalian(text) ?? text;
+  const told = { now, words, say };
+  const open = [...begun, ...again];
+  const subject = open.length === 0 ? `${words.isOver}: ${subjectOf(over, told)}` : subjectOf(open, told);
+  const parts = [
+    ...part(words.begun, begun, told),
+    ...part(words.again, again, told),
+    ...part(words.over, over, told, { isOver: true }),
+  ];
+  if (others > 0) parts.push(words.others(others));
+  parts.push(`${words.all} clinic-mirror status --problems`);
+  return { subject: `clinic-mirror: ${subject}`, text: `${parts.join('\n\n')}\n` };
+}
+
+/** A digest for a program: `problems` as `status --json` has them. */
+export function payloadOf(digest: Digest, now: Instant) {
+  const { begun, again, over, others } = digest;
+  const some = (problems: readonly Problem[]) => ({
+    count: problems.length,
+    problems: problems
+      .slice(0, NAMED / 2)
+      .map((one) =>
+        one.clinics === undefined
+          ? one
+          : { ...one, clinics: one.clinics.slice(0, NAMED), clinicCount: one.clinics.length },
+      ),
+  });
+  return {
+    type: 'alerts.digest',
+    timestamp: new Date(now).toISOString(),
+    data: { begun: some(begun), again: some(again), over: some(over), others },
+  };
+}
+
+/** What a text is made with. */
+interface Telling {
+  now: Instant;
+  words: Words;
+  /** A sentence in the language of the text. */
+  say(text: string): string;
+}
+
+function subjectOf(problems: readonly Problem[], { words, say }: Telling): string {
+  const tenants = new Set(problems.flatMap(clinicsOf));
+  const [first] = problems;
+  if (problems.length === 1 && first !== undefined) return `${whoOf(first, say)}: ${first.code}`;
+  return `${words.problems(problems.length)}${tenants.size === 0 ? '' : words.ofClinics(tenants.size)}`;
+}
+
+function part(heading: string, problems: readonly Problem[], told: Telling, { isOver = false } = {}): string[] {
+  if (problems.length === 0) return [];
+  const lines = problems.slice(0, NAMED).map((problem) => lineOf(problem, told, isOver));
+  if (problems.length > NAMED) lines.push(told.words.more(problems.length - NAMED));
+  return [[heading, ...lines].join('\n\n')];
+}
+
+function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean): string {
+  const { code, sentence, sinceAt, breaksAt, nextTryAt, waiting, next, stands, clinics } = problem;
+  const more = [
+    ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
+    ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
+    ...(nextTryAt === null || nextTryAt <= now || isOver ? [] : [words.nextTry(minutesOf(nextTryAt - now))]),
+    ...(clinics === undefined || isOver ? [] : [words.clinics(clinics.length, idsOf(clinics, words))]),
+    ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
+    ...(stands === null || isOver ? [] : [words.stands(stands)]),
+  ];
+  const line = `${whoOf(problem, say)}: ${[`${say(sentence)} (${code})`, ...more].join(', ')}`;
+  return isOver || next === null ? line : `${line}\n  ${say(next)}`;
+}
+
+/** Which clinics; of very many, the first ones. */
+function idsOf(clinics: NonNullable<Problem['clinics']>, words: Words): string {
+  const ids = clinics.slice(0, NAMED).map(({ tenant }) => tenant);
+  return [...ids, ...(clinics.length > NAMED ? [words.more(clinics.length - NAMED)] : [])].join(', ');
+}
+
+function whoOf({ tenant, subject }: Problem, say: Telling['say']): string {
+  return tenant === null ? say(subject) : `${tenant}, ${say(subject)}`;
+}
+
+function minutesOf(ms: number): number {
+  return Math.ceil(ms / MINUTE_MS);
+}
+
+function ageOf(ms: number, words: Words): string {
+  const hours = Math.floor(ms / HOUR_MS);
+  if (hours < 1) return words.underAnHour;
+  return hours < 48 ? words.hours(hours) : words.days(Math.floor(hours / 24));
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { HttpClient } from '../../http/client.ts';
+import { pinnedLookup } from '../../http/pinned.ts';
+import { postSigned } from '../../http/signed-webhook.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { Instant } from '../../model/time.ts';
+import type { AlertSettings } from '../../settings/delivery-schema.ts';
+import { OPERATORS_REACH } from '../../settings/outbound-schema.ts';
+import type { Digest } from './digest.ts';
+import { payloadOf, textOf } from './message.ts';
+
+/** A way of telling, by its name in the settings. */
+export type AlertChannel = 'email' | 'webhook';
+
+/** Whoever is to be told is told, or an error says why not. */
+export type TellAlerts = (digest: Digest, now: Instant, signal: AbortSignal) => Promise<void>;
+
+/** The ways of telling that are configured. */
+export function alertChannels(settings: AlertSettings, http: HttpClient): Map<AlertChannel, TellAlerts> {
+  const { email, webhook, language } = settings;
+  const channels = new Map<AlertChannel, TellAlerts>();
+  if (email !== undefined) channels.set('email', (...told) => sendMail(email, language, ...told));
+  if (webhook !== undefined) channels.set('webhook', (...told) => post(webhook, http, ...told));
+  return channels;
+}
+
+async function sendMail(
+  email: NonNullable<AlertSettings['email']>,
+  language: AlertSettings['language'],
+  digest: Digest,
+  now: Instant,
+  signal: AbortSignal,
+): Promise<void> {
+  // Loaded with the first mail: what builds and sends mails is large.
+  const [{ default: MailComposer }, { handOver }, { smtpError }] = await Promise.all([
+    import('nodemailer/lib/mail-composer'),
+    import('../../mail/smtp.ts'),
+    import('../../mail/errors.ts'),
+  ]);
+  const { subject, text } = textOf(digest, now, language);
+  const domain = email.from.slice(email.from.lastIndexOf('@') + 1);
+  const composer = new MailComposer({
+    from: { name: 'clinic-mirror', address: email.from },
+    to: email.to.map((address) => ({ name: '', address })),
+    subject,
+    text,
+    messageId: `<${randomUUID()}@${domain}>`,
+    date: new Date(now),
+    // No out-of-office answers (RFC 3834 section 5).
+    headers: { 'Auto-Submitted': 'auto-generated' },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const result = await handOver(
+    email,
+    email.to,
+    await composer.compile().build(),
+    signal,
+    pinnedLookup({ host: email.host, isPlain: false }, OPERATORS_REACH),
+  );
+  if (!result.done) throw smtpError(result.failure, result.handedOver, email);
+}
+
+async function post(
+  webhook: NonNullable<AlertSettings['webhook']>,
+  http: HttpClient,
+  digest: Digest,
+  now: Instant,
+  signal: AbortSignal,
+): Promise<void> {
+  const message = { label: 'alerts', id: randomUUID(), now, body: JSON.stringify(payloadOf(digest, now)) };
+  const answer = await postSigned(http, webhook, message, signal);
+  if (answer.result === 'taken') return;
+  throw new MirrorError('the receiver of alerts did not take a message', {
+    actor: answer.result === 'gone' ? 'settings' : 'remote',
+    code: answer.result === 'gone' ? 'webhook-gone' : answer.code,
+    retry: 'later',
+    remedy: 'check alerts.webhook in clinic-mirror.yaml, and the receiver',
+  });
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { Installation } from '../../control/installation.ts';
+import { type Acting, recordAct } from '../../control/recording.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { parseJson } from '../../model/json.ts';
+import { ConfigurationError } from '../../settings/faults.ts';
+import { type AllBackups, type Restored, restoreBackup } from './backups.ts';
+
+/** First line of a file of all tenants: its form, when it was made, and whom it lacks. */
+export interface BackupHead {
+  format: 'clinic-mirror-backup';
+  version: 1;
+  /** RFC 3339. */
+  at: string;
+  /** Tenants whose files had faults: they could not be opened. */
+  without: readonly string[];
+}
+
+/** What came of a file of all tenants. */
+export interface AllRestored {
+  at: string;
+  restored: readonly (Restored & { tenant: string })[];
+  /** Tenants that are not as in the file, each with the code of the reason. */
+  failed: readonly { tenant: string; code: string }[];
+}
+
+const HEAD = { format: 'clinic-mirror-backup', version: 1 } as const;
+
+/**
+ * Lines of a file with the backups of all tenants: the head, a line for each tenant, and last a sealed line that tells how many there were and
+ * what they come to, so that one that was cut off or changed is known. One tenant is in memory at a time.
+ */
+export async function* backUpAll(
+  acting: Acting,
+  installation: Installation,
+  backups: AllBackups,
+): AsyncGenerator<string> {
+  const sum = createHash('sha256');
+  const line = (value: object) => {
+    const text = `${JSON.stringify(value)}\n`;
+    sum.update(text);
+    return text;
+  };
+  const without = installation.setAside.map(({ id }) => id);
+  yield line({ ...HEAD, at: new Date(installation.clock()).toISOString(), without } satisfies BackupHead);
+  let tenants = 0;
+  for (const tenant of installation.tenants.keys()) {
+    yield line({ tenant, sealed: await recordAct(acting, { verb: 'backup', tenant }, () => backups.backup(tenant)) });
+    tenants += 1;
+  }
+  yield `${JSON.stringify({ end: backups.seal(JSON.stringify({ tenants, sha256: sum.digest('hex') })) })}\n`;
+}
+
+/**
+ * Puts back what of all tenants, or of some, is missing. The whole file is looked through first: of one that is damaged nothing is put back. What fails of one
+ * tenant keeps no other from it.
+ * @param lines reads the file, each time from its beginning
+ * @param only the tenants that are meant; all of the file when null
+ * @throws MirrorError `contract`, code `backup-damaged`, `seal-broken`; `settings`, code `backup-unknown`
+ */
+export async function restoreAll(
+  acting: Acting,
+  installation: Installation,
+  backups: AllBackups,
+  lines: () => AsyncIterable<string>,
+  only: readonly string[] | null,
+): Promise<AllRestored> {
+  const { at, tenants } = await lookThrough(lines(), backups);
+  const wanted = new Set(only ?? tenants);
+  const restored: (Restored & { tenant: string })[] = [];
+  const failed = [...wanted]
+    .filter((tenant) => !tenants.includes(tenant))
+    .map((tenant) => ({ tenant, code: 'not-in-backup' }));
+  for await (const line of lines()) {
+    const { tenant, sealed } = entryOf(line);
+    if (tenant === null || !wanted.has(tenant)) continue;
+    try {
+      restored.push({ tenant, ...(await restoreBackup(acting, installation, backups, tenant, sealed)) });
+    } catch (error) {
+      failed.push({ tenant, code: error instanceof ConfigurationError ? error.code : asMirrorError(error).code });
+    }
+  }
+  return { at, restored, failed };
+}
+
+/** Whether a file is whole, and whom it holds. */
+async function lookThrough(
+  lines: AsyncIterable<string>,
+  backups: AllBackups,
+): Promise<{ at: string; tenants: string[] }> {
+  const sum = createHash('sha256');
+  const tenants: string[] = [];
+  let head: BackupHead | null = null;
+  let end: string | null = null;
+  for await (const line of lines) {
+    if (line === '') continue;
+    if (end !== null) throw damaged('something stands behind its end');
+    head ??= headOf(line);
+    const entry = entryOf(line);
+    end = entry.end;
+    if (entry.tenant !== null) tenants.push(entry.tenant);
+    if (end === null) sum.update(`${line}\n`);
+  }
+  if (head === null || end === null) throw damaged('its end is missing');
+  const told = parseJson(backups.open(end)) as { tenants: number; sha256: string };
+  if (told.tenants !== tenants.length || told.sha256 !== sum.digest('hex'))
+    throw damaged('it is not as it was written');
+  return { at: head.at, tenants };
+}
+
+function headOf(line: string): BackupHead {
+  const head = parseJson(line) as Partial<BackupHead> | undefined;
+  if (head?.format === HEAD.format && head.version === HEAD.version && head.at !== undefined) return head as BackupHead;
+  throw new MirrorError('the file is no backup of all tenants that this version reads', {
+    ...{ actor: 'settings', code: 'backup-unknown', retry: 'never' },
+    remedy:
+      'name a file that "clinic-mirror backup --all" made; one of a single tenant is read by "clinic-mirror credentials restore"',
+  });
+}
+
+function entryOf(line: string): { tenant: string | null; sealed: string; end: string | null } {
+  const value = (parseJson(line) ?? {}) as { tenant?: unknown; sealed?: unknown; end?: unknown };
+  const textOf = (part: unknown) => (typeof part === 'string' ? part : null);
+  return { tenant: textOf(value.tenant), sealed: textOf(value.sealed) ?? '', end: textOf(value.end) };
+}
+
+function damaged(how: string): MirrorError {
+  return new MirrorError(`the backup is damaged: ${how}; nothing was put back`, {
+    ...{ actor: 'contract', code: 'backup-damaged', retry: 'never' },
+    remedy: 'take another copy of it',
+  });
+}

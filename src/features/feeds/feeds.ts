@@ -1,0 +1,118 @@
+import { type Installation, requireTenant, settingsPlace } from '../../control/installation.ts';
+import { noPublicPort } from '../../control/logins.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { MINUTE_MS } from '../../model/time.ts';
+import { FEED_CONNECTOR, type FeedAccess, type FeedDirectory } from '../../state/feeds.ts';
+
+/** Below it others fetch feeds; the token follows, and `.ics`. */
+export const FEEDS_PATH = '/feeds';
+
+/** One feed, and who fetches it. */
+export interface FeedView {
+  tenant: string;
+  target: string;
+  /** Null while it has no address. */
+  access: FeedAccess | null;
+}
+
+/** What somebody who fetches gets. */
+export type FeedAnswer =
+  | { status: 200; tag: string; text: string }
+  | { status: 304; tag: string }
+  | { status: 404 }
+  | { status: 429; retryAfterMs: number };
+
+/** @param only one tenant; all of them when absent */
+export async function listFeeds(installation: Installation, only?: string): Promise<FeedView[]> {
+  const ids = only === undefined ? [...installation.tenants.keys()] : [only];
+  const views: FeedView[] = [];
+  for (const id of ids) {
+    const { feeds, targets } = requireTenant(installation, id);
+    for (const { id: target, configuration } of targets.values()) {
+      if (configuration.connector !== FEED_CONNECTOR) continue;
+      views.push({ tenant: id, target, access: await feeds.access(target) });
+    }
+  }
+  return views;
+}
+
+/**
+ * Gives a feed a new address, which is told this once; the one before ends.
+ * @param publicUrl how others reach the public port; null: they can't
+ * @throws MirrorError `settings`, code `no-such-feed` or `no-public-port`
+ */
+export async function rotateFeed(
+  installation: Installation,
+  tenantId: string,
+  target: string,
+  publicUrl: string | null,
+): Promise<{ url: string; hadOne: boolean }> {
+  const { feeds } = requireFeed(installation, tenantId, target);
+  if (publicUrl === null) throw noPublicPort('nobody can fetch a feed');
+  const hadOne = (await feeds.access(target)) !== null;
+  const token = await feeds.rotate(target, installation.clock());
+  return { url: `${publicUrl}${FEEDS_PATH}/${token}.ics`, hadOne };
+}
+
+/** Ends a feed's address: whoever has it gets 404. @throws MirrorError `settings`, code `no-such-feed` */
+export async function withdrawFeed(
+  installation: Installation,
+  tenantId: string,
+  target: string,
+): Promise<{ hadOne: boolean }> {
+  const { feeds } = requireFeed(installation, tenantId, target);
+  return { hadOne: await feeds.withdraw(target) };
+}
+
+const TOKEN = /^[\w-]{43}$/;
+
+/**
+ * Gives out a feed to whoever knows its address; no vendor and no clinic is asked. An unknown address, one that was withdrawn, and one of
+ * a feed that is no longer configured are answered alike.
+ * @param caller the client that the request comes from, for limits
+ * @param knownTag what the caller has already, as it says (`If-None-Match`)
+ */
+export async function showFeed(
+  { installation, directory }: { installation: Installation; directory: FeedDirectory },
+  token: string,
+  caller: string,
+  knownTag: string | null,
+): Promise<FeedAnswer> {
+  if (!TOKEN.test(token)) return { status: 404 };
+  const now = installation.clock();
+  if (!(await directory.admit(token, caller, now))) return { status: 429, retryAfterMs: MINUTE_MS };
+  const place = await directory.find(token);
+  const tenant = place === null ? undefined : installation.tenants.get(place.tenant);
+  const target = tenant?.targets.get(place?.target ?? '');
+  if (tenant === undefined || target?.configuration.connector !== FEED_CONNECTOR) return { status: 404 };
+  const { feeds } = tenant;
+  if (!(await feeds.isCurrent(target.id, token))) return { status: 404 };
+  await feeds.noteFetch(target.id, now);
+  const shelf = feeds.shelf(target.id);
+  // Asked for before what it speaks of: what changes meanwhile has another one.
+  const tag = `"${await shelf.version()}"`;
+  if (knownTag !== null && isAmong(tag, knownTag)) return { status: 304, tag };
+  const { calendarText } = await import('../../connectors/feed-text.ts');
+  const { name } = target.configuration.settings as { name: string };
+  return { status: 200, tag, text: calendarText(name, await shelf.entries()) };
+}
+
+/** RFC 9110 section 13.1.2: any of a list, or one marked as weak, means the same. */
+function isAmong(tag: string, knownTags: string): boolean {
+  return knownTags.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
+}
+
+function requireFeed(installation: Installation, tenantId: string, target: string) {
+  const tenant = requireTenant(installation, tenantId);
+  if (tenant.targets.get(target)?.configuration.connector === FEED_CONNECTOR) return tenant;
+  const feeds = [...tenant.targets.values()].filter(({ configuration }) => configuration.connector === FEED_CONNECTOR);
+  throw new MirrorError(`the tenant "${tenantId}" has no feed "${target}"`, {
+    actor: 'settings',
+    code: 'no-such-feed',
+    retry: 'never',
+    remedy:
+      feeds.length === 0
+        ? `add a target with connector: feed to ${settingsPlace(installation, tenantId)}`
+        : `there are: ${feeds.map(({ id }) => id).join(', ')}`,
+  });
+}

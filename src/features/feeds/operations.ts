@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { requireTenant } from '../../control/installation.ts';
+import { maySee } from '../../model/access.ts';
+import { type OperationContext, operation } from '../../operations/operation.ts';
+import { id, instant, tenant } from '../../operations/schemas.ts';
+
+const ofFeed = z.strictObject({ tenant, target: id });
+
+/** The target of an act, or null if it is no feed. */
+async function feedOf(input: z.output<typeof ofFeed>, { services }: OperationContext) {
+  const { FEED_CONNECTOR } = await import('../../state/feeds.ts');
+  const { id, targets } = requireTenant(services.installation, input.tenant);
+  const isFeed = targets.get(input.target)?.configuration.connector === FEED_CONNECTOR;
+  return { tenant: id, what: { target: isFeed ? input.target : null } };
+}
+
+/** Operations on feeds. */
+export const FEED_OPERATIONS = {
+  listFeeds: operation({
+    summary: 'show which feeds have an address, and when they were last fetched',
+    level: 'viewer',
+    input: z.strictObject({ tenant: tenant.optional() }),
+    output: z.object({
+      feeds: z.array(
+        z.object({
+          tenant: z.string(),
+          target: z.string(),
+          access: z
+            .object({ madeAt: instant, fetchedAt: instant.nullable(), fetches: z.number() })
+            .nullable()
+            .describe('Null while it has no address'),
+        }),
+      ),
+    }),
+    http: { method: 'GET', path: '/feeds', ofTenant: 'listFeedsOfTenant' },
+    commands: [{ words: 'feeds list [tenant]', isDefault: true }],
+    async run({ tenant }, { services, rights }) {
+      const { listFeeds } = await import('./feeds.ts');
+      const feeds = await listFeeds(services.installation, tenant);
+      return { feeds: feeds.filter((each) => maySee(rights, each.tenant)) };
+    },
+  }),
+  rotateFeed: operation({
+    summary: 'make a new address for a feed, shown this once; the previous one ends',
+    level: 'operator',
+    input: ofFeed,
+    output: z.object({ url: z.string(), hadOne: z.boolean() }),
+    // Whoever has the address reads the calendar: it is shown where the command is run, and nowhere else.
+    http: null,
+    commands: [{ words: 'feeds rotate <tenant> <target>' }],
+    audit: async (input, context) => ({ verb: 'rotate-feed', ...(await feedOf(input, context)) }),
+    async run({ tenant, target }, { services: { installation, publicUrl } }) {
+      const { rotateFeed } = await import('./feeds.ts');
+      return rotateFeed(installation, tenant, target, publicUrl);
+    },
+    auditResult: ({ hadOne }) => ({ hadOne }),
+  }),
+  withdrawFeed: operation({
+    summary: "end a feed's address: its holders get nothing more",
+    level: 'operator',
+    input: ofFeed,
+    output: z.object({ target: z.string(), hadOne: z.boolean() }),
+    http: { method: 'POST', path: '/tenants/{tenant}/feeds/{target}/withdraw' },
+    commands: [{ words: 'feeds withdraw <tenant> <target>' }],
+    audit: async (input, context) => ({ verb: 'withdraw-feed', ...(await feedOf(input, context)) }),
+    async run({ tenant, target }, { services }) {
+      const { withdrawFeed } = await import('./feeds.ts');
+      return { target, ...(await withdrawFeed(services.installation, tenant, target)) };
+    },
+    auditResult: ({ hadOne }) => ({ hadOne }),
+  }),
+};

@@ -1,0 +1,280 @@
+import { laneLease, noteFailure, openCalendar, setForgedAside } from '../../jobs/lanes.ts';
+import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import { waitForLease } from '../../jobs/wait-for-lease.ts';
+import { asMirrorError } from '../../model/errors.ts';
+import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
+import type { CrmItem, Item } from '../../model/items.ts';
+import type { ItemKey, Link, RemoteItem } from '../../model/operations.ts';
+import type { PlannedChange } from '../../model/plan.ts';
+import type { Progress } from '../../model/progress.ts';
+import { slices } from '../../model/slices.ts';
+import { PLAN_LEASE } from '../../state/generations.ts';
+import type { Lease } from '../../state/leases.ts';
+import { HIGHEST_EPOCH } from '../../sync/identity.ts';
+import { findNewer, type PatientRecords } from './records.ts';
+
+/** Names that are looked for in one call. */
+const KEYS_AT_ONCE = 100;
+
+/** What stands to be erased in one target. */
+export interface ErasureOfTarget {
+  target: OpenTarget;
+  /** Records whose erasure is in the outbox. */
+  recordIds: readonly string[];
+  /** Those of them that the target held an object for. */
+  found: ReadonlySet<string>;
+}
+
+/** What {@link eraseRecords} decided; the lanes carry it out. */
+export interface Erasure {
+  tombstone: string;
+  targets: readonly ErasureOfTarget[];
+  traces: ErasedTraces;
+}
+
+/**
+ * Decides that everything of a patient goes: looks for objects that no link tells of, puts erasures into the outboxes past the guard,
+ * sets the tombstone, and takes the records out of the rest of the state. No cycle plans meanwhile. Doing it again is safe.
+ * @throws MirrorError when the clinic can't be read
+ */
+export async function eraseRecords(
+  tenant: OpenTenant,
+  records: PatientRecords,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Erasure> {
+  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
+  try {
+    const guarded = AbortSignal.any([signal, lease.signal]);
+    await findNewer(tenant, records, guarded);
+    const targets = [...tenant.targets.values()];
+    const written = await writtenTargets(tenant);
+    // CRMs first: what they tell of appointments holds for calendars too.
+    const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
+    for (const [index, target] of inOrder.entries()) {
+      progress('looking into the targets', index, targets.length);
+      if (written.has(target.id)) await searchTarget(tenant, target, records, progress, guarded);
+    }
+    const erasures: ErasureOfTarget[] = [];
+    for (const target of targets) {
+      erasures.push(await putErasures(tenant, target, records, { isWritten: written.has(target.id), lease }));
+    }
+    const tombstone = await tenant.tombstones.add(records.patientId, tenant.clock());
+    return { tombstone, targets: erasures, traces: await removeTraces(tenant, records) };
+  } finally {
+    await lease.release();
+  }
+}
+
+/**
+ * Targets that something may have been written to, known calendar or not: a record that is not as we wrote it tells of none. Such records
+ * are set aside, of paused targets too, so that each calendar is looked for anew.
+ */
+async function writtenTargets(tenant: OpenTenant): Promise<ReadonlySet<string>> {
+  const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
+  await setForgedAside(tenant, summaries);
+  const written = [...summaries].filter(
+    ([, { record, linksVersion }]) =>
+      record.container !== null || record.isForged || linksVersion !== null || record.lastPlannedAt !== null,
+  );
+  return new Set(written.map(([id]) => id));
+}
+
+/** Gives links to objects of the patient that have none: those that left the window, and those of a record that the clinic lists no more. */
+async function searchTarget(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  records: PatientRecords,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const { container, pausedUntil } = await tenant.targetStore.read(target.id);
+  if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
+  let lane: Lease | null = null;
+  try {
+    const told = { what: `the work on target ${target.id}`, tell: progress };
+    lane = await waitForLease(tenant.leases, laneLease(target.id), told, signal);
+    const inLane = AbortSignal.any([signal, lane.signal]);
+    let opened = await openCalendar(tenant, target, lane, inLane);
+    // Found anew by what is ours in it.
+    if (opened === null && container === null) opened = await openCalendar(tenant, target, lane, inLane);
+    if (opened === null) return void records.notes.add('target-not-searched');
+    const found = await lookFor(tenant, target, opened, records, inLane);
+    await tenant.links.writeAll(target.id, found, lane);
+  } catch (error) {
+    signal.throwIfAborted();
+    records.notes.add('target-not-searched');
+    const failure = asMirrorError(error);
+    target.preparedContainer = null;
+    if (failure.code !== 'lease-lost') await noteFailure(tenant, target, failure);
+  } finally {
+    await lane?.release();
+  }
+}
+
+async function lookFor(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  container: string,
+  records: PatientRecords,
+  signal: AbortSignal,
+): Promise<Link[]> {
+  const { connector, identity } = target;
+  const ids = [...records.ids[target.stream]];
+  const linked = await tenant.links.readSome(target.id, ids);
+  const places = new Map<ItemKey, { recordId: string; epoch: number }>();
+  for (const recordId of ids.filter((id) => linked.get(id)?.isUnplaced ?? !linked.has(id))) {
+    for (let epoch = 0; epoch <= HIGHEST_EPOCH; epoch += 1)
+      places.set(identity.key(recordId, epoch), { recordId, epoch });
+  }
+  const links: Link[] = [];
+  for (const keys of slices([...places.keys()], KEYS_AT_ONCE)) {
+    for (const remote of await connector.find(container, keys, signal)) {
+      const place = places.get(remote.key);
+      if (place !== undefined) links.push(linkOf(tenant, target, remote, place));
+    }
+  }
+  if (records.isGone && target.crm !== null && target.stream !== 'patients') {
+    links.push(...(await readOfContact(tenant, target, container, records, linked, signal)));
+  }
+  return links;
+}
+
+/** Whom the clinic has no more, the contact tells of: all that is joined to it. What is found becomes a record to erase. */
+async function readOfContact(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  container: string,
+  { ids, patientId }: PatientRecords,
+  linked: ReadonlyMap<string, Link>,
+  signal: AbortSignal,
+): Promise<Link[]> {
+  const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
+  if (contacts === undefined) return [];
+  const links: Link[] = [];
+  for await (const page of target.connector.read(container, null, signal)) {
+    for (const remote of page) {
+      const contactKey = (remote.item as CrmItem | null)?.contactKey ?? null;
+      if (contactKey === null || contacts.identity.epochOf(patientId, contactKey) === null) continue;
+      const recordId = remote.sealedRecordId === null ? null : target.identity.recordIdOf(remote.sealedRecordId);
+      const epoch = recordId === null ? null : target.identity.epochOf(recordId, remote.key);
+      if (recordId === null || epoch === null || ids[target.stream].has(recordId)) continue;
+      ids[target.stream].add(recordId);
+      if (!linked.has(recordId)) links.push(linkOf(tenant, target, remote, { recordId, epoch }));
+    }
+  }
+  return links;
+}
+
+function linkOf(
+  { clock }: OpenTenant,
+  { identity }: OpenTarget,
+  { key, remoteId, versionTag, item }: RemoteItem<Item>,
+  place: { recordId: string; epoch: number },
+): Link {
+  return {
+    ...place,
+    // Compared with nothing: the object is about to go.
+    fingerprint: '',
+    versionTag,
+    ...(item === null ? { startAt: clock(), endAt: clock() } : identity.spanOf(item)),
+    remoteId: remoteId === key ? null : remoteId,
+    drift: null,
+  };
+}
+
+/** For records without a link too: what was deleted before may still be readable in the target's bin. */
+async function putErasures(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  { ids }: PatientRecords,
+  { isWritten, lease }: { isWritten: boolean; lease: Lease },
+): Promise<ErasureOfTarget> {
+  const now = tenant.clock();
+  const recordIds = [...ids[target.stream]];
+  const links = await tenant.links.readSome(target.id, recordIds);
+  const pending = await tenant.outbox.pending(target.id);
+  const isThere = (id: string) => links.has(id) || pending.has(id);
+  // A target that nothing was ever written to is not asked for anything.
+  const wanted = isWritten ? recordIds : recordIds.filter(isThere);
+  const changes = wanted.map((recordId): PlannedChange => {
+    const { startAt, endAt } = links.get(recordId) ?? { startAt: now, endAt: now };
+    return { recordId, reason: 'forgotten', wanted: { want: 'absent', startAt, endAt }, fields: [] };
+  });
+  await tenant.outbox.put(target.id, changes, now, lease);
+  const found = new Set([...links.values()].filter(({ drift }) => drift !== 'removed').map(({ recordId }) => recordId));
+  return { target, recordIds: wanted, found };
+}
+
+async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promise<ErasedTraces> {
+  const { journal, holds, runs, reminders } = tenant;
+  const recordsOf = recordsOfTarget(tenant, records);
+  const { lines, pins } = await journal.erase(recordsOf);
+  let held = 0;
+  for (const target of new Set((await holds.list()).map((hold) => hold.target))) {
+    held += await holds.erase(target, recordsOf(target));
+  }
+  if (reminders !== null) {
+    const entries = await reminders.ledger.readSome(records.reminders.reminders.map(({ id }) => id));
+    await reminders.alarms.cancel([...entries.values()]);
+  }
+  // They name records, and are made again within seconds.
+  await tenant.plans.clear();
+  await tenant.tasks.clear();
+  const gone = await tenant.tombstones.reminders.erase(records.reminders, records.ids.appointments);
+  return {
+    journalLines: lines,
+    pins,
+    holds: held,
+    notes: await removeNotes(tenant, records),
+    ...gone,
+    examples: await runs.erase(new Set(Object.values(records.ids).flatMap((ids) => [...ids]))),
+  };
+}
+
+/** Takes the records out of what audits note. To be called again after the lanes' work: an audit may have come in between. */
+export async function removeNotes({ targets, links, targetStore, clock }: OpenTenant, { ids }: PatientRecords) {
+  let removed = 0;
+  for (const { id, stream } of targets.values()) {
+    const recordIds = [...ids[stream]];
+    removed += (await links.erase(id, recordIds)) + (await targetStore.erase(id, recordIds, clock()));
+  }
+  return removed;
+}
+
+/** The records of a target by its id of today or of before; of one that is configured no longer, all that may be meant. */
+function recordsOfTarget({ targets }: OpenTenant, { ids }: PatientRecords): (target: string) => ReadonlySet<string> {
+  const all = new Set(Object.values(ids).flatMap((some) => [...some]));
+  return (name) => {
+    const target = [...targets.values()].find(
+      ({ id, configuration }) => id === name || configuration.formerly === name,
+    );
+    return target === undefined ? all : ids[target.stream];
+  };
+}
+
+/** How an erasure stands now, in numbers. */
+export async function erasedSoFar(
+  tenant: OpenTenant,
+  { target, recordIds, found }: ErasureOfTarget,
+): Promise<ErasedTarget> {
+  const all = await tenant.outbox.pending(target.id);
+  const pending = recordIds.flatMap((id) => all.get(id) ?? []).filter(({ reason }) => reason === 'forgotten');
+  const open = new Set(pending.map(({ recordId }) => recordId));
+  const failed = pending.filter(({ lastError }) => lastError !== null).length;
+  return {
+    target: target.id,
+    connector: target.configuration.connector,
+    found: found.size,
+    erased: [...found].filter((id) => !open.has(id)).length,
+    reach: reachOf(target),
+    waiting: pending.length - failed,
+    failed,
+    failure: pending.length === 0 ? null : ((await tenant.targetStore.read(target.id)).failure?.code ?? null),
+  };
+}
+
+/** How far erasing reaches in a target: for good, or as far as the vendor's bin. */
+export function reachOf({ supports, stream }: OpenTarget): 'wholly' | 'bin' {
+  return supports.erases.includes(stream) ? 'wholly' : 'bin';
+}

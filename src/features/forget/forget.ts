@@ -1,0 +1,140 @@
+import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
+import { resumeTargets } from '../../control/resume.ts';
+import { drainTarget } from '../../control/sync.ts';
+import type { StopSignals } from '../../jobs/push.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { ForgetNote, ForgetReceipt } from '../../model/forgetting.ts';
+import type { Progress } from '../../model/progress.ts';
+import { type Erasure, erasedSoFar, eraseRecords, reachOf, removeNotes } from './erase.ts';
+import { findRecords, type PatientRecords } from './records.ts';
+
+/** What forgetting a patient would take away; numbers alone. */
+export interface ForgetPreview {
+  tenant: string;
+  /** Whether a tombstone stands already. */
+  isForgotten: boolean;
+  appointments: number;
+  invoices: number;
+  /** Appointments to come that leave a calendar. */
+  upcoming: number;
+  /** `linked`: objects that we know of; `toLookFor`: records that the target is asked for besides. */
+  targets: { target: string; connector: string; linked: number; toLookFor: number; reach: 'wholly' | 'bin' }[];
+  reminders: number;
+  answerLinks: number;
+  notes: readonly ForgetNote[];
+}
+
+/**
+ * Tells what forgetting a patient would take away. Asks the clinic, and no target; writes nothing.
+ * @throws MirrorError `settings`, code `no-such-tenant` or `tenant-paused`; the clinic's, when it can't be read
+ */
+export async function previewForgetting(
+  installation: Installation,
+  tenantId: string,
+  patientId: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<ForgetPreview> {
+  const tenant = runningTenant(installation, tenantId);
+  const records = await findRecords(tenant, patientId, progress, signal);
+  const { ids, reminders, notes } = records;
+  const targets: ForgetPreview['targets'] = [];
+  for (const target of tenant.targets.values()) {
+    const { id, stream, configuration } = target;
+    const linked = (await tenant.links.readSome(id, [...ids[stream]])).size;
+    const toLookFor = ids[stream].size - linked;
+    targets.push({ target: id, connector: configuration.connector, linked, toLookFor, reach: reachOf(target) });
+  }
+  return {
+    tenant: tenantId,
+    isForgotten: (await tenant.tombstones.load())(patientId),
+    appointments: ids.appointments.size,
+    invoices: ids.invoices.size,
+    upcoming: await upcomingInCalendars(tenant, records),
+    targets,
+    reminders: reminders.reminders.length,
+    answerLinks: reminders.links.length,
+    notes: [...notes],
+  };
+}
+
+/**
+ * Takes a patient out of every target, paused ones too, as far as each reaches, and out of the state; a tombstone keeps them out. What a
+ * target can't take now waits in its outbox, and the running daemon carries it out. Doing it again tells how it stands.
+ * @returns the receipt, which is kept
+ * @throws MirrorError as {@link previewForgetting}
+ */
+export async function forgetPatient(
+  installation: Installation,
+  tenantId: string,
+  patientId: string,
+  progress: Progress,
+  signals: StopSignals,
+): Promise<ForgetReceipt> {
+  const tenant = runningTenant(installation, tenantId);
+  const records = await findRecords(tenant, patientId, progress, signals.stop);
+  await resumeTargets(tenant);
+  const erasure = await eraseRecords(tenant, records, progress, signals.stop);
+  const upcoming = countUpcoming(erasure, records);
+  progress('erasing');
+  const atWork = erasure.targets.filter(({ recordIds }) => recordIds.length > 0);
+  await Promise.all(atWork.map(({ target }) => drainTarget(tenant, target, signals, () => {})));
+  await removeNotes(tenant, records);
+  const targets = await Promise.all(erasure.targets.map((one) => erasedSoFar(tenant, one)));
+  const { notes } = records;
+  if (tenant.reminders !== null) notes.add('opt-outs-stay');
+  if (targets.some(({ waiting, failed }) => waiting + failed > 0)) {
+    notes.add('erasures-wait');
+    await installation.pullNow(tenantId);
+  }
+  const { tombstone, traces: state } = erasure;
+  const content = {
+    tenant: tenantId,
+    at: installation.clock(),
+    tombstone,
+    upcoming,
+    targets,
+    state,
+    notes: [...notes],
+  };
+  return tenant.tombstones.keepReceipt(content);
+}
+
+/**
+ * Ends a tombstone: the patient is followed again with the next cycle, which is asked for. What was erased is written again where it
+ * belongs by the rules.
+ * @throws MirrorError `settings`, code `no-such-tenant`
+ */
+export async function followAgain(
+  installation: Installation,
+  tenantId: string,
+  patientId: string,
+): Promise<{ tenant: string; changed: boolean }> {
+  const changed = await requireTenant(installation, tenantId).tombstones.remove(patientId);
+  if (changed) await installation.pullNow(tenantId);
+  return { tenant: tenantId, changed };
+}
+
+function runningTenant(installation: Installation, id: string): OpenTenant {
+  const tenant = requireTenant(installation, id);
+  if (tenant.configuration.paused) throw pausedError(installation, id);
+  return tenant;
+}
+
+async function upcomingInCalendars({ targets, links }: OpenTenant, { upcoming }: PatientRecords): Promise<number> {
+  const shown = new Set<string>();
+  for (const { id } of [...targets.values()].filter(({ crm }) => crm === null)) {
+    for (const recordId of (await links.readSome(id, [...upcoming])).keys()) shown.add(recordId);
+  }
+  return shown.size;
+}
+
+function countUpcoming({ targets }: Erasure, { upcoming }: PatientRecords): number {
+  const calendars = targets.filter(({ target }) => target.crm === null);
+  return [...upcoming].filter((id) => calendars.some(({ found }) => found.has(id))).length;
+}
+
+/** Receipts of a tenant, oldest first. @throws MirrorError `settings`, code `no-such-tenant` */
+export async function listReceipts(installation: Installation, tenantId: string): Promise<ForgetReceipt[]> {
+  return requireTenant(installation, tenantId).tombstones.receipts();
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { requireTenant } from '../../control/installation.ts';
+import { operation } from '../../operations/operation.ts';
+import { changed, id, instant, tenant } from '../../operations/schemas.ts';
+
+const FORGET = 'forget <tenant> <patient>';
+
+const ofPatient = z.strictObject({ tenant, patient: id.describe('The id that the clinic gives') });
+const reach = z.enum(['wholly', 'bin']);
+const receipt = z.object({
+  receipt: z.string(),
+  tenant: z.string(),
+  at: instant,
+  tombstone: z.string(),
+  upcoming: z.number(),
+  targets: z.array(
+    z.object({
+      target: z.string(),
+      connector: z.string(),
+      found: z.number(),
+      erased: z.number(),
+      reach,
+      waiting: z.number(),
+      failed: z.number(),
+      failure: z.string().nullable(),
+    }),
+  ),
+  state: z.object({
+    journalLines: z.number(),
+    pins: z.number(),
+    holds: z.number(),
+    notes: z.number(),
+    reminders: z.number(),
+    answerLinks: z.number(),
+    examples: z.number(),
+  }),
+  notes: z.array(z.string()),
+});
+
+/** Operations that keep a patient out of all targets. */
+export const FORGET_OPERATIONS = {
+  previewForgetting: operation({
+    summary: 'show in numbers what forgetting a patient would take away; writes nothing',
+    level: 'owner',
+    input: ofPatient,
+    output: z.object({
+      tenant: z.string(),
+      isForgotten: z.boolean(),
+      appointments: z.number(),
+      invoices: z.number(),
+      upcoming: z.number(),
+      targets: z.array(
+        z.object({ target: z.string(), connector: z.string(), linked: z.number(), toLookFor: z.number(), reach }),
+      ),
+      reminders: z.number(),
+      answerLinks: z.number(),
+      notes: z.array(z.string()),
+    }),
+    http: { method: 'POST', path: '/tenants/{tenant}/forget/preview', task: 'preview-forget' },
+    commands: [
+      {
+        words: FORGET,
+        about: 'take a patient out of every target and keep them out; shows what would go unless --yes',
+        by: { flags: '--dry-run', about: 'only show what would go', isUsual: true },
+      },
+    ],
+    async run({ tenant, patient }, { services, progress, signals }) {
+      const { previewForgetting } = await import('./forget.ts');
+      return previewForgetting(services.installation, tenant, patient, progress, signals.stop);
+    },
+  }),
+  forgetPatient: operation({
+    summary: 'take a patient out of every target and keep them out; again, it tells how that stands',
+    level: 'owner',
+    input: ofPatient,
+    output: receipt,
+    http: { method: 'POST', path: '/tenants/{tenant}/forget', task: 'forget' },
+    commands: [{ words: FORGET, by: { flags: '--yes', about: 'do it' } }],
+    audit: (input, { services: { installation }, acting }) => {
+      const { id } = requireTenant(installation, input.tenant);
+      const patient = acting.desk.keyed(id, input.patient);
+      return {
+        verb: 'forget',
+        tenant: id,
+        what: { patient },
+        second: { subject: patient, isNeeded: (policy) => policy.forget },
+      };
+    },
+    async run({ tenant, patient }, { services, progress, signals }) {
+      const { forgetPatient } = await import('./forget.ts');
+      return forgetPatient(services.installation, tenant, patient, progress, signals);
+    },
+    auditResult: ({ receipt, targets }) => ({
+      receipt,
+      erased: targets.reduce((sum, { erased }) => sum + erased, 0),
+      waiting: targets.reduce((sum, { waiting, failed }) => sum + waiting + failed, 0),
+    }),
+    endsWithOne: { when: 'not all is erased yet', holds: ({ notes }) => notes.includes('erasures-wait') },
+  }),
+  followAgain: operation({
+    summary: 'follow a forgotten patient again',
+    level: 'owner',
+    input: ofPatient,
+    output: z.object({ tenant: z.string(), ...changed.shape }),
+    http: { method: 'POST', path: '/tenants/{tenant}/follow-again' },
+    commands: [{ words: FORGET, by: { flags: '--undo', about: 'follow the patient again' } }],
+    audit: (input, { services: { installation }, acting }) => {
+      const { id } = requireTenant(installation, input.tenant);
+      return { verb: 'follow-again', tenant: id, what: { patient: acting.desk.keyed(id, input.patient) } };
+    },
+    async run({ tenant, patient }, { services }) {
+      const { followAgain } = await import('./forget.ts');
+      return followAgain(services.installation, tenant, patient);
+    },
+    auditResult: ({ changed }) => ({ changed }),
+  }),
+  listReceipts: operation({
+    summary: 'list proofs that patients were forgotten, oldest first, with numbers alone',
+    level: 'viewer',
+    input: z.strictObject({ tenant }),
+    output: z.object({ receipts: z.array(receipt) }),
+    http: { method: 'GET', path: '/tenants/{tenant}/receipts' },
+    commands: [{ words: 'receipts <tenant>', isList: true }],
+    async run({ tenant }, { services }) {
+      const { listReceipts } = await import('./forget.ts');
+      return { receipts: await listReceipts(services.installation, tenant) };
+    },
+  }),
+};

@@ -1,0 +1,154 @@
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { asMirrorError } from '../../model/errors.ts';
+import type { ForgetNote } from '../../model/forgetting.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { Appointment } from '../../model/records.ts';
+import type { StreamName } from '../../model/streams.ts';
+import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
+import type { TracedReminders } from '../../state/reminder-traces.ts';
+
+/** How far back the clinic is asked for a patient's appointments: as long as records of care are kept in most places. Our choice. */
+const YEARS_BACK = 10;
+const YEAR_MS = 365 * DAY_MS;
+
+/** Everything that is known to be one patient's; patient data by what it joins, never logged. */
+export interface PatientRecords {
+  patientId: string;
+  /** Record ids by stream. */
+  ids: Readonly<Record<StreamName, Set<string>>>;
+  /** Appointments that the clinic still has, neither cancelled nor begun. */
+  upcoming: Set<string>;
+  reminders: TracedReminders;
+  /** The clinic has the patient no more: targets are asked what they hold of them. */
+  isGone: boolean;
+  notes: Set<ForgetNote>;
+}
+
+/**
+ * Asks the clinic for everything of a patient: the row itself, appointments of ten years and to come, invoices where a target follows
+ * them, and what reminders tell. A patient whom the clinic has no more is no error.
+ * @throws MirrorError when the clinic can't be read
+ */
+export async function findRecords(
+  tenant: OpenTenant,
+  patientId: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<PatientRecords> {
+  const records: PatientRecords = {
+    patientId,
+    ids: { patients: new Set([patientId]), appointments: new Set(), invoices: new Set() },
+    upcoming: new Set(),
+    reminders: { reminders: [], links: [] },
+    isGone: false,
+    notes: new Set(),
+  };
+  await lookUpPatient(tenant, records, signal);
+  const spans = spansOf(tenant);
+  for (const [index, span] of spans.entries()) {
+    progress('reading the clinic', index, spans.length);
+    await readSpan(tenant, records, span, signal);
+  }
+  await readInvoices(tenant, records, signal);
+  await traceReminders(tenant, records, signal);
+  return records;
+}
+
+/**
+ * Reads again what a cycle reads. To be called while no cycle can plan, so that nothing that was booked meanwhile is missed.
+ * @throws MirrorError when the clinic can't be read
+ */
+export async function findNewer(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+  const now = tenant.clock();
+  const { pastDays, futureDays } = widest(tenant);
+  await readSpan(tenant, records, { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS }, signal);
+  await traceReminders(tenant, records, signal);
+}
+
+/** By the year, so that a person sees how far it came. */
+function spansOf(tenant: OpenTenant): TimeWindow[] {
+  const now = tenant.clock();
+  const endAt = now + Math.max(YEAR_MS, widest(tenant).futureDays * DAY_MS);
+  const spans: TimeWindow[] = [];
+  for (let fromAt = now - YEARS_BACK * YEAR_MS; fromAt < endAt; fromAt += YEAR_MS) {
+    spans.push({ fromAt, toAt: Math.min(fromAt + YEAR_MS, endAt) });
+  }
+  return spans;
+}
+
+function widest({ targets }: OpenTenant): { pastDays: number; futureDays: number } {
+  const windows = [...targets.values()].map(({ configuration }) => configuration.window);
+  return {
+    pastDays: Math.max(1, ...windows.map(({ pastDays }) => pastDays)),
+    futureDays: Math.max(1, ...windows.map(({ futureDays }) => futureDays)),
+  };
+}
+
+async function lookUpPatient(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+  const { notes, patientId } = records;
+  const answer = await unlessForbidden(() => tenant.clinic.readPatient(patientId, signal));
+  if (answer === null) notes.add('patient-unread');
+  else if ('absent' in answer) {
+    records.isGone = true;
+    notes.add('clinic-has-no-patient');
+  } else notes.add('setAside' in answer ? 'patient-unusable' : 'still-in-clinic');
+}
+
+async function readSpan(
+  tenant: OpenTenant,
+  records: PatientRecords,
+  window: TimeWindow,
+  signal: AbortSignal,
+): Promise<void> {
+  const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
+  if (snapshot.completeness === 'partial') records.notes.add('appointments-partial');
+  for (const appointment of snapshot.records.values()) {
+    if (appointment.patientId === records.patientId) noteAppointment(records, appointment, tenant.clock());
+  }
+}
+
+function noteAppointment({ ids, upcoming }: PatientRecords, { id, time, status }: Appointment, now: Instant): void {
+  ids.appointments.add(id);
+  if (status !== 'cancelled' && time.startAt > now) upcoming.add(id);
+  else upcoming.delete(id);
+}
+
+async function readInvoices(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+  if (![...tenant.targets.values()].some(({ stream }) => stream === 'invoices')) return;
+  const doctorsFrom = new Date(tenant.clock()).toISOString().slice(0, 10);
+  const snapshot = await unlessForbidden(() => tenant.clinic.readInvoices({ withDoctors: false, doctorsFrom }, signal));
+  if (snapshot === null) return void records.notes.add('invoices-unread');
+  if (snapshot.completeness === 'partial') records.notes.add('invoices-partial');
+  for (const { id, patientId } of snapshot.records.values()) {
+    if (patientId === records.patientId) records.ids.invoices.add(id);
+  }
+}
+
+/**
+ * An address in a reminder tells whose it was, so it leads to appointments that the clinic lists no more. One that is somebody else's
+ * by now keeps its reminders.
+ */
+async function traceReminders(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+  const { ids, patientId } = records;
+  const { reminders, links } = await tenant.tombstones.reminders.find(patientId, [...ids.appointments]);
+  const others = new Set<string>();
+  for (const { appointmentId } of reminders) {
+    if (appointmentId === null || ids.appointments.has(appointmentId) || others.has(appointmentId)) continue;
+    const answer = await tenant.clinic.readAppointment(appointmentId, signal);
+    if ('found' in answer && answer.found.patientId !== patientId) others.add(appointmentId);
+    else ids.appointments.add(appointmentId);
+  }
+  const own = reminders.filter(({ appointmentId }) => appointmentId === null || !others.has(appointmentId));
+  records.reminders = { reminders: own, links };
+}
+
+/** @returns null where the login may not read it; that is no reason to forget nothing */
+async function unlessForbidden<Answer>(read: () => Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await read();
+  } catch (error) {
+    const { actor, status } = asMirrorError(error);
+    if (actor === 'authorization' && status === 403) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,174 @@
+import { eventDecision, NO_DIRECTORY } from '../../control/event-decision.ts';
+import { heldObjects } from '../../control/held-objects.ts';
+import { type Installation, requireTenant } from '../../control/installation.ts';
+import type { Acting } from '../../control/recording.ts';
+import { readForDisplay } from '../../jobs/clinic-reading.ts';
+import { REMINDERS } from '../../jobs/open-reminders.ts';
+import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import { asMirrorError } from '../../model/errors.ts';
+import type { FieldChange } from '../../model/field-changes.ts';
+import type { Link } from '../../model/operations.ts';
+import type { Hold } from '../../model/plan.ts';
+import type { Appointment } from '../../model/records.ts';
+import { DAY_MS, type TimeWindow } from '../../model/time.ts';
+import { noSuchHold } from '../../state/holds.ts';
+import type { ApprovalRequest } from '../../state/kept-documents.ts';
+import { fieldTeller } from '../../sync/field-changes.ts';
+import { windowOf } from '../../sync/followed.ts';
+import type { GoneCounts } from '../../sync/guard.ts';
+import type { Directory } from '../../sync/project.ts';
+import { heldCorrections } from './held-corrections.ts';
+import type { HeldItem } from './held-item.ts';
+import { shownHold, type TenantHold } from './holds.ts';
+
+/** A hold with what a person needs to decide it. */
+export interface HoldView {
+  hold: TenantHold;
+  /** Null of a hold of corrections, which belongs to no target. */
+  connector: string | null;
+  zone: string;
+  /** Limits above which removals, or corrections, are held; null for the other kinds. */
+  limit: { share: number; count: number } | null;
+  /** How many records left the target in this way on each of the last seven days, the newest first; null for the other kinds. */
+  usual: number[] | null;
+  /** By time; those without one last. */
+  items: HeldItem[];
+  /** Why the clinic's list could not be read for the items; null when it was, or was not needed. */
+  unread: string | null;
+  /** Whether a part of it can be decided: where each record is a removal of its own. */
+  isDivisible: boolean;
+  /** Who wanted to have it approved already, where two persons have to. */
+  requests: Pick<ApprovalRequest, 'by' | 'at' | 'expiresAt' | 'what'>[];
+}
+
+/** Records that leave a target in the same way as a hold's, as they are counted day by day; absent where none are. */
+const COUNTED = {
+  cancelled: ({ cancelled }: GoneCounts) => cancelled,
+  vanished: ({ vanished, excluded }: GoneCounts) => vanished + excluded,
+} as const;
+
+/**
+ * Tells of a hold what it keeps back and what is usual. Asks the clinic for one list, and the target for objects of its first hundred
+ * records; writes nothing.
+ * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-hold`
+ */
+export async function viewHold(
+  installation: Installation,
+  tenantId: string,
+  holdId: string,
+  signal: AbortSignal,
+): Promise<HoldView> {
+  const tenant = requireTenant(installation, tenantId);
+  const hold = (await tenant.holds.list()).find(({ id }) => id === holdId);
+  if (hold === undefined) throw noSuchHold(holdId);
+  const requests = await installation.approvals(tenantId);
+  return {
+    hold: shownHold(hold, tenantId),
+    zone: tenant.configuration.zone,
+    ...(await keptBackBy(tenant, hold, signal)),
+    requests: requests
+      .filter(({ what }) => what.hold === holdId)
+      .map(({ by, at, expiresAt, what }) => ({ by, at, expiresAt, what })),
+  };
+}
+
+type KeptBack = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
+
+/** @throws MirrorError `settings`, code `no-such-hold` when the target, or the reminders, are no longer configured */
+async function keptBackBy(tenant: OpenTenant, hold: Hold, signal: AbortSignal): Promise<KeptBack> {
+  const { reminders } = tenant;
+  if (hold.target === REMINDERS && reminders !== null) {
+    const { items, unread } = await heldCorrections(tenant, reminders, hold.recordIds, signal);
+    const limit = reminders.file.correctionGuard;
+    return { connector: null, limit, usual: null, items, unread, isDivisible: false };
+  }
+  const target = tenant.targets.get(hold.target);
+  if (target === undefined) throw noSuchHold(hold.id);
+  const kind = isRemoval(hold.kind) ? hold.kind : null;
+  const days = kind === null ? [] : await tenant.targetStore.goneByDay(target.id, tenant.clock());
+  const { items, unread } = await itemsOf(tenant, target, hold, signal);
+  return {
+    connector: target.configuration.connector,
+    limit: kind === null ? null : target.configuration.guard[kind],
+    usual: kind === null ? null : days.map(COUNTED[kind]),
+    ...{ items, unread, isDivisible: kind !== null },
+  };
+}
+
+/** From more items than this on a second person has to want the same, here; null where one is always enough. */
+export function secondPersonAbove({ desk }: Pick<Acting, 'desk'>, tenantId: string): number | null {
+  return desk.approvalsOf(tenantId).policy.holdsAbove ?? null;
+}
+
+async function itemsOf(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  { recordIds, kind }: Hold,
+  signal: AbortSignal,
+): Promise<Pick<HoldView, 'items' | 'unread'>> {
+  const links = await tenant.links.readSome(target.id, recordIds);
+  const window = windowOfItems(links.values()) ?? windowOf(target, tenant.clock());
+  const isTimed = target.stream === 'appointments';
+  const seen = isTimed ? await listed(tenant, target, window, signal) : NOTHING_LISTED;
+  const held = await heldObjects(tenant, target, recordIds, signal);
+  const tell = fieldTeller(target, seen.directory);
+  const decide = target.crm === null ? await eventDecision(tenant, target, links, seen.directory) : null;
+  const changesOf = (record: string, appointment: Appointment | undefined): readonly FieldChange[] => {
+    if (isRemoval(kind)) return tell({ fields: [], wanted: null, held: held(record) });
+    const decision = appointment === undefined ? undefined : decide?.(appointment);
+    if (decision === undefined || !('item' in decision)) return [];
+    return tell({ fields: [], wanted: decision.item, held: held(record) });
+  };
+  const items = recordIds.map((record): HeldItem => {
+    const appointment = seen.appointments.get(record);
+    const startAt = appointment?.time.startAt ?? links.get(record)?.startAt ?? 0;
+    const id = appointment?.agendaId;
+    return {
+      ...{ record, startAt: startAt === 0 ? null : startAt, status: appointment?.status ?? null },
+      agenda: id === undefined ? null : { id, name: seen.directory.agendas.get(id)?.name ?? null },
+      fieldChanges: changesOf(record, appointment),
+    };
+  });
+  const at = ({ startAt }: HeldItem) => startAt ?? Number.POSITIVE_INFINITY;
+  return { items: items.toSorted((one, other) => at(one) - at(other)), unread: seen.unread };
+}
+
+/**
+ * One day more on either side: what is held may have moved a little, and a list is asked for by whole days. Null where nothing has a time.
+ */
+function windowOfItems(links: Iterable<Link>): TimeWindow | null {
+  const spans = [...links].filter(({ startAt }) => startAt > 0);
+  if (spans.length === 0) return null;
+  return {
+    fromAt: Math.min(...spans.map(({ startAt }) => startAt)) - DAY_MS,
+    toAt: Math.max(...spans.map(({ endAt }) => endAt)) + DAY_MS,
+  };
+}
+
+/** Whether what it keeps back takes records out of the target. */
+function isRemoval(kind: Hold['kind']): kind is keyof typeof COUNTED {
+  return kind in COUNTED;
+}
+
+interface Listed {
+  appointments: ReadonlyMap<string, Appointment>;
+  directory: Directory;
+  unread: string | null;
+}
+
+const NOTHING_LISTED: Listed = { appointments: new Map(), directory: NO_DIRECTORY, unread: null };
+
+async function listed(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  window: TimeWindow,
+  signal: AbortSignal,
+): Promise<Listed> {
+  try {
+    const { snapshot, directory } = await readForDisplay(tenant, target, window, signal);
+    return { appointments: snapshot.records, directory, unread: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { ...NOTHING_LISTED, unread: asMirrorError(error).code };
+  }
+}

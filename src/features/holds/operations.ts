@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { maySee } from '../../model/access.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { HOLD_KINDS } from '../../model/plan.ts';
+import { operation } from '../../operations/operation.ts';
+import { id, instant, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
+import type { TenantHold } from './holds.ts';
+
+/** The ids that an administrator chose of a hold may be many. */
+const DECISION_LIMIT_BYTES = 4_194_304;
+
+const hold = z.object({
+  id: z.string(),
+  tenant: z.string(),
+  target: z.string(),
+  kind: z.enum(HOLD_KINDS),
+  state: z.enum(['open', 'approved', 'rejected']),
+  partOf: z.string().nullable().describe('The hold of which this is a part that was decided'),
+  items: z.number().describe('Records in it'),
+  seen: z
+    .string()
+    .describe('Names what it keeps back; another one as soon as that changes. Give it with your decision'),
+  linkCount: z.number().describe('Links of the target when it was held'),
+  createdAt: instant,
+  decidedAt: instant.nullable(),
+  expiresAt: instant,
+});
+
+function shown({ recordIds, partOf, content, ...others }: TenantHold) {
+  return { ...others, partOf: partOf ?? null, items: recordIds.length };
+}
+
+/** Operations on holds. */
+export const HOLD_OPERATIONS = {
+  listHolds: operation({
+    summary: 'list holds of all tenants, by tenant and id',
+    level: 'viewer',
+    input: z.strictObject({ tenant: tenant.optional(), ...paging }),
+    output: pageOfItems(hold),
+    http: { method: 'GET', path: '/holds', ofTenant: 'listHoldsOfTenant' },
+    commands: [{ words: 'holds list [tenant]', about: 'show holds, open ones first' }],
+    async run({ tenant, ...page }, { services: { installation }, rights }) {
+      const [{ listHolds }, { pageOf }] = await Promise.all([import('./holds.ts'), import('../../control/paging.ts')]);
+      const holds = (await listHolds(installation, tenant)).filter((each) => maySee(rights, each.tenant)).map(shown);
+      return pageOf(holds, page, ({ tenant, id }) => `${tenant}/${id}`);
+    },
+    assistants: [
+      {
+        name: 'holds',
+        about: 'Removals and other changes that are held until a person decides',
+        output: z.object({
+          holds: z.array(
+            hold
+              .pick({ tenant: true, target: true, id: true, kind: true, state: true, createdAt: true, expiresAt: true })
+              .extend({ changes: z.number() }),
+          ),
+        }),
+        of: ({ items }) => ({ holds: items.map((each) => ({ ...each, changes: each.items })) }),
+      },
+    ],
+  }),
+  readHold: operation({
+    summary: 'show a hold with the ids of its records',
+    level: 'viewer',
+    input: z.strictObject({ tenant, hold: id, ...paging }),
+    output: z.object({ hold, records: z.array(z.string()), next: z.string().nullable() }),
+    http: { method: 'GET', path: '/tenants/{tenant}/holds/{hold}' },
+    commands: [{ words: 'holds records <tenant> <hold>' }],
+    async run({ tenant, hold, ...page }, { services: { installation } }) {
+      const [{ listHolds }, { pageOf }] = await Promise.all([import('./holds.ts'), import('../../control/paging.ts')]);
+      const found = (await listHolds(installation, tenant)).find((each) => each.id === hold);
+      if (found === undefined) throw noSuchHold(tenant);
+      const { items, next } = pageOf(found.recordIds, page, (recordId) => recordId);
+      return { hold: shown(found), records: items, next };
+    },
+  }),
+  decideHold: operation({
+    summary: 'approve or reject a hold, completely or in part; a second person may have to decide the same',
+    level: 'operator',
+    input: z.strictObject({
+      tenant,
+      hold: id,
+      decision: z.enum(['approved', 'rejected']),
+      seen: z.string().nullable().default(null).describe('Only if it still keeps back what you saw'),
+      only: z
+        .array(z.string())
+        .nullable()
+        .default(null)
+        .describe('Only these records; the others go on waiting. Of the kinds `cancelled` and `vanished`'),
+    }),
+    output: z.object({ hold, effectiveAt: instant }),
+    http: { method: 'POST', path: '/tenants/{tenant}/holds/{hold}/decision', bodyLimit: DECISION_LIMIT_BYTES },
+    commands: (
+      [
+        ['approve', 'approved', 'let the deletions go'],
+        ['reject', 'rejected', 'keep the objects'],
+      ] as const
+    ).map(([verb, decision, about]) => ({
+      words: `holds ${verb} <tenant> <hold>`,
+      about,
+      fixed: { decision },
+      options: {
+        seen: { flags: '--seen <code>', about: 'only if it still is what you saw: the code that the list has for it' },
+        only: {
+          flags: '--only <file>',
+          about: 'only the records whose ids this file has, one a line; the others go on waiting',
+          fromFile: idsIn,
+        },
+      },
+    })),
+    audit: 'itself',
+    async run({ tenant, hold: id, decision, seen, only }, { services: { installation }, acting }) {
+      const { decideHold } = await import('./decide.ts');
+      const choice = { seen, only: only === null ? null : new Set(only) };
+      const { hold, effectiveAt } = await decideHold(acting, installation, tenant, id, decision, choice);
+      return { hold: shown(hold), effectiveAt };
+    },
+  }),
+};
+
+/** Ids, one a line. */
+function idsIn(text: string): string[] {
+  return text.split('\n').flatMap((line) => line.trim() || []);
+}
+
+function noSuchHold(tenant: string): MirrorError {
+  return new MirrorError('there is no hold of that id', {
+    actor: 'settings',
+    code: 'no-such-hold',
+    retry: 'never',
+    remedy: `clinic-mirror holds list ${tenant} lists them`,
+  });
+}

@@ -1,0 +1,397 @@
+import { createHash } from 'node:crypto';
+import { type Page, type PageQuestion, pageOf } from '../../control/paging.ts';
+import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
+import type { ActVerb } from '../../model/acts.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { NAME, NAME_REMEDY } from '../../model/names.ts';
+import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/approval-schema.ts';
+import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
+import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../../settings/faults.ts';
+import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../../settings/managed-tenant.ts';
+import { sealedNamesIn } from '../../settings/secret-reference.ts';
+import { tenantVariable } from '../../settings/tenant-secrets.ts';
+import { readBytes, readYaml } from '../../settings/yaml-file.ts';
+import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
+
+const CHECK = 'run "clinic-mirror config check"';
+/** Longest secret that is taken: as of one in a file. */
+const MOST_SECRET_CHARACTERS = 65_536;
+
+/** What tenants are configured with; put together by `composition/`. */
+export interface ConfigurationDesk {
+  files: Pick<ConfigurationFiles, 'fileOf' | 'faultsOf' | 'configuration'>;
+  store: ManagedTenantStore;
+  /** Has this process take up what was changed; others do so with their next look. */
+  follow(): Promise<void>;
+}
+
+/** Where a tenant is configured. */
+export interface TenantSource {
+  tenant: string;
+  source: 'file' | 'managed';
+  /** The file that configures it; null for one that is managed. */
+  file: string | null;
+  /** What a change names; null for a file. */
+  revision: string | null;
+}
+
+/** How a tenant is configured. */
+export interface TenantDocument extends TenantSource {
+  /** As it is written; null where it can't be read. */
+  yaml: string | null;
+  /** Names of the secrets that are kept sealed for it: their values are told to nobody. */
+  secrets: string[];
+  /** What is wrong with it: then it is not run, or as it was before. */
+  faults: readonly ConfigurationFault[];
+}
+
+/** What somebody wants a tenant to be configured as. */
+export interface WantedDocument {
+  yaml: string;
+  /** Secrets by the names that the document gives them; those that are not given stay as they are. */
+  secrets: Readonly<Record<string, string>>;
+}
+
+/** Which tenants there are, by their ids, and where each is configured. @throws MirrorError `settings`, code `cursor-unusable` */
+export async function listSources(
+  desk: ConfigurationDesk,
+  isWanted: (tenant: string) => boolean,
+  question: PageQuestion,
+): Promise<Page<TenantSource>> {
+  const { tenants } = await desk.store.read();
+  const { outlines, setAside } = desk.files.configuration;
+  // What a file of no tenant is at fault for is told elsewhere.
+  const ids = [...outlines.keys(), ...setAside.map(({ id }) => id)].filter((id) => NAME.test(id));
+  const all = [...new Set([...ids, ...tenants.keys()])].filter(isWanted);
+  const page = pageOf(all, question, (id) => id);
+  return { ...page, items: page.items.map((id) => sourceOf(desk, id, tenants.get(id)?.revision ?? null)) };
+}
+
+/**
+ * How a tenant is configured, whether it is run or not.
+ * @param maySee whether who asks may see a tenant: faults name no other one
+ * @throws MirrorError `settings`, code `no-such-tenant`
+ */
+export async function readDocument(
+  desk: ConfigurationDesk,
+  tenant: string,
+  maySee: (tenant: string) => boolean,
+): Promise<TenantDocument> {
+  const stored = await desk.store.find(tenant);
+  const faults = faultsAsSeen(faultsNow(desk, tenant), maySee);
+  if (stored !== null) {
+    const content = contentOf(stored);
+    const secrets = Object.keys(content?.secrets ?? {});
+    return { ...sourceOf(desk, tenant, stored.revision), yaml: content?.yaml ?? null, secrets, faults };
+  }
+  const source = sourceOf(desk, tenant, null);
+  if (source.file === null) throw noSuchTenant(tenant);
+  return { ...source, yaml: textOf(source.file), secrets: [], faults };
+}
+
+/**
+ * What would be wrong, all at once, if a tenant was configured so. Nothing is kept.
+ * @throws MirrorError `settings`, code `tenant-in-file`
+ */
+export async function checkDocument(
+  desk: ConfigurationDesk,
+  tenant: string,
+  wanted: WantedDocument,
+): Promise<ConfigurationFault[]> {
+  const { stored, before } = await managedNow(desk, tenant);
+  if (stored === null) requireNoFile(desk, tenant);
+  const built = contentFor(tenant, wanted, before);
+  return 'faults' in built ? built.faults : await faultsOf(desk, tenant, built.content);
+}
+
+/**
+ * A document as a file holds it.
+ * @returns with the variables that have to be set before, which a file names in place of what is kept sealed
+ * @throws MirrorError `settings`, code `configuration`, when the document can't be read
+ */
+export function documentForFile({ tenant, file, yaml }: TenantDocument): {
+  file: string;
+  yaml: string;
+  variables: string[];
+} {
+  if (yaml === null)
+    throw tenantRefusal('configuration', `how "${tenant}" is configured can not be read`, { remedy: CHECK });
+  return { file: file ?? `tenants/${tenant}.yaml`, ...withVariables(yaml, (name) => variableOf(tenant, name)) };
+}
+
+/** The names under which a document wants secrets to be kept sealed; none where it can't be read. */
+export function neededSecrets(yaml: string): string[] {
+  const read = readYaml('', Buffer.from(yaml));
+  return 'faults' in read ? [] : sealedNamesIn(read.file.value);
+}
+
+/** A change of a managed tenant that can be made: nothing is wrong with it. */
+export interface TenantChange {
+  tenant: string;
+  /** Null: it is removed. */
+  content: ManagedContent | null;
+  /** Null: there is none yet. */
+  before: ManagedContent | null;
+  /** The revision that is changed; null: there is none yet. */
+  revision: string | null;
+}
+
+/**
+ * A managed tenant that is added.
+ * @throws ConfigurationError with all faults; MirrorError `settings`, code `tenant-in-file`, `tenant-exists`
+ */
+export async function planAddition(
+  desk: ConfigurationDesk,
+  tenant: string,
+  wanted: WantedDocument,
+): Promise<TenantChange> {
+  const { stored } = await managedNow(desk, tenant);
+  if (stored !== null && stored.isMissing !== true) throw tenantExists(tenant);
+  requireNoFile(desk, tenant);
+  return { tenant, content: await requireContent(desk, tenant, wanted, null), before: null, revision: null };
+}
+
+/**
+ * A managed tenant that is configured otherwise, or removed.
+ * @param wanted null: it is removed
+ * @param revision the one that was seen; null for none
+ * @throws ConfigurationError with all faults; MirrorError `settings`, code `no-such-tenant`, `tenant-in-file`; `conflict`, code
+ *   `revision-missing`, `revision-changed`
+ */
+export async function planReplacement(
+  desk: ConfigurationDesk,
+  tenant: string,
+  wanted: WantedDocument | null,
+  revision: string | null,
+): Promise<TenantChange> {
+  const { stored, before } = await managedNow(desk, tenant);
+  if (stored === null) {
+    requireNoFile(desk, tenant);
+    throw noSuchTenant(tenant);
+  }
+  if (revision === null) throw revisionMissing(tenant);
+  if (stored.revision !== revision) throw revisionChanged(tenant);
+  const content = wanted === null ? null : await requireContent(desk, tenant, wanted, before);
+  return { tenant, content, before, revision };
+}
+
+/**
+ * The tenant of a file that becomes a managed one, configured as there. All of its state stays; the file counts no more.
+ * @throws ConfigurationError with all faults of the file; MirrorError `settings`, code `no-such-tenant`, `tenant-exists`
+ */
+export async function planAdoption(desk: ConfigurationDesk, tenant: string): Promise<TenantChange> {
+  if ((await managedNow(desk, tenant)).stored !== null) throw tenantExists(tenant);
+  const file = desk.files.fileOf(tenant);
+  if (file === null) throw noSuchTenant(tenant);
+  const read = readBytes(file);
+  if ('faults' in read) throw new ConfigurationError(read.faults);
+  const wanted = { yaml: read.bytes.toString('utf8'), secrets: {} };
+  return { tenant, content: await requireContent(desk, tenant, wanted, null), before: null, revision: null };
+}
+
+/** What came of a change. */
+export interface TenantChanged {
+  tenant: string;
+  /** Null: it was removed. */
+  revision: string | null;
+  /** A file of its name: it counts where the tenant was removed, and does not count any more where it was adopted. */
+  file: string | null;
+}
+
+/**
+ * Records a planned change and makes it, as long as the tenant is as it was when the change was planned. What is removed is released late, as one
+ * whose file is taken away.
+ * @throws MirrorError `conflict`, code `revision-changed`; `settings`, code `tenant-exists`; and those of `recordAct`
+ */
+export function changeTenant(
+  acting: Acting,
+  desk: ConfigurationDesk,
+  verb: ActVerb,
+  planned: TenantChange,
+): Promise<TenantChanged> {
+  const { tenant, content, revision } = planned;
+  const subject = createHash('sha256')
+    .update(JSON.stringify([content, revision]))
+    .digest('base64url');
+  const about: ActAbout = {
+    ...{ verb, tenant, what: { revision, secrets: Object.keys(content?.secrets ?? {}).length } },
+    second: { subject, isNeeded: (policy) => needsSecond(planned, policy) },
+  };
+  const work = () => (verb === 'accept-tenant' ? acceptAsStored(desk, planned) : makeChange(desk, planned));
+  return recordAct(acting, about, work, ({ revision: now }) => ({ now, counter: desk.store.counter() }));
+}
+
+/** @param policy of the tenant as it runs: one that is set aside has its own rules in what is stored of it alone */
+function needsSecond({ content, before, revision }: TenantChange, policy: ApprovalSettings): boolean {
+  if (before === null) {
+    // What does not open may hold any rule.
+    const mayHide = revision !== null && (policy.forget || policy.restore || policy.holdsAbove !== undefined);
+    return policy.configuration || mayHide;
+  }
+  const document: unknown = JSON.parse(before.json);
+  const strict = approvalsWith(policy, document);
+  const hasRules = strict.holdsAbove !== undefined || strict.forget || strict.restore;
+  // Removed and added again, it would have lost its rules too.
+  return strict.configuration || (hasRules && loosensApprovals(document, JSON.parse(content?.json ?? '{}')));
+}
+
+async function makeChange(
+  desk: ConfigurationDesk,
+  { tenant, content, revision }: TenantChange,
+): Promise<TenantChanged> {
+  const file = desk.files.fileOf(tenant);
+  const next = content === null ? null : await desk.store.put(tenant, content, revision);
+  const isDone = content === null ? await desk.store.remove(tenant, revision ?? '') : next !== null;
+  if (!isDone) throw revision === null ? tenantExists(tenant) : revisionChanged(tenant);
+  await desk.follow();
+  return { tenant, revision: next, file };
+}
+
+/** Has a tenant that is `record-forged` count as Redis has it. */
+async function acceptAsStored(desk: ConfigurationDesk, { tenant, revision }: TenantChange): Promise<TenantChanged> {
+  if (!(await desk.store.accept(tenant, revision ?? ''))) throw revisionChanged(tenant);
+  await desk.follow();
+  const stored = await desk.store.find(tenant);
+  return { tenant, revision: stored?.revision ?? null, file: desk.files.fileOf(tenant) };
+}
+
+/** Managed tenants that somebody else wrote, or took away, with the revisions that they are shown with. */
+export async function forgedTenants({ store }: ConfigurationDesk): Promise<{ tenant: string; revision: string }[]> {
+  const { tenants, forged } = await store.read();
+  return forged.map((tenant) => ({ tenant, revision: tenants.get(tenant)?.revision ?? '' }));
+}
+
+/** What is kept of a document with its secrets. @throws ConfigurationError with all faults */
+async function requireContent(
+  desk: ConfigurationDesk,
+  tenant: string,
+  wanted: WantedDocument,
+  before: ManagedContent | null,
+): Promise<ManagedContent> {
+  const built = contentFor(tenant, wanted, before);
+  const faults = 'faults' in built ? built.faults : await faultsOf(desk, tenant, built.content);
+  if ('faults' in built || faults.length > 0) throw new ConfigurationError(faults);
+  return built.content;
+}
+
+/** A secret that is not given stays as it was; one that the document does not name goes. */
+function contentFor(
+  tenant: string,
+  { yaml, secrets: given }: WantedDocument,
+  before: ManagedContent | null,
+): { content: ManagedContent } | { faults: ConfigurationFault[] } {
+  const file = managedName(tenant);
+  if (!NAME.test(tenant)) return { faults: [faultOf(file, '', 'the id can not be used', NAME_REMEDY)] };
+  const read = readYaml(file, Buffer.from(yaml));
+  if ('faults' in read) return { faults: read.faults };
+  const named = sealedNamesIn(read.file.value);
+  const faults = Object.entries(given).flatMap(([name, value]) => secretFaults(file, name, value, named));
+  if (faults.length > 0) return { faults };
+  const kept = new Map([...Object.entries(before?.secrets ?? {}), ...Object.entries(given)]);
+  const secrets = named.flatMap((name) => {
+    const value = kept.get(name);
+    return value === undefined ? [] : [[name, value.trim()] as const];
+  });
+  return { content: { yaml, json: JSON.stringify(read.file.value), secrets: Object.fromEntries(secrets) } };
+}
+
+function secretFaults(file: string, name: string, value: string, named: readonly string[]): ConfigurationFault[] {
+  const path = `secrets.${NAME.test(name) ? name : '…'}`;
+  if (value.trim() === '') return [faultOf(file, path, 'the secret is empty', 'give it a value')];
+  if (value.length > MOST_SECRET_CHARACTERS)
+    return [faultOf(file, path, 'the secret is longer than 64 KiB', 'give the secret alone')];
+  if (named.includes(name)) return [];
+  return [faultOf(file, path, 'the document names no such secret', `write { sealed: NAME } where it is used`)];
+}
+
+function faultOf(file: string, path: string, message: string, remedy: string): ConfigurationFault {
+  return { file, line: null, path, message, remedy };
+}
+
+function faultsOf(
+  { files }: ConfigurationDesk,
+  tenant: string,
+  content: ManagedContent,
+): Promise<ConfigurationFault[]> {
+  return files.faultsOf({ id: tenant, revision: '', open: () => content });
+}
+
+/** What is stored of a tenant; null where it is not managed, or can't be opened. */
+async function managedNow(
+  { store }: ConfigurationDesk,
+  tenant: string,
+): Promise<{ stored: ManagedTenant | null; before: ManagedContent | null }> {
+  const stored = (await store.read()).tenants.get(tenant) ?? null;
+  return { stored, before: stored === null ? null : contentOf(stored) };
+}
+
+function requireNoFile({ files }: ConfigurationDesk, tenant: string): void {
+  const file = files.fileOf(tenant);
+  if (file === null) return;
+  throw tenantRefusal('tenant-in-file', `the tenant "${tenant}" is configured by the file ${file}`, {
+    remedy: `edit that file, or make it a managed one with: clinic-mirror tenants adopt ${tenant}`,
+  });
+}
+
+/** What does not open is told by its fault. */
+function contentOf(stored: ManagedTenant): ManagedContent | null {
+  try {
+    return stored.open();
+  } catch {
+    return null;
+  }
+}
+
+function sourceOf({ files }: ConfigurationDesk, tenant: string, revision: string | null): TenantSource {
+  if (revision !== null) return { tenant, source: 'managed', file: null, revision };
+  return { tenant, source: 'file', file: files.fileOf(tenant), revision };
+}
+
+function textOf(file: string): string | null {
+  const read = readBytes(file);
+  return 'faults' in read ? null : read.bytes.toString('utf8');
+}
+
+/** Of what is configured now, whether it is run or not. */
+function faultsNow({ files }: ConfigurationDesk, tenant: string): readonly ConfigurationFault[] {
+  const { refused, setAside } = files.configuration;
+  const found = refused.find((each) => each.tenant === tenant) ?? setAside.find(({ id }) => id === tenant);
+  return found?.faults ?? [];
+}
+
+function variableOf(tenant: string, secret: string): string {
+  const own = secret.toUpperCase().replaceAll(/-+/g, '_').replaceAll(/^_|_$/g, '');
+  return tenantVariable(tenant, own);
+}
+
+function noSuchTenant(tenant: string): MirrorError {
+  return tenantRefusal('no-such-tenant', `there is no tenant "${tenant}"`, { remedy: 'clinic-mirror tenants list' });
+}
+
+function tenantExists(tenant: string): MirrorError {
+  return tenantRefusal('tenant-exists', `there is a managed tenant "${tenant}"`, {
+    remedy: 'read it, and replace what it is configured as',
+  });
+}
+
+function revisionMissing(tenant: string): MirrorError {
+  return tenantRefusal('revision-missing', 'the revision that is to be changed was not given', {
+    actor: 'conflict',
+    remedy: `read the configuration, and give its ETag as If-Match; with commands change what "clinic-mirror tenants export ${tenant}" prints, or give --revision`,
+  });
+}
+
+function revisionChanged(tenant: string): MirrorError {
+  return tenantRefusal('revision-changed', `the tenant "${tenant}" was changed by somebody else meanwhile`, {
+    actor: 'conflict',
+    remedy: 'read it again, and make the change to what it is now',
+  });
+}
+
+function tenantRefusal(
+  code: string,
+  message: string,
+  { remedy, actor = 'settings' }: { remedy: string; actor?: 'settings' | 'conflict' },
+): MirrorError {
+  return new MirrorError(message, { actor, code, retry: 'never', remedy });
+}

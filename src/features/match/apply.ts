@@ -1,0 +1,236 @@
+import type { ContactStamp, ExistingContact } from '../../connectors/connector.ts';
+import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
+import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
+import { laneLease, openCalendar } from '../../jobs/lanes.ts';
+import { planCycle } from '../../jobs/plan-cycle.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { waitForLease } from '../../jobs/wait-for-lease.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { Patient } from '../../model/records.ts';
+import { slices } from '../../model/slices.ts';
+import { PLAN_LEASE } from '../../state/generations.ts';
+import type { Lease } from '../../state/leases.ts';
+import { comparedProperties, digestOf, patientAsPerson } from '../../sync/matching.ts';
+import { type ApprovedPair, fromMatchFile } from './file.ts';
+import { matchableTarget } from './propose.ts';
+
+/** Why a pair was left as it is. */
+export type MatchRefusal =
+  /** Said of the patient: the target should not hold one, or not any more; there is a contact of ours; they are not who was approved. */
+  | 'patient-left-out'
+  | 'patient-has-contact'
+  | 'patient-changed'
+  /** Said of the contact: it is not there; somebody else's key or stamp is on it; it is not as it was approved; it is not this patient's. */
+  | 'contact-gone'
+  | 'contact-taken'
+  | 'contact-changed'
+  | 'contact-not-ours';
+
+/** What became of a file. */
+export interface MatchResult {
+  tenant: string;
+  target: string;
+  approved: number;
+  /** Contacts that were given to patients, or taken back from them. */
+  done: number;
+  /** Those that were so already. */
+  already: number;
+  /** By line: the patient's id and why nothing was done, a code of above or of the CRM's refusal. */
+  refused: { line: number; record: string; why: string }[];
+}
+
+/** Contacts that are read, and keys that are looked for, at once. */
+const AT_ONCE = 100;
+
+/** What the work on a file goes by, with planner and lane kept out. */
+interface Work extends MatchableTarget {
+  tenant: OpenTenant;
+  pairs: readonly ApprovedPair[];
+  plan: Lease;
+  lane: Lease;
+  progress: Progress;
+  signal: AbortSignal;
+}
+
+/**
+ * Gives the contacts that a person approved to their patients: each is read again, and gets our key and stamp if both are as they were
+ * seen. Nothing else is written; the next cycle updates them like any of ours. Giving the same file again is safe.
+ * @param text of the file of {@link proposeMatches}, decided
+ * @throws MirrorError as that, and `match-file-unusable`, before anything is written
+ */
+export async function applyMatches(
+  installation: Installation,
+  ids: { tenant: string; target: string },
+  text: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<MatchResult> {
+  return await work(installation, ids, text, { progress, signal }, async (given) => {
+    const cycle = await planCycle(given.tenant, { lease: null, progress }, given.signal);
+    const unmatched = await unmatchedPatients(given.tenant, given.target, cycle);
+    return await adopt(given, unmatched);
+  });
+}
+
+/**
+ * Takes key and stamp off the contacts of a file that carry them, and forgets that they were ours. What a sync wrote into them stays. The next
+ * cycle makes contacts of their own for these patients.
+ * @throws MirrorError as {@link applyMatches}
+ */
+export async function undoMatches(
+  installation: Installation,
+  ids: { tenant: string; target: string },
+  text: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<MatchResult> {
+  return await work(installation, ids, text, { progress, signal }, release);
+}
+
+async function work(
+  installation: Installation,
+  ids: { tenant: string; target: string },
+  text: string,
+  { progress, signal }: Pick<Work, 'progress' | 'signal'>,
+  carryOut: (given: Work) => Promise<Pick<MatchResult, 'done' | 'already' | 'refused'>>,
+): Promise<MatchResult> {
+  const tenant = requireTenant(installation, ids.tenant);
+  const matchable = matchableTarget(tenant, ids.target);
+  const { target } = matchable;
+  if (tenant.configuration.paused) throw pausedError(installation, ids.tenant);
+  const pairs = fromMatchFile(text, target.identity);
+  const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
+  try {
+    const told = { what: `the work on target ${target.id}`, tell: progress };
+    const lane = await waitForLease(tenant.leases, laneLease(target.id), told, signal);
+    try {
+      const guarded = AbortSignal.any([signal, plan.signal, lane.signal]);
+      const given = { ...matchable, tenant, pairs, plan, lane, progress, signal: guarded };
+      const { done, already, refused } = await carryOut(given);
+      tenant.log.info(
+        { target: target.id, done, already, refused: refused.length },
+        'contacts were matched by a person',
+      );
+      return { ...ids, approved: pairs.length, done, already, refused: refused.sort((a, b) => a.line - b.line) };
+    } finally {
+      await lane.release();
+    }
+  } finally {
+    await plan.release();
+  }
+}
+
+/** The contacts of the file that are there, as they are now. */
+async function readContacts({ existing, pairs, progress, signal }: Work): Promise<Map<string, ExistingContact>> {
+  progress('reading the contacts');
+  const contacts = new Map<string, ExistingContact>();
+  for (const slice of slices(pairs, AT_ONCE)) {
+    const remoteIds = slice.map(({ remoteId }) => remoteId);
+    for (const one of await existing.read(remoteIds, signal)) contacts.set(one.remoteId, one);
+  }
+  return contacts;
+}
+
+/** Stamps what may be stamped. Before the first stamp the links count as not read: the next cycle finds the contacts by their stamps. */
+async function adopt(given: Work, unmatched: ReadonlyMap<string, Patient>) {
+  const { tenant, target, existing, pairs, plan, lane, signal } = given;
+  const { identity } = target;
+  // After the clinic was read, which may take minutes: nobody should have the time to change them.
+  const contacts = await readContacts(given);
+  const verdicts = pairs.map((pair) => ({ pair, why: verdictOn(given, pair, { contacts, unmatched }) }));
+  const approved = verdicts.filter(({ why }) => why === null).map(({ pair }) => pair);
+  const taken = approved.length === 0 ? new Set<string>() : await prepare(given, approved);
+  const free = approved.filter(({ recordId }) => !taken.has(recordId));
+  if (free.length > 0) {
+    // What waited to make another contact must not go out.
+    await tenant.outbox.abandon(
+      target.id,
+      free.map(({ recordId }) => recordId),
+      plan,
+    );
+    await tenant.targetStore.write(target.id, { adoptedAt: null });
+    lane.signal.throwIfAborted();
+  }
+  const failed = await existing.stamp(
+    free.map(({ recordId, remoteId }): ContactStamp => {
+      return { remoteId, as: { key: identity.key(recordId, 0), sealedRecordId: identity.sealedRecordId(recordId) } };
+    }),
+    signal,
+  );
+  const refused = [
+    ...verdicts.flatMap(({ pair, why }) => (why === null || why === 'already' ? [] : [refusal(pair, why)])),
+    ...approved.filter(({ recordId }) => taken.has(recordId)).map((pair) => refusal(pair, 'patient-has-contact')),
+    ...free.flatMap((pair) => {
+      const error = failed.get(pair.remoteId);
+      return error === undefined ? [] : [refusal(pair, error.code)];
+    }),
+  ];
+  const already = verdicts.filter(({ why }) => why === 'already').length;
+  return { done: free.length - failed.size, already, refused };
+}
+
+/** Opens the target for writing. @returns patients who have a contact of ours that no link tells of */
+async function prepare(given: Work, approved: readonly ApprovedPair[]): Promise<Set<string>> {
+  const { tenant, target, lane, signal } = given;
+  const { connector, identity } = target;
+  await openCalendar(tenant, target, lane, signal);
+  const { container } = await tenant.targetStore.read(target.id);
+  const recordOf = new Map(approved.map(({ recordId }) => [identity.key(recordId, 0), recordId]));
+  const taken = new Set<string>();
+  for (const keys of slices([...recordOf.keys()], AT_ONCE)) {
+    for (const { key } of await connector.find(container ?? '', keys, signal)) taken.add(recordOf.get(key) ?? '');
+  }
+  return taken;
+}
+
+/** Why a pair is left as it is; null when it may be joined. */
+function verdictOn(
+  { target, crm }: Work,
+  { recordId, remoteId, patientSeen, contactSeen }: ApprovedPair,
+  { contacts, unmatched }: { contacts: ReadonlyMap<string, ExistingContact>; unmatched: ReadonlyMap<string, Patient> },
+): MatchRefusal | 'already' | null {
+  const contact = contacts.get(remoteId);
+  if (contact !== undefined && isOf(target, recordId, contact)) return 'already';
+  const patient = unmatched.get(recordId);
+  if (patient === undefined) return 'patient-left-out';
+  if (digestOf(patientAsPerson(patient, comparedProperties(crm))) !== patientSeen) return 'patient-changed';
+  if (contact === undefined) return 'contact-gone';
+  if (!contact.isFree) return 'contact-taken';
+  return contactDigest(contact) === contactSeen ? null : 'contact-changed';
+}
+
+function isOf({ identity }: MatchableTarget['target'], recordId: string, { key }: ExistingContact): boolean {
+  return key !== null && identity.epochOf(recordId, key) !== null;
+}
+
+async function release(given: Work) {
+  const { tenant, target, existing, pairs, plan, lane, signal } = given;
+  const contacts = await readContacts(given);
+  const stateOf = ({ recordId, remoteId }: ApprovedPair) => {
+    const contact = contacts.get(remoteId);
+    if (contact === undefined) return 'contact-gone';
+    if (contact.isFree) return 'already';
+    return isOf(target, recordId, contact) ? null : 'contact-not-ours';
+  };
+  const states = pairs.map((pair) => ({ pair, why: stateOf(pair) }));
+  const ours = states.filter(({ why }) => why === null).map(({ pair }) => pair);
+  const failed = await existing.stamp(
+    ours.map(({ remoteId }): ContactStamp => ({ remoteId, as: null })),
+    signal,
+  );
+  const released = ours.filter(({ remoteId }) => !failed.has(remoteId)).map(({ recordId }) => recordId);
+  await tenant.outbox.abandon(target.id, released, plan);
+  await tenant.links.release(target.id, released, lane);
+  const refused = [
+    ...states.flatMap(({ pair, why }) => (why === null || why === 'already' ? [] : [refusal(pair, why)])),
+    ...ours.flatMap((pair) => {
+      const error = failed.get(pair.remoteId);
+      return error === undefined ? [] : [refusal(pair, error.code)];
+    }),
+  ];
+  return { done: released.length, already: states.filter(({ why }) => why === 'already').length, refused };
+}
+
+function refusal({ line, recordId: record }: ApprovedPair, why: string): MatchResult['refused'][number] {
+  return { line, record, why };
+}

@@ -1,0 +1,175 @@
+import { type Installation, requireTenant } from '../../control/installation.ts';
+import { asMatchable, compareWithFree } from '../../control/matching.ts';
+import { pagesOf } from '../../control/pages.ts';
+import { remoteIdOf } from '../../jobs/ask-target.ts';
+import type { ClinicReading } from '../../jobs/clinic-reading.ts';
+import { planCycle } from '../../jobs/plan-cycle.ts';
+import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { CrmItem, Item } from '../../model/items.ts';
+import type { Link } from '../../model/operations.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { Patient } from '../../model/records.ts';
+import type { Instant } from '../../model/time.ts';
+import { patientSource } from '../../sync/mapping-sources.ts';
+import type { Trait } from '../../sync/matching.ts';
+
+/** A second object for what a record has an object of ours for, or that has what this one should have. Names and ids, never values. */
+export interface Duplicate {
+  record: string;
+  /**
+   * `lacks`: our object lacks a property, since the target gives its value to one object alone and that is the other one. `copied`: the
+   * other one carries our stamp too, as when a person duplicated ours. `alike`: somebody else made the other one, and it looks like the
+   * same person.
+   */
+  kind: 'lacks' | 'copied' | 'alike';
+  /** Names of the properties that ours lacks, or what is the same of both, such as `email`. */
+  by: readonly string[];
+  /** Address of the page of ours; null when it has none. */
+  page: string | null;
+  /** The other object is ours too, as with relatives, or a copy; else somebody else made it. */
+  isHeldByOurs: boolean;
+  /** That one's record; null when it is not ours, or not known. */
+  heldBy: string | null;
+  /** Address of that object's page. */
+  heldOn: string | null;
+}
+
+/** What of a tenant's contacts seems to be there twice. */
+export interface DuplicatesView {
+  tenant: string;
+  asOf: Instant;
+  targets: { target: string; connector: string; duplicates: Duplicate[] }[];
+}
+
+/** A duplicate before its pages are known. */
+type Found = Pick<Duplicate, 'record' | 'kind' | 'by' | 'isHeldByOurs'> & { remoteId: string };
+
+/**
+ * Lists contacts that seem to be there twice: copies of ours, contacts of somebody else that look like one of ours, and ours that lack an
+ * address which another contact has. Reads the clinic and all contacts of the targets. Writes nothing.
+ * @param options.target one target; all of patients in CRMs when absent
+ * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-target`; what the calls of clinic and target throw
+ */
+export async function tenantDuplicates(
+  installation: Installation,
+  id: string,
+  { target: wanted, progress }: { target?: string | undefined; progress: Progress },
+  signal: AbortSignal,
+): Promise<DuplicatesView> {
+  const tenant = requireTenant(installation, id);
+  const asked = [...tenant.targets.values()].filter(
+    (target) => (wanted === undefined || target.id === wanted) && target.stream === 'patients' && target.crm !== null,
+  );
+  if (asked.length === 0) throw noSuchTarget();
+  const { clinicReading } = await planCycle(tenant, { lease: null, progress }, signal);
+  const targets: DuplicatesView['targets'] = [];
+  for (const target of asked) {
+    progress('reading the contacts');
+    const duplicates = await duplicatesOf(tenant, target, clinicReading, signal);
+    targets.push({ target: target.id, connector: target.configuration.connector, duplicates });
+  }
+  return { tenant: id, asOf: clinicReading.startedAt, targets };
+}
+
+async function duplicatesOf(
+  tenant: Pick<OpenTenant, 'links' | 'targetStore'>,
+  target: OpenTarget,
+  clinicReading: ClinicReading,
+  signal: AbortSignal,
+): Promise<Duplicate[]> {
+  const { container } = await tenant.targetStore.read(target.id);
+  const links = await tenant.links.read(target.id);
+  const patients = clinicReading.streams.patients?.snapshot.records;
+  if (container === null || patients === undefined) return [];
+  const written = new Map([...patients].filter(([recordId]) => links.has(recordId)));
+  const found = [
+    ...(await lacking(target, links, written, clinicReading, signal)),
+    ...(await copied(target, container, links, signal)),
+    ...(await alike(target, written, signal)),
+  ];
+  const pairs = new Set<string>();
+  const shown = found.filter(({ record, remoteId }) => {
+    const pair = `${record} ${remoteId}`;
+    return !pairs.has(pair) && pairs.add(pair);
+  });
+  const idOf = new Map([...links.values()].map((link) => [link.recordId, remoteIdOf(target, link)]));
+  const recordOf = new Map([...idOf].map(([record, remoteId]) => [remoteId, record]));
+  const remoteIds = shown.flatMap(({ record, remoteId }) => [idOf.get(record) ?? remoteId, remoteId]);
+  const pages = await pagesOf(target, container, remoteIds, signal);
+  return shown.map(({ remoteId, record, ...one }) => {
+    const [page = null, heldOn = null] = [pages.get(idOf.get(record) ?? ''), pages.get(remoteId)];
+    return { record, ...one, page, heldBy: recordOf.get(remoteId) ?? null, heldOn };
+  });
+}
+
+/** Only what the target holds otherwise than it was sent can lack something. */
+async function lacking(
+  target: OpenTarget,
+  links: ReadonlyMap<string, Link>,
+  patients: ReadonlyMap<string, Patient>,
+  clinicReading: ClinicReading,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const { crm, connector, identity } = target;
+  if (crm === null || connector.holders === undefined) return [];
+  const otherwise = [...patients.values()].filter(({ id }) => links.get(id)?.storedFingerprint !== undefined);
+  const mapped = await crm.mapping.mapAll(otherwise.map(patientSource(target, clinicReading)), signal);
+  const recordOf = new Map<string, string>();
+  const wanted = new Map<string, Item>();
+  for (const [index, { id }] of otherwise.entries()) {
+    const one = mapped[index];
+    if (one === undefined || 'fault' in one) continue;
+    const key = identity.key(id, links.get(id)?.epoch ?? 0);
+    recordOf.set(key, id);
+    wanted.set(key, { properties: one.properties, contactKey: null, startAt: 0 } satisfies CrmItem);
+  }
+  return (await connector.holders(wanted, signal)).map(({ key, remoteId, property, isOurs: isHeldByOurs }) => ({
+    ...{ record: recordOf.get(key) ?? '', kind: 'lacks', by: [property] },
+    ...{ isHeldByOurs, remoteId },
+  }));
+}
+
+/** Objects with our stamp that are not the ones we write: a person who copies a record copies its stamp, though not always its key. */
+async function copied(
+  target: OpenTarget,
+  container: string,
+  links: ReadonlyMap<string, Link>,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const { connector, identity } = target;
+  const found: Found[] = [];
+  for await (const page of connector.read(container, null, signal)) {
+    for (const { sealedRecordId, remoteId } of page) {
+      const record = sealedRecordId === null ? null : identity.recordIdOf(sealedRecordId);
+      const link = record === null ? undefined : links.get(record);
+      if (record === null || link === undefined || remoteIdOf(target, link) === remoteId) continue;
+      found.push({ record, kind: 'copied', by: [], isHeldByOurs: true, remoteId });
+    }
+  }
+  return found;
+}
+
+/** Contacts that somebody else made and that look like patients who have one of ours. */
+async function alike(
+  target: OpenTarget,
+  patients: ReadonlyMap<string, Patient>,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const matchable = asMatchable(target);
+  if (matchable === null) return [];
+  const { matches } = await compareWithFree(matchable, patients, signal);
+  return matches.map(({ recordId: record, remoteId, same }) => ({
+    ...{ record, kind: 'alike', by: same satisfies readonly Trait[] },
+    ...{ isHeldByOurs: false, remoteId },
+  }));
+}
+
+function noSuchTarget(): MirrorError {
+  return new MirrorError('no such target can tell of duplicates', {
+    actor: 'settings',
+    code: 'no-such-target',
+    retry: 'never',
+    remedy: 'name a target of patients in a CRM',
+  });
+}

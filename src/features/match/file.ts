@@ -1,0 +1,108 @@
+import type { MatchRow, Pair } from '../../control/matching.ts';
+import { fromCsv, toCsv } from '../../model/csv.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { TargetIdentity } from '../../sync/identity.ts';
+import { guardFormula } from '../../sync/mapping/text.ts';
+import type { Person } from '../../sync/matching.ts';
+
+/** A pair that a person approved, with its line in the file. */
+export interface ApprovedPair extends Pair {
+  line: number;
+}
+
+/** What a person writes to approve. */
+const ADOPT = 'adopt';
+/** What leaves a pair as it is. */
+const LEFT: ReadonlySet<string> = new Set(['', 'leave']);
+
+const DECISION = 'decision';
+const PAIR = 'pair';
+/** Before a sealed pair, so that no spreadsheet reads it as a number or a formula. */
+const PAIR_PREFIX = 'pair.';
+const LISTED_LINES = 10;
+
+const HEADINGS = [
+  ...[DECISION, 'ambiguous', 'same', 'differs'],
+  ...['patient name', 'patient birth date', 'patient email', 'patient phone'],
+  ...['contact name', 'contact birth date', 'contact email', 'contact phone'],
+  ...['would change', 'would empty', 'contact page', PAIR],
+];
+
+/** The file in which a person decides: one line for each pair. */
+export function toMatchFile(rows: readonly MatchRow[], identity: Pick<TargetIdentity, 'sealed'>): string {
+  const lines = rows.map((row) => {
+    const { recordId, remoteId, patientSeen, contactSeen } = row.pair;
+    const sealed = identity.sealed(JSON.stringify([recordId, remoteId, patientSeen, contactSeen]));
+    return [
+      ...['', ambiguityOf(row), row.same.join(', '), row.differs.join(', ')],
+      ...[...cellsOf(row.patient), ...cellsOf(row.contact)].map(guardFormula),
+      ...[row.changes.join(', '), row.clears.join(', '), row.page ?? '', `${PAIR_PREFIX}${sealed}`],
+    ];
+  });
+  return toCsv([HEADINGS, ...lines]);
+}
+
+function ambiguityOf({ contacts, patients }: MatchRow): string {
+  const several = [
+    ...(contacts > 1 ? [`${contacts} contacts for this patient`] : []),
+    ...(patients > 1 ? [`${patients} patients for this contact`] : []),
+  ];
+  return several.join('; ');
+}
+
+function cellsOf({ name, birthDate, addresses, phones }: Person): string[] {
+  return [name, birthDate ?? '', addresses.join(' '), phones.join(' ')];
+}
+
+/**
+ * The pairs that a person approved in a file.
+ * @throws MirrorError `settings`, code `match-file-unusable`, that names lines: then nothing of the file counts
+ */
+export function fromMatchFile(text: string, identity: Pick<TargetIdentity, 'unsealed'>): ApprovedPair[] {
+  const [headings = [], ...rows] = fromCsv(text);
+  const [decisionAt, pairAt] = [DECISION, PAIR].map((heading) => headings.indexOf(heading)) as [number, number];
+  if (decisionAt < 0 || pairAt < 0) throw unusable(`it lacks the columns ${DECISION} and ${PAIR}`);
+  const decided = rows.map((row, index) => ({
+    decision: (row[decisionAt] ?? '').trim().toLowerCase(),
+    pair: row[pairAt] ?? '',
+    line: index + 2,
+  }));
+  const strange = decided.filter(({ decision }) => decision !== ADOPT && !LEFT.has(decision));
+  if (strange.length > 0) throw unusable(`${linesOf(strange)}: a decision is "${ADOPT}" or empty`);
+  const approved = decided.filter(({ decision }) => decision === ADOPT);
+  const pairs = approved.map(({ pair, line }) => ({ line, read: readPair(pair, identity) }));
+  const unread = pairs.filter(({ read }) => read === null);
+  if (unread.length > 0) throw unusable(`${linesOf(unread)}: the column ${PAIR} is damaged, or of another target`);
+  const whole = pairs.flatMap(({ line, read }) => (read === null ? [] : [{ ...read, line }]));
+  const twice = [...severalOf(whole, 'recordId'), ...severalOf(whole, 'remoteId')];
+  if (twice.length > 0) {
+    throw unusable(`${linesOf(twice)}: a patient has one contact, and a contact is one patient's`);
+  }
+  return whole;
+}
+
+function readPair(cell: string, { unsealed }: Pick<TargetIdentity, 'unsealed'>): Pair | null {
+  const text = cell.trim().startsWith(PAIR_PREFIX) ? unsealed(cell.trim().slice(PAIR_PREFIX.length)) : null;
+  if (text === null) return null;
+  const [recordId, remoteId, patientSeen, contactSeen] = JSON.parse(text) as [string, string, string, string];
+  return { recordId, remoteId, patientSeen, contactSeen };
+}
+
+function severalOf(pairs: readonly ApprovedPair[], side: 'recordId' | 'remoteId'): ApprovedPair[] {
+  return [...Map.groupBy(pairs, (pair) => pair[side]).values()].filter(({ length }) => length > 1).flat();
+}
+
+function linesOf(rows: readonly { line: number }[]): string {
+  const lines = [...new Set(rows.map(({ line }) => line))];
+  const more = lines.length > LISTED_LINES ? ` and ${lines.length - LISTED_LINES} more` : '';
+  return `line ${lines.slice(0, LISTED_LINES).join(', ')}${more}`;
+}
+
+function unusable(why: string): MirrorError {
+  return new MirrorError(`the file of matches can't be used: ${why}`, {
+    actor: 'settings',
+    code: 'match-file-unusable',
+    retry: 'never',
+    remedy: 'correct these lines, or have the file made again; nothing was written',
+  });
+}

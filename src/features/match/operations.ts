@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { requireTenant } from '../../control/installation.ts';
+import { operation } from '../../operations/operation.ts';
+import { id, instant, tenant } from '../../operations/schemas.ts';
+import type { MatchView } from './propose.ts';
+
+const MATCH = 'match <tenant> <target>';
+
+const duplicate = z.object({
+  record: z.string(),
+  kind: z.enum(['lacks', 'copied', 'alike']),
+  by: z.array(z.string()),
+  page: z.string().nullable(),
+  isHeldByOurs: z.boolean(),
+  heldBy: z.string().nullable(),
+  heldOn: z.string().nullable(),
+});
+
+const ofTarget = { tenant, target: id };
+const decided = z.object({
+  tenant: z.string(),
+  target: z.string(),
+  approved: z.number(),
+  done: z.number().describe('Contacts that were given to patients, or taken back from them'),
+  already: z.number(),
+  refused: z.array(z.object({ line: z.number(), record: z.string(), why: z.string() })),
+});
+
+/** How a file of pairs is carried out: the patients' data in it stay on the machine. */
+function carryOut(verb: 'match' | 'unmatch', flags: string, about: string) {
+  return operation({
+    summary: about,
+    level: 'operator',
+    input: z.strictObject({ ...ofTarget, pairs: z.string().describe('The text of the file') }),
+    output: decided,
+    http: null,
+    commands: [{ words: MATCH, by: { flags, about, file: 'pairs' } }],
+    async audit({ tenant, target }, { services: { installation } }) {
+      const { matchableTarget } = await import('./propose.ts');
+      const open = requireTenant(installation, tenant);
+      return { verb, tenant: open.id, what: { target: matchableTarget(open, target).target.id } };
+    },
+    async run({ pairs, ...ids }, { services: { installation }, progress, signals }) {
+      const { applyMatches, undoMatches } = await import('./apply.ts');
+      const work = verb === 'match' ? applyMatches : undoMatches;
+      return work(installation, ids, pairs, progress, signals.stop);
+    },
+    auditResult: ({ approved, done, already, refused }) => ({ approved, done, already, refused: refused.length }),
+    endsWithOne: { when: 'something of the file was left as it is', holds: ({ refused }) => refused.length > 0 },
+  });
+}
+
+/** Operations on contacts that were in a CRM before. */
+export const MATCH_OPERATIONS = {
+  proposeMatches: operation({
+    summary: 'find contacts that were in a CRM before and look like patients; an administrator decides in a file',
+    level: 'operator',
+    input: z.strictObject(ofTarget),
+    output: z.object({ view: z.custom<MatchView>() }).transform(({ view }) => view),
+    http: null,
+    commands: [
+      {
+        words: MATCH,
+        writes: {
+          flags: '--out <file>',
+          about: 'write the pairs, with patient data, to a new file',
+          of: (found) => (found as { file: string }).file,
+        },
+      },
+    ],
+    async run({ tenant, target }, { services: { installation }, progress, signals }) {
+      const { proposeMatches } = await import('./propose.ts');
+      return proposeMatches(installation, tenant, target, progress, signals.stop);
+    },
+  }),
+  applyMatches: carryOut('match', '--apply <file>', 'give the contacts approved in it to their patients'),
+  undoMatches: carryOut('unmatch', '--undo <file>', 'take them back: what a sync wrote into them stays'),
+  listDuplicates: operation({
+    summary:
+      'list contacts that seem to be there twice: copies, alike, or without an address that another has; reads the clinic and the contacts',
+    level: 'viewer',
+    input: z.strictObject({ tenant, target: id.optional().describe('Id of a target; default: all of them') }),
+    output: z.object({
+      tenant: z.string(),
+      asOf: instant,
+      targets: z.array(z.object({ target: z.string(), connector: z.string(), duplicates: z.array(duplicate) })),
+    }),
+    http: null,
+    commands: [{ words: 'duplicates <tenant> [target]', isList: true }],
+    async run({ tenant, target }, { services: { installation }, progress, signals }) {
+      const { tenantDuplicates } = await import('./duplicates.ts');
+      return tenantDuplicates(installation, tenant, { target, progress }, signals.stop);
+    },
+  }),
+};

@@ -1,0 +1,58 @@
+import { type Installation, requireTenant } from '../../control/installation.ts';
+import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from '../../control/matching.ts';
+import { planCycle } from '../../jobs/plan-cycle.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { Instant } from '../../model/time.ts';
+import { toMatchFile } from './file.ts';
+
+/** What was found, in numbers. */
+export interface MatchView extends MatchCounts {
+  tenant: string;
+  target: string;
+  connector: string;
+  asOf: Instant;
+  /** Pairs in the file, and those of them that nobody but a person can tell. */
+  pairs: number;
+  ambiguous: number;
+}
+
+/**
+ * Looks for contacts that were in a CRM before us and may be patients. Reads clinic and CRM, writes nothing.
+ * @returns what was found, and the file in which a person decides: it holds patient data
+ * @throws MirrorError `settings`, code `no-such-tenant`, `no-such-target` or `match-not-possible`; what the calls of clinic and target throw
+ */
+export async function proposeMatches(
+  installation: Installation,
+  tenantId: string,
+  targetId: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<{ view: MatchView; file: string }> {
+  const tenant = requireTenant(installation, tenantId);
+  const matchable = matchableTarget(tenant, targetId);
+  const cycle = await planCycle(tenant, { lease: null, progress }, signal);
+  progress('reading the contacts');
+  const { rows, ...found } = await findMatches(tenant, matchable, cycle, signal);
+  const { id: target, configuration, identity } = matchable.target;
+  const ambiguous = rows.filter(({ contacts, patients }) => contacts > 1 || patients > 1).length;
+  const names = { tenant: tenantId, target, connector: configuration.connector };
+  return {
+    view: { ...names, asOf: cycle.clinicReading.startedAt, ...found, pairs: rows.length, ambiguous },
+    file: toMatchFile(rows, identity),
+  };
+}
+
+/** @throws MirrorError `settings`, code `no-such-target` */
+export function matchableTarget({ targets }: Pick<OpenTenant, 'targets'>, id: string): MatchableTarget {
+  const target = targets.get(id);
+  const matchable = target === undefined ? null : asMatchable(target);
+  if (matchable !== null) return matchable;
+  throw new MirrorError('there is no such target whose contacts can be matched', {
+    actor: 'settings',
+    code: 'no-such-target',
+    retry: 'never',
+    remedy: 'name a target of patients in a CRM whose contacts can be listed and read by id',
+  });
+}

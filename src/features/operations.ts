@@ -1,0 +1,36 @@
+import { ACCESS_OPERATIONS } from '../operations/access.ts';
+import { AUDIT_LOG_OPERATIONS } from '../operations/audit-log.ts';
+import { CYCLE_OPERATIONS } from '../operations/cycles.ts';
+import { LOGIN_OPERATIONS } from '../operations/logins.ts';
+import { RECORD_OPERATIONS } from '../operations/records.ts';
+import { REMINDER_OPERATIONS } from '../operations/reminders.ts';
+import { TENANT_OPERATIONS } from '../operations/tenants.ts';
+import { TRIGGER_OPERATIONS } from '../operations/triggers.ts';
+import { BACKUP_OPERATIONS } from './backup/operations.ts';
+import { FEED_OPERATIONS } from './feeds/operations.ts';
+import { FORGET_OPERATIONS } from './forget/operations.ts';
+import { HOLD_OPERATIONS } from './holds/operations.ts';
+import { CONFIGURATION_OPERATIONS } from './managed-tenants/operations.ts';
+import { MATCH_OPERATIONS } from './match/operations.ts';
+import { RUN_OPERATIONS } from './undo/operations.ts';
+
+/** Every operation by its name: one word in camel case. */
+export const OPERATIONS = {
+  ...TENANT_OPERATIONS,
+  ...RECORD_OPERATIONS,
+  ...LOGIN_OPERATIONS,
+  ...CONFIGURATION_OPERATIONS,
+  ...ACCESS_OPERATIONS,
+  ...CYCLE_OPERATIONS,
+  ...RUN_OPERATIONS,
+  ...HOLD_OPERATIONS,
+  ...REMINDER_OPERATIONS,
+  ...TRIGGER_OPERATIONS,
+  ...FEED_OPERATIONS,
+  ...MATCH_OPERATIONS,
+  ...FORGET_OPERATIONS,
+  ...BACKUP_OPERATIONS,
+  ...AUDIT_LOG_OPERATIONS,
+};
+/** Name of an operation. */
+export type OperationName = keyof typeof OPERATIONS;

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { requireTenant } from '../../control/installation.ts';
+import { operation } from '../../operations/operation.ts';
+import { id, instant, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
+import { runReport } from '../../operations/status-schemas.ts';
+
+/** Reports that are stored of a tenant. */
+const STORED_REPORTS = 50;
+/** Makes names of reports of which the newest is the smallest. */
+const LATEST = 1e15;
+
+const ofRun = { run: id, tenant: tenant.optional().describe('Required if two tenants have a run of that id') };
+
+const changingRuns = z.object({
+  runs: z.array(
+    z.object({ tenant: z.string(), run: z.string(), at: instant, updated: z.number(), deleted: z.number() }),
+  ),
+});
+
+/** Operations on cycles that ran, and on their changes. */
+export const RUN_OPERATIONS = {
+  listRuns: operation({
+    summary: 'list reports of the last fifty cycles, newest first',
+    level: 'viewer',
+    input: z.strictObject({ tenant, ...paging }),
+    output: pageOfItems(runReport),
+    http: { method: 'GET', path: '/tenants/{tenant}/runs' },
+    commands: [],
+    async run({ tenant, ...page }, { services: { installation } }) {
+      const { pageOf } = await import('../../control/paging.ts');
+      const reports = await requireTenant(installation, tenant).runs.list(STORED_REPORTS);
+      return pageOf(reports, page, ({ startedAt, id }) => `${LATEST - startedAt} ${id}`);
+    },
+  }),
+  listChangingRuns: operation({
+    summary: 'list runs that changed or deleted something, newest first, at most a hundred: these can be undone',
+    level: 'viewer',
+    input: z.strictObject({ tenant: tenant.optional() }),
+    output: changingRuns,
+    http: { method: 'GET', path: '/tenants/{tenant}/changing-runs' },
+    commands: [
+      { words: 'runs [tenant]', about: 'show the runs that changed or deleted something, newest first', isList: true },
+    ],
+    async run({ tenant }, { services }) {
+      const { listRuns } = await import('./undo.ts');
+      return { runs: await listRuns(services.installation, tenant) };
+    },
+    assistants: [{ name: 'runs', about: 'Runs that changed or deleted something, newest first', output: changingRuns }],
+  }),
+  undoRun: operation({
+    summary: 'restore what a run deleted, and bring what it changed to what the clinic says now',
+    level: 'operator',
+    input: z.strictObject({ ...ofRun, dryRun: z.boolean().describe('Only show what would come of it') }),
+    output: z.object({
+      tenant: z.string(),
+      run: z.string(),
+      dryRun: z.boolean(),
+      pinnedUntil: instant.nullable(),
+      records: z.array(
+        z.object({
+          target: z.string(),
+          record: z.string(),
+          effect: z.enum(['updated', 'deleted']),
+          result: z.string().describe('`restored`, `waiting`, or why it is not restored'),
+        }),
+      ),
+    }),
+    http: { method: 'POST', path: '/tenants/{tenant}/runs/{run}/undo', task: 'undo' },
+    commands: [{ words: 'undo <run>' }],
+    async audit({ run, tenant, dryRun }, { services }) {
+      const { tenantOfRun } = await import('./undo.ts');
+      return dryRun
+        ? null
+        : { verb: 'undo', tenant: (await tenantOfRun(services.installation, run, tenant)).id, what: { run } };
+    },
+    async run({ tenant, run, dryRun }, { services, progress, signals }) {
+      const { undoRun } = await import('./undo.ts');
+      return undoRun(services.installation, run, { tenant, dryRun }, progress, signals);
+    },
+    auditResult: ({ records }) => ({
+      records: records.length,
+      restored: records.filter(({ result }) => result === 'restored').length,
+    }),
+    endsWithOne: {
+      when: 'something is not in place yet, or could not be read',
+      holds: ({ dryRun, records }) =>
+        !dryRun && records.some(({ result }) => result === 'waiting' || result === 'unread'),
+    },
+  }),
+  releaseRun: operation({
+    summary: "let the targets' rules decide again about what an undo restored",
+    level: 'operator',
+    input: z.strictObject(ofRun),
+    output: z.object({ tenant: z.string(), released: z.number() }),
+    http: { method: 'POST', path: '/tenants/{tenant}/runs/{run}/release' },
+    commands: [
+      {
+        words: 'undo <run>',
+        by: { flags: '--release', about: "let the target's rules decide again about what an undo restored" },
+      },
+    ],
+    async audit({ run, tenant }, { services }) {
+      const { tenantOfRun } = await import('./undo.ts');
+      return { verb: 'release', tenant: (await tenantOfRun(services.installation, run, tenant)).id, what: { run } };
+    },
+    async run({ tenant, run }, { services }) {
+      const { releaseRun } = await import('./undo.ts');
+      return releaseRun(services.installation, run, { tenant });
+    },
+    auditResult: ({ released }) => ({ released }),
+  }),
+};

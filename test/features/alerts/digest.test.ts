@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type AlertMemory, type Digest, NOTHING_TOLD, nextDigest } from '../../../src/features/alerts/digest.ts';
+import type { Problem } from '../../../src/model/problems.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+
+const LOOK_MS = 5 * MINUTE_MS;
+
+function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
+  const ended = {
+    code: 'login-ended',
+    sentence: 'the login has ended',
+    next: `clinic-mirror login ${tenant} doctor-1`,
+  };
+  return {
+    tenant,
+    subject: 'login doctor-1',
+    needs: 'person',
+    sinceAt: NOW,
+    breaksAt: null,
+    nextTryAt: null,
+    stands: null,
+    waiting: 3,
+    ...ended,
+    ...changes,
+  };
+}
+
+const OUTAGE_AFTER_MS = 15 * MINUTE_MS;
+
+/** What is told, when looks are taken every five minutes and everybody can be told. */
+function watch(
+  untilMs: number,
+  problemsAt: (sinceMs: number) => readonly Problem[],
+): { afterMs: number; digest: Digest }[] {
+  let memory: AlertMemory = NOTHING_TOLD;
+  const told: { afterMs: number; digest: Digest }[] = [];
+  for (let afterMs = 0; afterMs <= untilMs; afterMs += LOOK_MS) {
+    const next = nextDigest(memory, problemsAt(afterMs), NOW + afterMs, OUTAGE_AFTER_MS);
+    memory = next.told;
+    if (next.digest !== null) told.push({ afterMs, digest: next.digest });
+  }
+  return told;
+}
+
+const tenantsOf = (problems: readonly Problem[]) => problems.map(({ tenant }) => tenant);
+
+describe('what needs a person', () => {
+  test('is told when it lasts, on days 3, 7 and 14, and never again', () => {
+    const told = watch(40 * DAY_MS, () => [problemOf('aurora')]);
+    expect(told.map(({ afterMs }) => Math.floor(afterMs / DAY_MS) + 1)).toEqual([1, 3, 7, 14]);
+    expect(told.map(({ digest }) => [digest.begun.length, digest.again.length])).toEqual([
+      [1, 0],
+      [0, 1],
+      [0, 1],
+      [0, 1],
+    ]);
+  });
+
+  test('is told to be over, once, when it was told before', () => {
+    const told = watch(3 * DAY_MS, (afterMs) => (afterMs < 2 * HOUR_MS ? [problemOf('aurora')] : []));
+    expect(told.map(({ digest }) => [tenantsOf(digest.begun), tenantsOf(digest.over)])).toEqual([
+      [['aurora'], []],
+      [[], ['aurora']],
+    ]);
+  });
+
+  test('is told by nobody when it has passed by the next look', () => {
+    expect(watch(DAY_MS, (afterMs) => (afterMs === 0 ? [problemOf('aurora')] : []))).toEqual([]);
+  });
+
+  test('is not over, and not told anew, when it is away for one look', () => {
+    const told = watch(DAY_MS, (afterMs) => (afterMs === HOUR_MS ? [] : [problemOf('aurora')]));
+    expect(told).toHaveLength(1);
+  });
+
+  test('is the same matter however its figures change', () => {
+    const told = watch(DAY_MS, (afterMs) => [problemOf('aurora', { waiting: afterMs, sentence: `${afterMs} wait` })]);
+    expect(told).toHaveLength(1);
+  });
+
+  test('of many clinics is one message, and what begins within the hour another', () => {
+    const many = Array.from({ length: 50 }, (_, index) => problemOf(`clinic-${index}`));
+    const told = watch(DAY_MS, (afterMs) => (afterMs < 20 * MINUTE_MS ? many.slice(0, 30) : many));
+    expect(told.map(({ digest }) => [digest.begun.length, digest.others])).toEqual([
+      [30, 0],
+      [20, 30],
+    ]);
+    expect(told[1]!.afterMs - told[0]!.afterMs).toBe(HOUR_MS);
+  });
+});
+
+test('what passes by itself is told only when it has not for a day', () => {
+  const throttled = problemOf('corallo', { needs: 'time', code: 'throttled' });
+  expect(watch(20 * HOUR_MS, () => [throttled])).toEqual([]);
+  expect(watch(2 * DAY_MS, () => [throttled]).map(({ digest }) => tenantsOf(digest.begun))).toEqual([['corallo']]);
+});
+
+test('what could not be told is told by the next look, with what began meanwhile', () => {
+  let memory: AlertMemory = NOTHING_TOLD;
+  for (const [afterMs, tenants] of [
+    [0, ['aurora']],
+    [LOOK_MS, ['aurora', 'belvedere']],
+  ] as const) {
+    memory = nextDigest(
+      memory,
+      tenants.map((tenant) => problemOf(tenant)),
+      NOW + afterMs,
+      OUTAGE_AFTER_MS,
+    ).untold;
+  }
+  const { digest } = nextDigest(
+    memory,
+    [problemOf('aurora'), problemOf('belvedere')],
+    NOW + 2 * LOOK_MS,
+    OUTAGE_AFTER_MS,
+  );
+  expect(tenantsOf(digest?.begun ?? [])).toEqual(['aurora', 'belvedere']);
+});
+
+/** Which of three matters stand at each look. */
+const histories = fc.array(fc.subarray(['aurora', 'belvedere', 'corallo']), { minLength: 1, maxLength: 300 });
+
+test('whatever comes and goes: at most one message an hour, nothing is over that was not told, and nothing is told twice as new', () => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      const told = watch((history.length - 1) * LOOK_MS, (afterMs) =>
+        history[afterMs / LOOK_MS]!.map((tenant) => problemOf(tenant)),
+      );
+      const open = new Set<string | null>();
+      let lastMs = Number.NEGATIVE_INFINITY;
+      for (const { afterMs, digest } of told) {
+        expect(afterMs - lastMs).toBeGreaterThanOrEqual(HOUR_MS);
+        lastMs = afterMs;
+        for (const tenant of tenantsOf(digest.over)) expect(open.delete(tenant)).toBe(true);
+        for (const tenant of tenantsOf(digest.begun)) {
+          expect(open.has(tenant)).toBe(false);
+          open.add(tenant);
+        }
+      }
+    }),
+  );
+});
+
+test('whatever stands for an hour and two looks was told', () => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      const steady = Array.from({ length: 14 }, () => ['aurora']);
+      const all = [...history, ...steady];
+      const told = watch((all.length - 1) * LOOK_MS, (afterMs) =>
+        all[afterMs / LOOK_MS]!.map((tenant) => problemOf(tenant)),
+      );
+      const standing = told.flatMap(({ digest }) => [
+        ...tenantsOf(digest.begun).map((tenant) => [tenant, true] as const),
+        ...tenantsOf(digest.over).map((tenant) => [tenant, false] as const),
+      ]);
+      expect(standing.filter(([tenant]) => tenant === 'aurora').at(-1)?.[1]).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,207 @@
+import type { Redis } from 'ioredis';
+import type { OpenAnswers, Wake } from '../../../src/jobs/open-reminders.ts';
+import { remind } from '../../../src/jobs/remind.ts';
+import type { OpenTenant } from '../../../src/jobs/tenant.ts';
+import type { Operation } from '../../../src/model/operations.ts';
+import type { Appointment, Invoice } from '../../../src/model/records.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { createAddressSecrets } from '../../../src/reminders/identity.ts';
+import { crmSchema } from '../../../src/settings/crm-schema.ts';
+import { createAnswerDirectory, createAnswerStore } from '../../../src/state/answers.ts';
+import type { RedisClient } from '../../../src/state/redis.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { dumpRedis } from '../../e2e/support/dump-redis.ts';
+import { cycle, NEVER } from '../../jobs/cycle.ts';
+import { createModelClinic, type ModelClinic } from '../../jobs/model-clinic.ts';
+import { createModelGateway, openModelReminders, patientOf } from '../../jobs/model-reminders.ts';
+import { createModelTarget, type ModelTarget } from '../../jobs/model-target.ts';
+import { openTenant, type TenantChoice } from '../../jobs/open-tenant.ts';
+import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+
+/** Who is to be forgotten. */
+export const PATIENT = 'pat-7731';
+/** Who stays. */
+export const OTHER = 'pat-8842';
+/** Everything that tells of the one, wherever it may stand in clear. */
+export const TELLING = [PATIENT, 'visit-7731', 'bill-7731', 'Ottavia', 'Zamboni', 'ottavia@example.org', '3337731773'];
+
+/** A clinic with two patients, and one target of each kind that follows them. */
+export interface ForgetWorld {
+  clinic: ModelClinic;
+  calendar: ModelTarget;
+  contacts: ModelTarget;
+  visits: ModelTarget;
+  bills: ModelTarget;
+  clock: { now: number };
+  /** What the targets were asked to do, by target. */
+  asked: Record<string, Operation[]>;
+  gateway: ReturnType<typeof createModelGateway>;
+  alarms: Map<string, Wake>;
+  tenant: OpenTenant;
+  installation: ReturnType<typeof openInstallation>;
+  connection: Redis;
+  /** Another process over the same state. */
+  again(changes?: Partial<TenantChoice>): OpenTenant;
+  /** A minute later, a cycle to its end. */
+  pass(tenant?: OpenTenant): Promise<void>;
+  /** Keys and contents of Redis that tell of the patient. */
+  tracesInRedis(): Promise<string[]>;
+}
+
+const KEY = Buffer.alloc(32, 7);
+const CONTACTS = { mapping: { lastname: 'lastName', email: 'email', phone: 'mobilePhone' }, everyMinutes: 1 };
+const VISITS = {
+  stream: 'appointments',
+  contacts: 'contacts',
+  mapping: { title: { value: 'Visit' }, status: 'status' },
+};
+const BILLS = { stream: 'invoices', contacts: 'contacts', mapping: { name: 'number' } };
+
+export function visit(id: string, inHours: number, changes: Partial<Appointment> = {}): Appointment {
+  const patient = { id: PATIENT, firstName: 'Ottavia', lastName: 'Zamboni' };
+  return appointmentOf(id, { inHours, patientId: PATIENT, patient, ...changes });
+}
+
+export function ofOther(id: string, inHours: number): Appointment {
+  return visit(id, inHours, { patientId: OTHER, patient: { id: OTHER, firstName: 'Ada', lastName: 'Neri' } });
+}
+
+function bill(id: string, patientId: string): Invoice {
+  const issueDate = new Date(NOW - DAY_MS).toISOString().slice(0, 10);
+  const money = { currency: 'EUR', totalAmount: '10.00', paidAmount: '0.00' };
+  return { id, patientId, number: id, documentType: 'Invoice', status: 'Issued', issueDate, doctors: [], ...money };
+}
+
+function fill(clinic: ModelClinic): void {
+  const person = { firstName: 'Ottavia', lastName: 'Zamboni', email: 'ottavia@example.org', mobilePhone: '3337731773' };
+  clinic.patientList.push(patientOf(PATIENT, person), patientOf(OTHER, { lastName: 'Neri' }));
+  for (const appointment of [visit('visit-7731-a', 30), visit('visit-7731-b', 54), visit('visit-7731-c', -48)]) {
+    clinic.appointments.set(appointment.id, appointment);
+  }
+  for (const appointment of [ofOther('visit-8842-a', 31), ofOther('visit-8842-b', -48)]) {
+    clinic.appointments.set(appointment.id, appointment);
+  }
+  clinic.invoiceList.push(bill('bill-7731', PATIENT), bill('bill-8842', OTHER));
+}
+
+function answersOver(connection: RedisClient): OpenAnswers {
+  const secrets = createAddressSecrets(KEY, 'studio-rossi');
+  const directory = createAnswerDirectory(connection);
+  return {
+    async linkFor({ reminder, patientId }) {
+      const token = secrets.token(reminder);
+      await directory.put(
+        token,
+        { tenant: 'studio-rossi', reminder, patientId, proof: secrets.patient(reminder, patientId) },
+        30 * DAY_MS,
+      );
+      return { url: `https://mirror.example/r/${token}`, cancels: true };
+    },
+    isOurs: secrets.isOurs,
+    proof: secrets.proof,
+    callerName: secrets.caller,
+    store: createAnswerStore(connection, 'studio-rossi'),
+  };
+}
+
+/** Opens it; nothing was read or written yet. */
+export function openForgetWorld(connection: Redis): ForgetWorld {
+  const clinic = createModelClinic();
+  fill(clinic);
+  const models = {
+    doctor: createModelTarget(),
+    contacts: createModelTarget({ batchSize: 100, erases: ['patients'] }),
+    visits: createModelTarget({ batchSize: 100 }),
+    bills: createModelTarget({ batchSize: 100 }),
+  };
+  const asked: Record<string, Operation[]> = {};
+  for (const [id, model] of Object.entries(models)) {
+    asked[id] = [];
+    model.beforeApply = (operations) => void asked[id]?.push(...operations);
+  }
+  const clock = { now: NOW };
+  const gateway = createModelGateway();
+  const alarms = new Map<string, Wake>();
+  const crm = (part: object) => ({ crm: crmSchema.parse(part) });
+  const again = (changes: Partial<TenantChoice> = {}) =>
+    openTenant({
+      redis: connection,
+      clinic,
+      targets: [
+        { id: 'doctor', model: models.doctor, configuration: { title: 'full' } },
+        { id: 'contacts', model: models.contacts, configuration: crm(CONTACTS) },
+        { id: 'visits', model: models.visits, configuration: crm(VISITS) },
+        { id: 'bills', model: models.bills, configuration: crm(BILLS) },
+      ],
+      clock: () => clock.now,
+      reminders: openModelReminders({
+        redis: connection,
+        gateway,
+        alarms: { wakes: alarms },
+        answers: answersOver(connection),
+      }),
+      ...changes,
+    });
+  const tenant = again();
+  return {
+    ...{ clinic, calendar: models.doctor, contacts: models.contacts, visits: models.visits, bills: models.bills },
+    ...{ clock, asked, gateway, alarms, tenant, connection, again },
+    installation: openInstallation({ tenants: [tenant] }),
+    async pass(given = tenant) {
+      clock.now += MINUTE_MS;
+      const { error } = await cycle(given);
+      if (error !== null) throw new Error(`the cycle failed: ${error.code}`);
+    },
+    async tracesInRedis() {
+      const dump = await dumpRedis(connection);
+      return [...dump]
+        .filter(([key, content]) => TELLING.some((word) => key.includes(word) || content.includes(word)))
+        .map(([key]) => key);
+    },
+  };
+}
+
+/** One trace in each place that may name a record, and one of somebody else's beside it. */
+export async function leaveTraces(world: ForgetWorld): Promise<void> {
+  const { tenant, clock, clinic } = world;
+  const now = clock.now;
+  const both = ['visit-7731-a', 'visit-8842-a'];
+  // A journal line, an unseen write; the change after it waits in the outbox.
+  await tenant.targetStore.write('doctor', { cursor: 'cursor-1' });
+  clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 32));
+  await world.pass();
+  await tenant.journal.pin('doctor', both, now + 10 * DAY_MS);
+  await tenant.links.nameDrifted('doctor', new Set(both));
+  await tenant.targetStore.countRestorations('doctor', both, now);
+  const [run] = await tenant.runs.list(1);
+  if (run === undefined) throw new Error('no cycle was reported');
+  const example = { recordId: 'visit-7731-b', code: 'bad-time', field: 'startsAt' };
+  await tenant.runs.add({ ...run, setAsideExamples: [example, { ...example, recordId: OTHER }] });
+  world.calendar.fault = ({ recordId }) => (recordId === 'visit-7731-b' ? 'unavailable' : null);
+  clinic.appointments.set('visit-7731-b', visit('visit-7731-b', 55));
+  clock.now += 60_000;
+  await cycle(tenant);
+  world.calendar.fault = () => null;
+  await ring(world);
+  await tenant.targetStore.keepMisses('appointments', new Map([['visit-7731-c', now]]));
+  for (const appointmentId of both) await noteMisinformed(tenant, appointmentId, clock.now);
+  await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
+}
+
+/** The patient was told something of an appointment that is not true. */
+async function noteMisinformed(
+  { reminders }: ForgetWorld['tenant'],
+  appointmentId: string,
+  now: number,
+): Promise<void> {
+  const never = { correctsAt: null, reason: 'corrections-off', held: null } as const;
+  await reminders?.ledger.noteWrong({ appointmentId, channel: 'text', sinceAt: now, untilAt: now + DAY_MS, ...never });
+}
+
+/** Lets every alarm ring at its time. */
+export async function ring(world: ForgetWorld): Promise<void> {
+  for (const { id, wakeAt } of [...world.alarms.values()].sort((one, other) => one.wakeAt - other.wakeAt)) {
+    world.clock.now = Math.max(world.clock.now, wakeAt);
+    await remind(world.tenant, id, { stop: NEVER, abort: NEVER });
+  }
+}

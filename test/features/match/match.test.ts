@@ -1,0 +1,337 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type HubSpotSandbox, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
+import type { Installation } from '../../../src/control/installation.ts';
+
+import { applyMatches, undoMatches } from '../../../src/features/match/apply.ts';
+import { proposeMatches } from '../../../src/features/match/propose.ts';
+import { fromCsv, toCsv } from '../../../src/model/csv.ts';
+import type { Patient } from '../../../src/model/records.ts';
+import { openCrmWorld, patientOf } from '../../jobs/crm-world.ts';
+import { cycle, NEVER } from '../../jobs/cycle.ts';
+import { writeToHubSpot } from '../../jobs/hubspot-targets.ts';
+import { useRedis } from '../../support/redis.ts';
+
+const redis = useRedis();
+const QUIET = () => {};
+const MAPPING = { firstname: 'firstName', lastname: 'lastName', email: 'email', phone: 'phone' };
+
+/** Patients and, by hand in HubSpot, contacts; nothing was written yet. */
+async function useWorld(
+  patients: Record<string, Partial<Patient>>,
+  contacts: Record<string, Record<string, string>>,
+  beside: object = {},
+) {
+  const world = openCrmWorld(redis, { contacts: { mapping: MAPPING, ...beside } });
+  const { tenant, clinic } = world;
+  const sandbox = await startHubSpotSandbox({ now: () => world.clock.now });
+  onTestFinished(() => sandbox.close());
+  writeToHubSpot(tenant, ['contacts'], { sandbox });
+  for (const [id, changes] of Object.entries(patients))
+    clinic.patientList.push(patientOf(id, { email: null, ...changes }));
+  const ids = Object.fromEntries(
+    Object.entries(contacts).map(([name, values]) => [name, sandbox.add('contacts', values)]),
+  );
+  const installation = { tenants: new Map([[tenant.id, tenant]]) } as unknown as Installation;
+  const asked = { tenant: tenant.id, target: 'contacts' };
+  return {
+    ...{ world, tenant, clinic, sandbox, ids },
+    propose: () => proposeMatches(installation, tenant.id, 'contacts', QUIET, NEVER),
+    apply: (file: string) => applyMatches(installation, asked, file, QUIET, NEVER),
+    undo: (file: string) => undoMatches(installation, asked, file, QUIET, NEVER),
+    live: () => new Map(sandbox.records('contacts').map(({ id, properties }) => [id, properties])),
+  };
+}
+
+/** The file with what a person writes into the column `decision` of each line, by what stands in it. */
+function decide(file: string, decision: (row: Record<string, string>) => string = () => 'adopt'): string {
+  const [headings = [], ...rows] = fromCsv(file);
+  const asRecord = (row: string[]) => Object.fromEntries(headings.map((heading, at) => [heading, row[at] ?? '']));
+  return toCsv([headings, ...rows.map((row) => row.with(headings.indexOf('decision'), decision(asRecord(row))))]);
+}
+
+function rowsOf(file: string): Record<string, string>[] {
+  const [headings = [], ...rows] = fromCsv(file);
+  return rows.map((row) => Object.fromEntries(headings.map((heading, at) => [heading, row[at] ?? ''])));
+}
+
+const namesOf = (sandbox: HubSpotSandbox) =>
+  sandbox
+    .records('contacts')
+    .map(({ properties }) => properties.lastname)
+    .toSorted();
+
+describe('a proposal', () => {
+  test('says for each pair why, what else a sync would write over, and where the contact is', async () => {
+    const { propose, sandbox, ids } = await useWorld(
+      { anna: { email: 'anna@x.org', phone: null }, none: {} },
+      {
+        anna: { firstname: 'Annina', lastname: 'Verdi anna', email: 'anna@x.org', phone: '06 1234567' },
+        other: { lastname: 'Other', email: 'other@x.org' },
+      },
+    );
+    await propose();
+    const { view, file } = await propose();
+    expect(view).toMatchObject({ contacts: 2, patients: 2, alike: 1, pairs: 1, ambiguous: 0, tooCommon: 0 });
+    expect(rowsOf(file)).toEqual([
+      {
+        decision: '',
+        ambiguous: '',
+        same: 'email',
+        differs: 'phone, name',
+        'patient name': 'Anna Verdi anna',
+        'patient birth date': '',
+        'patient email': 'anna@x.org',
+        'patient phone': '333 123 4567',
+        'contact name': 'Annina Verdi anna',
+        'contact birth date': '',
+        'contact email': 'anna@x.org',
+        'contact phone': '06 1234567',
+        'would change': 'firstname',
+        'would empty': 'phone',
+        'contact page': '',
+        pair: expect.stringMatching(/^pair\.[\w-]+$/),
+      },
+    ]);
+    expect(sandbox.properties('contacts').some(({ name }) => name.startsWith('clinic_mirror'))).toBe(false);
+    expect(ids.anna).toBeDefined();
+  });
+
+  test('finds a contact by an address that HubSpot keeps beside', async () => {
+    const { propose, sandbox, ids } = await useWorld(
+      { anna: { email: 'second@x.org' } },
+      { anna: { email: 'first@x.org' } },
+    );
+    sandbox.addEmail(ids.anna ?? '', 'second@x.org');
+    expect(rowsOf((await propose()).file)).toMatchObject([
+      { same: 'email', 'contact email': 'first@x.org second@x.org' },
+    ]);
+  });
+
+  test('names nobody whom the rules leave out: their contact would be adopted and then removed', async () => {
+    const { propose } = await useWorld(
+      { refusing: { email: 'a@x.org', consents: { marketing: false } } },
+      { a: { email: 'a@x.org' } },
+    );
+    expect((await propose()).view).toMatchObject({ patients: 0, pairs: 0 });
+  });
+
+  test('names nobody who has a contact of ours', async () => {
+    const { propose, tenant, sandbox } = await useWorld({ anna: { email: 'anna@x.org', phone: '06 1234567' } }, {});
+    await cycle(tenant);
+    sandbox.add('contacts', { lastname: 'Verdi', phone: '+39 06 1234567' });
+    expect((await propose()).view).toMatchObject({ contacts: 1, patients: 0, pairs: 0 });
+  });
+
+  test('names nobody who has a contact of ours, also when the state was lost', async () => {
+    const { propose, tenant, sandbox, clinic } = await useWorld({ anna: { phone: '06 1234567' } }, {});
+    await cycle(tenant);
+    sandbox.add('contacts', { lastname: 'Verdi', phone: '+39 06 1234567' });
+    clinic.patientList.splice(0, 1, patientOf('anna', { lastName: 'Changed', email: null, phone: '06 1234567' }));
+    await tenant.links.release('contacts', ['anna'], (await tenant.leases.tryTake('lane'))!);
+    await tenant.targetStore.write('contacts', { adoptedAt: null });
+    expect((await propose()).view).toMatchObject({ contacts: 1, patients: 0, pairs: 0 });
+  });
+
+  test('keeps what looks like a formula from a spreadsheet', async () => {
+    const { propose } = await useWorld(
+      { a: { email: 'a@x.org', firstName: '=cmd()' } },
+      { a: { email: 'a@x.org', lastname: '@x' } },
+    );
+    expect(rowsOf((await propose()).file)).toMatchObject([
+      { 'patient name': "'=cmd() Verdi a", 'contact name': "'@x" },
+    ]);
+  });
+});
+
+describe('applying', () => {
+  const PATIENTS = { anna: { email: 'anna@x.org' }, ugo: { email: 'ugo@x.org' }, eva: { email: 'eva@x.org' } };
+  const CONTACTS = {
+    anna: { lastname: 'A', email: 'anna@x.org' },
+    ugo: { lastname: 'U', email: 'ugo@x.org' },
+    eva: { lastname: 'E', email: 'eva@x.org' },
+  };
+
+  test('touches what was approved alone, and the next cycle writes in its place', async () => {
+    const { propose, apply, live, tenant, ids, sandbox } = await useWorld(PATIENTS, CONTACTS);
+    const { file } = await propose();
+    const before = live();
+    const decided = decide(file, (row) => (row['patient name'] === 'Anna Verdi anna' ? ' ADOPT' : 'leave'));
+    expect(await apply(decided)).toMatchObject({ approved: 1, done: 1, already: 0, refused: [] });
+    for (const name of ['ugo', 'eva']) expect(live().get(ids[name] ?? '')).toEqual(before.get(ids[name] ?? ''));
+    expect(live().get(ids.anna ?? '')).toMatchObject({ lastname: 'A', email: 'anna@x.org' });
+    await cycle(tenant);
+    expect(live().get(ids.anna ?? '')).toMatchObject({ lastname: 'Verdi anna', email: 'anna@x.org' });
+    expect(namesOf(sandbox)).toEqual(['E', 'U', 'Verdi anna', 'Verdi eva', 'Verdi ugo']);
+    expect((await tenant.links.read('contacts')).get('anna')?.remoteId).toBe(ids.anna);
+    expect((await tenant.holds.list()).filter(({ state }) => state === 'open')).toEqual([]);
+  });
+
+  test('leaves and names each line whose patient or contact is not as it was, or is gone, or taken', async () => {
+    const patients = Object.fromEntries(
+      ['moved', 'edited', 'deleted', 'taken', 'withdrawn', 'fine'].map((id) => [id, { email: `${id}@x.org` }]),
+    );
+    const contacts = Object.fromEntries(
+      Object.keys(patients).map((id) => [id, { email: `${id}@x.org`, lastname: id }]),
+    );
+    const { propose, apply, sandbox, clinic, ids } = await useWorld(patients, contacts);
+    const decided = decide((await propose()).file);
+    const patient = (id: string) =>
+      clinic.patientList.find((one) => one.id === id) as { -readonly [K in keyof Patient]: Patient[K] };
+    patient('moved').email = 'elsewhere@x.org';
+    patient('withdrawn').consents = { marketing: false };
+    sandbox.edit('contacts', ids.edited ?? '', { lastname: 'Somebody else' });
+    sandbox.archive('contacts', ids.deleted ?? '');
+    sandbox.createProperty('contacts', {
+      name: 'clinic_mirror_key',
+      label: 'k',
+      type: 'string',
+      fieldType: 'text',
+      hasUniqueValue: true,
+    });
+    sandbox.edit('contacts', ids.taken ?? '', { clinic_mirror_key: 'x'.repeat(32) });
+    const { done, refused } = await apply(decided);
+    expect(done).toBe(1);
+    expect(Object.fromEntries(refused.map(({ record, why }) => [record, why]))).toEqual({
+      moved: 'patient-changed',
+      edited: 'contact-changed',
+      deleted: 'contact-gone',
+      taken: 'contact-taken',
+      withdrawn: 'patient-left-out',
+    });
+    const marked = sandbox.records('contacts').filter(({ properties }) => properties.clinic_mirror_stamp);
+    expect(marked.map(({ id }) => id)).toEqual([ids.fine]);
+  });
+
+  test('is done again without harm, also after the sync', async () => {
+    const { propose, apply, tenant, sandbox } = await useWorld(PATIENTS, CONTACTS);
+    const decided = decide((await propose()).file);
+    expect(await apply(decided)).toMatchObject({ done: 3, already: 0, refused: [] });
+    expect(await apply(decided)).toMatchObject({ done: 0, already: 3, refused: [] });
+    await cycle(tenant);
+    expect(await apply(decided)).toMatchObject({ done: 0, already: 3, refused: [] });
+    expect(namesOf(sandbox)).toEqual(['Verdi anna', 'Verdi eva', 'Verdi ugo']);
+  });
+
+  test('goes on where a crash broke it off: what was marked is adopted by the next cycle, refusals of the CRM included', async () => {
+    const { propose, apply, tenant, sandbox, ids, world } = await useWorld(PATIENTS, CONTACTS);
+    const decided = decide((await propose()).file);
+    const target = tenant.targets.get('contacts')!;
+    const { existing } = target.connector;
+    const dying = {
+      ...existing!,
+      stamp: async (...[stamps, signal]: Parameters<NonNullable<typeof existing>['stamp']>) => {
+        await existing!.stamp(stamps.slice(0, 1), signal);
+        throw new Error('killed');
+      },
+    };
+    target.connector = { ...target.connector, existing: dying };
+    await expect(apply(decided)).rejects.toThrow('killed');
+    target.connector = { ...target.connector, existing: existing! };
+    expect(await apply(decided)).toMatchObject({ done: 2, already: 1, refused: [] });
+    world.clock.now += 1;
+    await cycle(tenant);
+    expect(namesOf(sandbox)).toEqual(['Verdi anna', 'Verdi eva', 'Verdi ugo']);
+    expect([...(await tenant.links.read('contacts')).values()].map(({ remoteId }) => remoteId).toSorted()).toEqual(
+      Object.values(ids).toSorted(),
+    );
+  });
+
+  test('gives nobody a second contact who has one that no link tells of', async () => {
+    const { propose, apply, tenant, sandbox } = await useWorld({ anna: PATIENTS.anna }, { anna: CONTACTS.anna });
+    const decided = decide((await propose()).file);
+    const { identity } = tenant.targets.get('contacts')!;
+    await cycle(tenant);
+    const links = await tenant.links.read('contacts');
+    expect(links.size).toBe(1);
+    expect(await apply(decided)).toMatchObject({ done: 0, refused: [{ record: 'anna', why: 'patient-left-out' }] });
+    expect(
+      sandbox.records('contacts').filter(({ properties }) => properties.clinic_mirror_key === identity.key('anna', 0)),
+    ).toHaveLength(1);
+  });
+
+  test.each<[string, (file: string) => string, RegExp]>([
+    [
+      'another word than those that there are',
+      (file) => decide(file, () => 'yes'),
+      /line 2, 3, 4: a decision is "adopt" or empty/,
+    ],
+    [
+      'two contacts for one patient',
+      (file) => decide(file + file.split('\r\n')[1]),
+      /line 2, 5: a patient has one contact/,
+    ],
+    [
+      'a damaged column',
+      (file) => decide(file).replaceAll('pair.', 'pair.x'),
+      /line 2, 3, 4: the column pair is damaged/,
+    ],
+    ['columns taken out', () => 'a,b\r\n1,2\r\n', /lacks the columns decision and pair/],
+  ])('takes nothing of a file with %s, and names the lines', async (_, spoil, message) => {
+    const { propose, apply, live } = await useWorld(PATIENTS, CONTACTS);
+    const { file } = await propose();
+    const before = live();
+    await expect(apply(spoil(file))).rejects.toMatchObject({
+      code: 'match-file-unusable',
+      message: expect.stringMatching(message),
+    });
+    expect(live()).toEqual(before);
+  });
+
+  test("takes no line of another tenant's target", async () => {
+    const one = await useWorld(PATIENTS, CONTACTS);
+    const { file } = await one.propose();
+    const other = { ...one.tenant.targets.get('contacts')!.identity, unsealed: () => null };
+    one.tenant.targets.get('contacts')!.identity = other;
+    await expect(one.apply(decide(file))).rejects.toMatchObject({ code: 'match-file-unusable' });
+  });
+});
+
+describe('undoing', () => {
+  test('before the sync leaves every contact as it was found', async () => {
+    const { propose, apply, undo, live } = await useWorld(
+      { anna: { email: 'anna@x.org' } },
+      { anna: { lastname: 'A', email: 'anna@x.org' } },
+    );
+    const before = live();
+    const decided = decide((await propose()).file);
+    await apply(decided);
+    expect(await undo(decided)).toMatchObject({ approved: 1, done: 1, refused: [] });
+    const whole = (records: ReturnType<typeof live>) =>
+      [...records].map(([id, { lastname, email, clinic_mirror_key: key, clinic_mirror_stamp: stamp }]) => ({
+        id,
+        lastname,
+        email,
+        key: key || undefined,
+        stamp: stamp || undefined,
+      }));
+    expect(whole(live())).toEqual(whole(before));
+    expect((await propose()).view).toMatchObject({ pairs: 1 });
+    expect(await undo(decided)).toMatchObject({ done: 0, already: 1, refused: [] });
+  });
+
+  test('after the sync gives the contact back, and the next cycle makes another; a contact that is not of the file stays', async () => {
+    const { propose, apply, undo, tenant, sandbox, ids } = await useWorld(
+      { anna: { email: null, phone: '06 1234567' }, ugo: { phone: '06 7654321' } },
+      { anna: { lastname: 'A', phone: '061234567' } },
+    );
+    const decided = decide((await propose()).file);
+    await apply(decided);
+    await cycle(tenant);
+    expect(namesOf(sandbox)).toEqual(['Verdi anna', 'Verdi ugo']);
+    expect(await undo(decided)).toMatchObject({ done: 1, refused: [] });
+    await cycle(tenant);
+    expect(namesOf(sandbox)).toEqual(['Verdi anna', 'Verdi anna', 'Verdi ugo']);
+    expect((await tenant.links.read('contacts')).get('anna')?.remoteId).not.toBe(ids.anna);
+    expect(sandbox.record('contacts', ids.anna ?? '')?.properties.clinic_mirror_key || null).toBeNull();
+  });
+});
+
+test('a target without contacts, or that is not there, has nothing to match', async () => {
+  const { tenant } = await useWorld({}, {});
+  const installation = { tenants: new Map([[tenant.id, tenant]]) } as unknown as Installation;
+  for (const target of ['activities', 'nowhere']) {
+    await expect(proposeMatches(installation, tenant.id, target, QUIET, NEVER)).rejects.toMatchObject({
+      code: 'no-such-target',
+    });
+  }
+});
