@@ -22,6 +22,8 @@ import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
 import { openStatuses, type Statuses } from './control/statuses.ts';
 import { showFeed } from './features/feeds/feeds.ts';
+import { addFeatureMetrics } from './features/metrics.ts';
+import { clearTriggersIn } from './features/triggers/store.ts';
 import { type ListeningServer, listen } from './http-server/listen.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
@@ -96,7 +98,7 @@ export async function startDaemon(
     ...{ configuration, log, connectors, actLines: process.stdout },
     priority: 'background',
     observe: metrics.observeHttp,
-    observeLag: metrics.observeReminderLag,
+    observeLag: addFeatureMetrics(metrics),
     ...(telemetry === null ? {} : { spans }),
     whileInLine: turns.inLine,
   });
@@ -120,7 +122,13 @@ export async function startDaemon(
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
   const { queues, redis, isNeedless } = composition;
-  const work = { tenants: [...configuration.outlines.values()], queues, redis, isNeedless, log };
+  const work = {
+    tenants: [...configuration.outlines.values()],
+    queues,
+    clearTriggers: clearTriggersIn(redis),
+    isNeedless,
+    log,
+  };
   if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
   const running = openWork({ composition, role, files, metrics, statuses, turns, spans, work });
   opened.defer(running.end);

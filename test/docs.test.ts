@@ -6,6 +6,7 @@ import { commandsOf } from '../src/cli/exit-codes.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
+import { addFeatureMetrics } from '../src/features/metrics.ts';
 import { codesOf } from '../tools/error-table.ts';
 import { unusedOutside } from '../tools/unused-outside.ts';
 import { commandsDocument } from '../tools/write-commands.ts';
@@ -67,7 +68,9 @@ describe('error codes are found in sources', () => {
 
 describe('docs/operating.md', () => {
   test('has a line for every metric, and for no other', async () => {
-    const text = await createMetrics(() => null).render();
+    const all = createMetrics(() => null);
+    addFeatureMetrics(all);
+    const text = await all.render();
     const metrics = [...text.matchAll(/^# TYPE (clinic_mirror_\w+)/gm)].map((match) => match[1] ?? '');
     expect(metrics.length).toBeGreaterThan(10);
     expect(

@@ -1,5 +1,5 @@
-import type { TriggerEndpointStatus, TriggerEventStatus } from '../control/trigger-status.ts';
-import type { TriggerList } from '../control/triggers.ts';
+import type { TriggerEndpointStatus, TriggerEventStatus } from '../features/triggers/status.ts';
+import type { TriggerList } from '../features/triggers/triggers.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Endpoints and their events as a person reads them. */

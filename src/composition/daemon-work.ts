@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Metrics } from '../control/metrics.ts';
 import { does, type Role } from '../control/roles.ts';
 import type { Statuses } from '../control/statuses.ts';
+import { clearTriggersIn } from '../features/triggers/store.ts';
 import type { Releasing } from '../jobs/release.ts';
 import { beginWork, repeatWork } from '../jobs/schedule.ts';
 import { sharesOf } from '../jobs/shares.ts';
@@ -105,7 +106,9 @@ function openReloading(parts: {
       if (releasing === null) return;
       const tenants = [...outlines.values()];
       await repeatWork({ tenants, queues }, settings.schedule);
-      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, isNeedless, log }, signal);
+      const tenantsChanged = some.map(([, outline]) => outline);
+      const clearTriggers = clearTriggersIn(redis);
+      await beginWork({ tenants: tenantsChanged, queues, clearTriggers, isNeedless, log }, signal);
       await wakeAfterChange(composition, [...changed, ...reopened]);
       // A look reads the names of all keys.
       if (removed.length + reduced.length > 0) releasing.check();

@@ -1,3 +1,4 @@
+import { runTriggers } from '../features/triggers/job.ts';
 import { checkTarget } from '../jobs/check-target.ts';
 import { pullTenant } from '../jobs/pull.ts';
 import { pushTarget } from '../jobs/push.ts';
@@ -6,7 +7,6 @@ import { refreshTokens } from '../jobs/refresh-tokens.ts';
 import { remind } from '../jobs/remind.ts';
 import { keepSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
-import { runTriggers } from '../jobs/triggers.ts';
 import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS } from '../jobs/workers.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Composition } from './compose.ts';

@@ -7,8 +7,8 @@ import {
   type TenantMemory,
 } from '../clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../clinic/write/appointment-calls.ts';
+import type { TriggerSource } from '../features/triggers/ports.ts';
 import type { HttpClient } from '../http/client.ts';
-import type { TriggerSource } from '../jobs/open-triggers.ts';
 import type { ClinicSource } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { lazily } from '../model/lazily.ts';

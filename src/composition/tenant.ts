@@ -1,5 +1,6 @@
 import type { CompiledProfile } from '../clinic/schema/profile.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
+import { openTriggers } from '../features/triggers/open.ts';
 import { createHttpClient, type HttpClient, type HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { Outages } from '../jobs/outages.ts';
@@ -32,7 +33,6 @@ import { openReminders } from './reminders.ts';
 import { type Connectors, openNotifications, openTargets, scopesOfTargets } from './targets.ts';
 import { openTenantClinic, type TenantClinic } from './tenant-clinic.ts';
 import { openTenantStores } from './tenant-stores.ts';
-import { openTriggers } from './triggers.ts';
 
 const USER_AGENT = 'clinic-mirror';
 /**

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObserver } from '../http/client.ts';
-import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
@@ -10,10 +9,8 @@ import { LONGEST_WAIT_MS } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { redisAway } from './problems.ts';
-import { createReminderMetrics } from './reminder-metrics.ts';
 import type { Status } from './status-view.ts';
 import { openStatuses, type Statuses } from './statuses.ts';
-import { createTriggerMetrics } from './trigger-metrics.ts';
 
 /** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
 export interface Metrics {
@@ -21,14 +18,24 @@ export interface Metrics {
   observeHttp: HttpObserver;
   /** To be told of every request to the receiver of notifications. @param connector one of ours, or `none` */
   countNotification(connector: string, result: NotificationResult): void;
-  /** To be told how late each reminder was sent. */
-  observeReminderLag: ObserveLag;
+  /** Where features register their figures. */
+  registry: Registry;
+  /** Reads the figures of a feature with each scrape. */
+  add(feature: FeatureMetrics): void;
   /** To be told of every reading of the configuration that found something else. @param refusedFiles that are not taken up now */
   observeReload(result: 'taken-up' | 'refused', refusedFiles: number): void;
   /** What is the matter, by the same figures: as old as those are. */
   problems(): Promise<readonly Problem[]>;
   /** Text in Prometheus' exposition format 0.0.4. What is computed from the state may be as old as it says. */
   render(): Promise<string>;
+}
+
+/** Figures that a feature computes from the state of its tenants. */
+export interface FeatureMetrics {
+  /** Whether a tenant has the feature: others are not opened for it. */
+  isUsedBy(outline: Outline): boolean;
+  /** Reads the figures of the tenants. @returns publishes all of them at once */
+  read(tenants: Iterable<OpenTenant>): Promise<() => void>;
 }
 
 /** Request durations in seconds, from a loopback answer to the HTTP client's time limit. */
@@ -68,17 +75,14 @@ export function createMetrics(installation: () => Installation | null, options: 
   const reloads = createReloadMetrics(registry);
   createTelemetryMetrics(registry, telemetry);
   const gauges = createGauges(registry);
-  const reminders = createReminderMetrics(registry);
-  const triggers = createTriggerMetrics(registry);
+  const features: FeatureMetrics[] = [];
   let filled: Status | null = null;
   let filling: Promise<void> | null = null;
   async function fillBy(open: Installation, told: Status): Promise<void> {
-    const tells = [
-      await reminders.read(openSome(open, ({ hasReminders }) => hasReminders)),
-      await triggers.read(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null)),
-    ];
+    const publications: (() => void)[] = [];
+    for (const { isUsedBy, read } of features) publications.push(await read(openSome(open, isUsedBy)));
     fill(gauges, { ...told, outageAfterMs: open.outageAfterMs });
-    for (const tell of tells) tell();
+    for (const publish of publications) publish();
     filled = told;
   }
   async function refresh(open: Installation): Promise<number> {
@@ -98,7 +102,8 @@ export function createMetrics(installation: () => Installation | null, options: 
       requests.inc({ call: label, status: httpStatus === 0 ? 'none' : `${Math.floor(httpStatus / 100)}xx` });
       durations.observe({ call: label }, durationMs / 1_000);
     },
-    observeReminderLag: reminders.observeLag,
+    registry,
+    add: (feature) => void features.push(feature),
     observeReload: reloads,
     async problems() {
       const open = installation();

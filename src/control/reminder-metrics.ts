@@ -1,13 +1,11 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
 import type { WrongInformation } from '../model/reminders.ts';
+import type { FeatureMetrics } from './metrics.ts';
 
 /** Figures of reminders. */
-export interface ReminderMetrics {
+export interface ReminderMetrics extends FeatureMetrics {
   observeLag: ObserveLag;
-  /** Reads the ledgers of the tenants. @returns tells what was read, all at once */
-  read(tenants: Iterable<OpenTenant>): Promise<() => void>;
 }
 
 /** From a reminder that is sent at once to one at the end of the longest grace. */
@@ -43,15 +41,16 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
   });
   return {
     observeLag: (tenant, lagMs) => lag.observe({ tenant }, Math.max(0, lagMs) / 1_000),
+    isUsedBy: ({ hasReminders }) => hasReminders,
     async read(tenants) {
-      const told: (() => void)[] = [];
+      const publications: (() => void)[] = [];
       for (const { id: tenant, reminders, clock } of tenants) {
         if (reminders === null) continue;
         const open = await reminders.ledger.openCount();
         const counts = await reminders.ledger.counts();
         const wrong = await reminders.ledger.wrong(clock());
         const uncorrected = wrong.filter(({ correctsAt }) => correctsAt === null);
-        told.push(() => {
+        publications.push(() => {
           waiting.set({ tenant }, open);
           misinformed.set({ tenant, needs: 'person' }, appointmentsOf(uncorrected));
           misinformed.set({ tenant, needs: 'time' }, appointmentsOf(wrong) - appointmentsOf(uncorrected));
@@ -60,7 +59,7 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
       }
       return () => {
         for (const each of [waiting, total, misinformed]) each.reset();
-        for (const tell of told) tell();
+        for (const publish of publications) publish();
       };
     },
   };

@@ -1,6 +1,7 @@
 import type { Problem } from '../model/problems.ts';
 import type { Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
+import type { TriggerStatus } from '../model/triggers.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { EpochView } from '../state/epoch.ts';
 import type { FeedAccess } from '../state/feeds.ts';
@@ -13,7 +14,6 @@ import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import type { ConnectionStatus, Outlook } from './installation.ts';
 import type { NotificationStatus } from './notification-status.ts';
 import type { ReminderStatus } from './reminder-status.ts';
-import type { TriggerStatus } from './trigger-status.ts';
 
 /** What the durability `unsupported` means for an administrator, and what they can do. */
 export const NOT_TOLD_WHEN_ON_DISK = {

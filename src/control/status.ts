@@ -25,7 +25,6 @@ import type {
   TargetStatus,
   TenantStatus,
 } from './status-view.ts';
-import { triggerStatus } from './trigger-status.ts';
 
 /** The two questions that a state answers. */
 const AXES: Readonly<Record<TargetState, Axes>> = {
@@ -161,7 +160,7 @@ export async function tenantStatus(installation: Installation, tenant: OpenTenan
     doubt,
     approvals: await installation.approvals(tenant.id),
     reminders: await reminderStatus(tenant.reminders, holds, tenant.clock()),
-    triggers: await triggerStatus(tenant.triggers),
+    triggers: (await tenant.triggers?.status()) ?? null,
   };
 }
 

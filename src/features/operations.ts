@@ -5,13 +5,13 @@ import { LOGIN_OPERATIONS } from '../operations/logins.ts';
 import { RECORD_OPERATIONS } from '../operations/records.ts';
 import { REMINDER_OPERATIONS } from '../operations/reminders.ts';
 import { TENANT_OPERATIONS } from '../operations/tenants.ts';
-import { TRIGGER_OPERATIONS } from '../operations/triggers.ts';
 import { BACKUP_OPERATIONS } from './backup/operations.ts';
 import { FEED_OPERATIONS } from './feeds/operations.ts';
 import { FORGET_OPERATIONS } from './forget/operations.ts';
 import { HOLD_OPERATIONS } from './holds/operations.ts';
 import { CONFIGURATION_OPERATIONS } from './managed-tenants/operations.ts';
 import { MATCH_OPERATIONS } from './match/operations.ts';
+import { TRIGGER_OPERATIONS } from './triggers/operations.ts';
 import { RUN_OPERATIONS } from './undo/operations.ts';
 
 /** Every operation by its name: one word in camel case. */

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import {
   type HostOutage,
   type OtherWork,
@@ -12,7 +12,6 @@ import {
 import type { Outbox } from '../state/outbox.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { OpenReminders } from './open-reminders.ts';
-import type { OpenTriggers } from './open-triggers.ts';
 
 /** Codes that entries and cycles keep of failures that a host causes to whoever asks it. */
 export const OUTAGE_CODES: ReadonlySet<string> = new Set([
@@ -202,7 +201,10 @@ function minutesOf(ms: number): number {
 interface Woken {
   clock: Clock;
   reminders: Pick<OpenReminders, 'alarms' | 'ledger'> | null;
-  triggers: Pick<OpenTriggers, 'store' | 'wake'> | null;
+  triggers: {
+    store: { endRest(endpoint: string, now: Instant, codes: ReadonlySet<string>): Promise<boolean> };
+    wake(delayMs: number, options: { read: boolean }): Promise<void>;
+  } | null;
 }
 
 /** Has what a server's outage kept other work from try again. The refresh of tokens is looked at often enough by itself. */

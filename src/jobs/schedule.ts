@@ -3,8 +3,6 @@ import { slices } from '../model/slices.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings-schema.ts';
-import type { RedisClient } from '../state/redis.ts';
-import { keepTriggers } from '../state/triggers.ts';
 import type { IsNeedless } from './needless.ts';
 import type { WorkQueues } from './queues.ts';
 
@@ -12,7 +10,8 @@ import type { WorkQueues } from './queues.ts';
 export interface WorkParts {
   tenants: readonly TenantOutline[];
   queues: WorkQueues;
-  redis: RedisClient;
+  /** Removes what is stored of triggers of a tenant that has none. */
+  clearTriggers(tenant: string): Promise<unknown>;
   isNeedless: IsNeedless;
   log: Logger;
 }
@@ -47,11 +46,11 @@ export async function repeatWork(
  * @param signal ends the asking
  */
 export async function beginWork(
-  { tenants, queues, redis, isNeedless, log }: WorkParts,
+  { tenants, queues, clearTriggers, isNeedless, log }: WorkParts,
   signal: AbortSignal,
 ): Promise<void> {
   async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
-    if (triggersEveryMinutes === null) await keepTriggers(redis, id, []);
+    if (triggersEveryMinutes === null) await clearTriggers(id);
     const [keepsNothing, pullsNothing] = await Promise.all([isNeedless('subscriptions', id), isNeedless('pull', id)]);
     if (!keepsNothing) await queues.keepSubscriptions(id);
     if (paused) return;

@@ -31,7 +31,6 @@ import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
 import type { Settled } from '../sync/settled.ts';
 import type { OpenReminders } from './open-reminders.ts';
-import type { OpenTriggers } from './open-triggers.ts';
 import type { Outages } from './outages.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';
 
@@ -80,7 +79,7 @@ export interface TenantNotifications {
   subscriptionsOf(subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>): Subscriptions | null;
 }
 
-/** Everything that the work on one tenant needs, put together by `composition/tenant.ts`. */
+/** Everything that the work on one tenant needs, put together by `composition/tenant.ts`. A feature adds its own part by declaration merging. */
 export interface OpenTenant {
   id: string;
   configuration: TenantConfiguration;
@@ -106,8 +105,6 @@ export interface OpenTenant {
   notifications: TenantNotifications;
   /** Null where none are configured. */
   reminders: OpenReminders | null;
-  /** Null where none are configured. */
-  triggers: OpenTriggers | null;
   /** The configuration that this process works under; planner and lanes have their leases only while it is the newest. */
   generation: Generation;
   /** How often cycles should begin. */

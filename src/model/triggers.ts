@@ -78,3 +78,12 @@ export interface TriggerEndpointState {
   code: string | null;
   lastSentAt: Instant | null;
 }
+
+/** What waits for a person, for the tenant's status. */
+export interface TriggerStatus {
+  waiting: number;
+  closed: { endpoint: string; code: string; at: Instant }[];
+  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null }[];
+  /** Receivers that refuse the signature: they are tried again and again. */
+  refusing: { endpoint: string; code: string; remedy: string | null; sinceAt: Instant | null }[];
+}

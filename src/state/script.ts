@@ -38,7 +38,7 @@ const INCLUDE = /^-- @include (\S+)$/gm;
 export function redisScript<Answer>(module: string, name: string): RedisScript<Answer> {
   let text: string | null = null;
   return (redis, keys, args = []) => {
-    text ??= readScript(module, name);
+    text ??= readScript(new URL(`scripts/${name}.lua`, module));
     return redis.eval(text, keys.length, ...keys, ...args) as Promise<Answer>;
   };
 }
@@ -55,10 +55,11 @@ export function fencedScript<Answer>(module: string, name: string): FencedScript
   };
 }
 
-/** The text of a script, with what it includes. */
-function readScript(module: string, name: string): string {
-  const text = readFileSync(new URL(`scripts/${name}.lua`, module), 'utf8');
-  return text.replaceAll(INCLUDE, (_, included: string) => readScript(module, included));
+/** The text of a script, with what it includes: names beside it, or paths from it. */
+function readScript(file: URL): string {
+  return readFileSync(file, 'utf8').replaceAll(INCLUDE, (_, included: string) =>
+    readScript(new URL(`${included}.lua`, file)),
+  );
 }
 
 /** The error of a write whose lease was lost: the work is done again by whoever holds it now. */

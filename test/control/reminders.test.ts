@@ -12,6 +12,7 @@ import {
   upcomingReminders,
 } from '../../src/control/reminders.ts';
 import { status } from '../../src/control/status.ts';
+import { addFeatureMetrics } from '../../src/features/metrics.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -188,6 +189,7 @@ test('a patient who holds wrong information stands in status, on pages and in me
   ]);
   expect(renderStatus(seen)).toContain('corrections-off');
   const metrics = createMetrics(() => installationOf(world));
+  addFeatureMetrics(metrics);
   const figures = async () => {
     const text = await metrics.render();
     return text.split('\n').filter((line) => line.startsWith('clinic_mirror_patients_misinformed'));
@@ -238,7 +240,7 @@ test('the metrics count what waits, was sent and was dropped, and how late', asy
   await world.cycle();
   await world.advance(10 * HOUR_MS);
   const metrics = createMetrics(() => installationOf(world));
-  metrics.observeReminderLag(ID, 7_000);
+  addFeatureMetrics(metrics)(ID, 7_000);
   const text = await metrics.render();
   expect(text).toContain(`clinic_mirror_reminders_waiting{tenant="${ID}"} 1`);
   expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="planned",reason="none"} 3`);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { auditNow } from '../../src/control/audit.ts';
 import { upcomingReminders } from '../../src/control/reminders.ts';
-import { listTriggers } from '../../src/control/triggers.ts';
 import { withdrawFeed } from '../../src/features/feeds/feeds.ts';
+import { listTriggers } from '../../src/features/triggers/triggers.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
 import { inItalian } from '../../src/model/sentences.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';

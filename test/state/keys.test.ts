@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import {
   createAccessTokenStore,
   createKnownAccounts,
@@ -13,7 +14,6 @@ import { createApprovalStore, createKeptDocuments } from '../../src/state/kept-d
 import { keys } from '../../src/state/keys.ts';
 import { createClinicTenantStore, createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
-import { createTriggerStore } from '../../src/state/triggers.ts';
 import { person } from '../control/acting.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';

@@ -36,7 +36,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['clinic/schema'],
   ['settings'],
   ['http', 'mail'],
-  ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers', 'telemetry'],
+  ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'telemetry'],
   ['jobs'],
   ['control', 'profile-finder'],
   ['operations'],
@@ -80,7 +80,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry': ['telemetry'],
 };
 
-const PURE_MODULES = ['sync', 'model', 'triggers'];
+const PURE_MODULES = ['sync', 'model'];
 const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;
 const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now', 'Math.random'];
 
@@ -241,10 +241,12 @@ export function scriptFileBreaches(files: readonly SourceFile[], texts: Readonly
   const named = inSource(files).flatMap(({ path, tokens }) =>
     tokens
       .filter(({ kind }, at) => kind === 'string' && isBehindModule(tokens, at))
-      .map(({ text }) => `${posix.dirname(path)}/scripts/${text}.lua`),
+      .map(({ text }) => posix.normalize(`${posix.dirname(path)}/scripts/${text}.lua`)),
   );
   const included = [...texts].flatMap(([path, text]) =>
-    [...text.matchAll(/^-- @include (\S+)$/gm)].map(([, name]) => `${posix.dirname(path)}/${name}.lua`),
+    [...text.matchAll(/^-- @include (\S+)$/gm)].map(([, name]) =>
+      posix.normalize(`${posix.dirname(path)}/${name}.lua`),
+    ),
   );
   const used = new Set([...named, ...included]);
   return [

@@ -1,9 +1,9 @@
-import { asMirrorError, type MirrorError } from '../model/errors.ts';
-import type { Lookup, Snapshot } from '../model/snapshots.ts';
-import type { AppointmentEvent, TriggerEvent } from '../model/triggers.ts';
-import { isAppointmentEvent } from '../triggers/appointments.ts';
-import { appointmentSubject, goneSubject, invoiceSubject, reportSubject, type Subject } from '../triggers/events.ts';
-import type { OpenTriggers, TriggerSource } from './open-triggers.ts';
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { Lookup, Snapshot } from '../../model/snapshots.ts';
+import type { AppointmentEvent, TriggerEvent } from '../../model/triggers.ts';
+import { isAppointmentEvent } from './appointments.ts';
+import { appointmentSubject, goneSubject, invoiceSubject, reportSubject, type Subject } from './events.ts';
+import type { OpenTriggers, TriggerSource } from './ports.ts';
 
 /** The documents of one event as the clinic listed them. */
 export interface EventList {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { base32hex } from '../model/base32.ts';
-import { derivedKey } from '../model/derived-key.ts';
-import type { TriggerEvent } from '../model/triggers.ts';
+import { base32hex } from '../../model/base32.ts';
+import { derivedKey } from '../../model/derived-key.ts';
+import type { TriggerEvent } from '../../model/triggers.ts';
 
 /** What makes a message that one. */
 export interface TriggerSubject {

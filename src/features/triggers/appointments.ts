@@ -1,6 +1,6 @@
-import type { Appointment } from '../model/records.ts';
-import type { TimeWindow } from '../model/time.ts';
-import type { AppointmentEvent, KnownAppointment, TriggerEvent } from '../model/triggers.ts';
+import type { Appointment } from '../../model/records.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import type { AppointmentEvent, KnownAppointment, TriggerEvent } from '../../model/triggers.ts';
 
 /** How an appointment is now, and what that is to receivers; a null event is nothing. */
 export interface AppointmentChange {

@@ -1,14 +1,14 @@
-import { MirrorError } from '../model/errors.ts';
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
-import type { TriggerReading } from '../model/triggers.ts';
-import type { Lease } from '../state/leases.ts';
-import type { TriggerPlace } from '../state/triggers.ts';
-import type { Subject } from '../triggers/events.ts';
-import { inPieces } from './in-pieces.ts';
-import type { OpenTriggers } from './open-triggers.ts';
-import type { OpenTenant } from './tenant.ts';
-import type { EventList } from './trigger-lists.ts';
+import { inPieces } from '../../jobs/in-pieces.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { eachInPieces, type Pieces } from '../../model/pieces.ts';
+import { DAY_MS, type Instant } from '../../model/time.ts';
+import type { TriggerReading } from '../../model/triggers.ts';
+import type { Lease } from '../../state/leases.ts';
+import type { Subject } from './events.ts';
+import type { EventList } from './lists.ts';
+import type { OpenTriggers } from './ports.ts';
+import type { TriggerPlace } from './store.ts';
 
 /** How long it is remembered that a document was told of after it was last listed: lists that lie show it again. */
 const KEEP_ABSENT_MS = 90 * DAY_MS;

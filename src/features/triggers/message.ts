@@ -1,5 +1,5 @@
-import type { Instant } from '../model/time.ts';
-import type { TriggerEvent } from '../model/triggers.ts';
+import type { Instant } from '../../model/time.ts';
+import type { TriggerEvent } from '../../model/triggers.ts';
 import type { Subject } from './events.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { requireTenant } from '../control/installation.ts';
-import { operation } from './operation.ts';
-import { id, instant, tenant } from './schemas.ts';
+import { requireTenant } from '../../control/installation.ts';
+import { operation } from '../../operations/operation.ts';
+import { id, instant, tenant } from '../../operations/schemas.ts';
 
 const closed = z.object({ code: z.string(), at: instant });
 const event = z.object({
@@ -37,7 +37,7 @@ export const TRIGGER_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/triggers' },
     commands: [{ words: 'triggers show <tenant>', isDefault: true }],
     async run({ tenant }, { services }) {
-      const { listTriggers } = await import('../control/triggers.ts');
+      const { listTriggers } = await import('./triggers.ts');
       return listTriggers(services.installation, tenant);
     },
   }),
@@ -58,7 +58,7 @@ export const TRIGGER_OPERATIONS = {
       return { verb: 'reopen-endpoint', tenant: id, what: { endpoint: isKnown ? endpoint : null, skip } };
     },
     async run({ tenant, endpoint, skip }, { services, progress, signals }) {
-      const { reopenEndpoint } = await import('../control/triggers.ts');
+      const { reopenEndpoint } = await import('./triggers.ts');
       const { installation } = services;
       const was = await reopenEndpoint(installation, tenant, endpoint, { skip }, progress, signals.stop);
       return { tenant, endpoint, ...was, skip };

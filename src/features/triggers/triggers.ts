@@ -1,12 +1,12 @@
-import type { OpenTriggers } from '../jobs/open-triggers.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
-import { TRIGGERS_LEASE } from '../jobs/triggers.ts';
-import { waitForLease } from '../jobs/wait-for-lease.ts';
-import { MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/progress.ts';
-import type { Instant } from '../model/time.ts';
-import { type Installation, requireTenant, settingsPlace } from './installation.ts';
-import { endpointStatuses, type TriggerEndpointStatus } from './trigger-status.ts';
+import { type Installation, requireTenant, settingsPlace } from '../../control/installation.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { waitForLease } from '../../jobs/wait-for-lease.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { Instant } from '../../model/time.ts';
+import { TRIGGERS_LEASE } from './job.ts';
+import type { OpenTriggers } from './ports.ts';
+import { endpointStatuses, type TriggerEndpointStatus } from './status.ts';
 
 /** A tenant's triggers as they are shown. */
 export interface TriggerList {

@@ -1,11 +1,12 @@
-import type { HttpClient } from '../http/client.ts';
-import type { OpenTriggers, TriggerSource } from '../jobs/open-triggers.ts';
-import type { WorkQueues } from '../jobs/queues.ts';
-import type { TenantConfiguration } from '../settings/configuration.ts';
-import type { RedisClient } from '../state/redis.ts';
-import type { Sealer } from '../state/sealing.ts';
-import { createTriggerStore } from '../state/triggers.ts';
-import { createTriggerNames } from '../triggers/identity.ts';
+import type { HttpClient } from '../../http/client.ts';
+import type { WorkQueues } from '../../jobs/queues.ts';
+import type { TenantConfiguration } from '../../settings/configuration.ts';
+import type { RedisClient } from '../../state/redis.ts';
+import type { Sealer } from '../../state/sealing.ts';
+import { createTriggerNames } from './identity.ts';
+import type { OpenTriggers, TriggerSource } from './ports.ts';
+import { triggerStatus } from './status.ts';
+import { createTriggerStore } from './store.ts';
 
 /** What a tenant's triggers are opened with. */
 export interface TriggerParts {
@@ -23,12 +24,17 @@ export interface TriggerParts {
 export function openTriggers(parts: TriggerParts): OpenTriggers | null {
   const { tenant, identityKey, redis, sealer, openSource, queues, http } = parts;
   if (tenant.triggers === undefined) return null;
-  return {
+  return withStatus({
     file: tenant.triggers,
     source: openSource(),
     store: createTriggerStore(redis, tenant.id, sealer),
     name: createTriggerNames(identityKey, tenant.formerly ?? tenant.id),
     http,
     wake: (delayMs, options) => queues.wakeTriggers(tenant.id, delayMs, options),
-  };
+  });
+}
+
+/** Adds what status asks for. */
+export function withStatus(parts: Omit<OpenTriggers, 'status'>): OpenTriggers {
+  return { ...parts, status: () => triggerStatus(parts) };
 }

@@ -1,15 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { OpenTenant } from '../jobs/tenant.ts';
-import { triggerStatus } from './trigger-status.ts';
-
-/** Figures of triggers. */
-export interface TriggerMetrics {
-  /** Reads what is kept of the tenants. @returns tells what was read, all at once */
-  read(tenants: Iterable<OpenTenant>): Promise<() => void>;
-}
+import type { FeatureMetrics } from '../../control/metrics.ts';
 
 /** Registers the figures of triggers. Labels are names of the configuration and codes. */
-export function createTriggerMetrics(registry: Registry): TriggerMetrics {
+export function createTriggerMetrics(registry: Registry): FeatureMetrics {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
   const waiting = gauge('clinic_mirror_triggers_waiting', 'Messages to receivers that are not taken yet', ['tenant']);
@@ -28,13 +21,14 @@ export function createTriggerMetrics(registry: Registry): TriggerMetrics {
     'event',
   ]);
   return {
+    isUsedBy: ({ triggersEveryMinutes }) => triggersEveryMinutes !== null,
     async read(tenants) {
-      const told: (() => void)[] = [];
+      const publications: (() => void)[] = [];
       for (const { id: tenant, triggers } of tenants) {
-        const status = await triggerStatus(triggers);
-        if (triggers === null || status === null) continue;
+        if (triggers === null) continue;
+        const status = await triggers.status();
         const counts = await triggers.store.counts();
-        told.push(() => {
+        publications.push(() => {
           waiting.set({ tenant }, status.waiting);
           for (const { endpoint } of status.closed) closed.set({ tenant, endpoint }, 1);
           for (const { endpoint, event } of status.off) off.set({ tenant, endpoint, event }, 1);
@@ -45,7 +39,7 @@ export function createTriggerMetrics(registry: Registry): TriggerMetrics {
       }
       return () => {
         for (const each of [waiting, total, closed, off]) each.reset();
-        for (const tell of told) tell();
+        for (const publish of publications) publish();
       };
     },
   };

@@ -1,5 +1,5 @@
-import { slices } from '../model/slices.ts';
-import type { Instant } from '../model/time.ts';
+import { slices } from '../../model/slices.ts';
+import type { Instant } from '../../model/time.ts';
 import type {
   KnownAppointment,
   TriggerDrop,
@@ -7,18 +7,18 @@ import type {
   TriggerEvent,
   TriggerReading,
   WaitingTrigger,
-} from '../model/triggers.ts';
-import { codeIn, FORGED } from './forged.ts';
-import { keys } from './keys.ts';
-import type { Lease } from './leases.ts';
-import type { RedisClient } from './redis.ts';
-import { scoresOf } from './replies.ts';
-import { type FencedScript, fencedScript } from './script.ts';
-import { sealedTable } from './sealed-store.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+} from '../../model/triggers.ts';
+import { codeIn, FORGED } from '../../state/forged.ts';
+import { keys } from '../../state/keys.ts';
+import type { Lease } from '../../state/leases.ts';
+import type { RedisClient } from '../../state/redis.ts';
+import { scoresOf } from '../../state/replies.ts';
+import { type FencedScript, fencedScript } from '../../state/script.ts';
+import { sealedTable } from '../../state/sealed-store.ts';
+import { openSealed, type Sealer } from '../../state/sealing.ts';
 
 const scripts = {
-  setFields: fencedScript<number>(import.meta.url, 'fenced-set'),
+  setFields: fencedScript<number>(import.meta.url, '../../../state/scripts/fenced-set'),
   note: fencedScript<number>(import.meta.url, 'trigger-note'),
   follow: fencedScript<number>(import.meta.url, 'trigger-follow'),
   seen: fencedScript<number>(import.meta.url, 'trigger-seen'),
@@ -101,9 +101,8 @@ const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished', 'unreadable
 
 /**
  * Removes all that is kept of a tenant's triggers but these: what is there when an event is configured again is then taken as told of.
- * @param places none for a tenant without triggers
- */
-export async function keepTriggers(redis: RedisClient, tenant: string, places: readonly TriggerPlace[]): Promise<void> {
+ *  */
+async function keepTriggers(redis: RedisClient, tenant: string, places: readonly TriggerPlace[]): Promise<void> {
   const kept = new Set(places.map(fieldOf));
   const endpoints = new Set(places.map(({ endpoint }) => endpoint));
   for (const field of await redis.hkeys(keys.triggerReadings(tenant))) {
@@ -111,6 +110,11 @@ export async function keepTriggers(redis: RedisClient, tenant: string, places: r
     if (!endpoints.has(endpoint)) await redis.del(keys.triggerEndpoint(tenant, endpoint));
     if (!kept.has(field)) await removePlace(redis, tenant, field);
   }
+}
+
+/** Removes all that is stored of the triggers of a tenant that has none any more. */
+export function clearTriggersIn(redis: RedisClient): (tenant: string) => Promise<void> {
+  return (tenant) => keepTriggers(redis, tenant, []);
 }
 
 /** The reading goes first: without it the next one begins again, whatever else is left. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isTooLarge } from '../../src/http/signed-webhook.ts';
-import { invoiceSubject, reportSubject } from '../../src/triggers/events.ts';
-import { createTriggerNames } from '../../src/triggers/identity.ts';
-import { messageOf } from '../../src/triggers/message.ts';
-import { invoice, report } from '../jobs/trigger-world.ts';
+import { invoiceSubject, reportSubject } from '../../../src/features/triggers/events.ts';
+import { createTriggerNames } from '../../../src/features/triggers/identity.ts';
+import { messageOf } from '../../../src/features/triggers/message.ts';
+import { isTooLarge } from '../../../src/http/signed-webhook.ts';
+import { invoice, report } from './trigger-world.ts';
 
 describe('a report', () => {
   test.each([

@@ -1,9 +1,9 @@
-import { signatureRefused } from '../http/signed-webhook.ts';
-import type { OpenTriggers } from '../jobs/open-triggers.ts';
-import { placesOf } from '../jobs/trigger-reading.ts';
-import type { Instant } from '../model/time.ts';
-import type { TriggerEndpointState, TriggerEvent, TriggerReading } from '../model/triggers.ts';
-import type { TriggerCount } from '../state/triggers.ts';
+import { signatureRefused } from '../../http/signed-webhook.ts';
+import type { Instant } from '../../model/time.ts';
+import type { TriggerEndpointState, TriggerEvent, TriggerReading, TriggerStatus } from '../../model/triggers.ts';
+import type { OpenTriggers } from './ports.ts';
+import { placesOf } from './reading.ts';
+import type { TriggerCount } from './store.ts';
 
 /** Where an endpoint stands with one event. */
 export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 'readAt' | 'off'> {
@@ -26,15 +26,6 @@ export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 're
 export interface TriggerEndpointStatus extends TriggerEndpointState {
   endpoint: string;
   events: TriggerEventStatus[];
-}
-
-/** What waits for a person, for the tenant's status. */
-export interface TriggerStatus {
-  waiting: number;
-  closed: { endpoint: string; code: string; at: Instant }[];
-  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null }[];
-  /** Receivers that refuse the signature: they are tried again and again. */
-  refusing: { endpoint: string; code: string; remedy: string | null; sinceAt: Instant | null }[];
 }
 
 /** Where each endpoint of a tenant stands; no ids of documents. */
@@ -80,9 +71,8 @@ async function eventStatus(
   };
 }
 
-/** Reads what is kept; null where there are no triggers. */
-export async function triggerStatus(triggers: OpenTriggers | null): Promise<TriggerStatus | null> {
-  if (triggers === null) return null;
+/** Reads what is stored. */
+export async function triggerStatus(triggers: Pick<OpenTriggers, 'store' | 'file'>): Promise<TriggerStatus> {
   const { store, file } = triggers;
   const found: TriggerStatus = { waiting: 0, closed: [], off: [], refusing: [] };
   for (const [endpoint, settings] of file.endpoints) {

@@ -1,5 +1,5 @@
-import type { Appointment, Invoice } from '../model/records.ts';
-import type { Report } from '../model/triggers.ts';
+import type { Appointment, Invoice } from '../../model/records.ts';
+import type { Report } from '../../model/triggers.ts';
 
 /** A document as a message tells of it: ids alone, by the names that the message gives them. */
 export interface Subject {

@@ -1,14 +1,13 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { triggerStatus } from '../../src/control/trigger-status.ts';
-import { runTriggers, TRIGGERS_LEASE } from '../../src/jobs/triggers.ts';
-import { type Logger, silentLogger } from '../../src/log/logger.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
-import { useRedis } from '../support/redis.ts';
-import { NEVER } from './cycle.ts';
+import { runTriggers, TRIGGERS_LEASE } from '../../../src/features/triggers/job.ts';
+import { type Logger, silentLogger } from '../../../src/log/logger.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { type Receiver, startReceiver } from '../../reminders/channels/receiver.ts';
+import { useRedis } from '../../support/redis.ts';
 import { createTriggerWorld, invoice, report, SECRET, type TriggerWorld, told } from './trigger-world.ts';
 
 const redis = useRedis();
@@ -344,7 +343,7 @@ describe('a receiver', () => {
     add('r1');
     await world.turn();
     expect((await endpoint()).code).toBe('webhook-unauthorized');
-    const refusing = async () => (await triggerStatus(world.open().triggers))?.refusing;
+    const refusing = async () => (await world.open().triggers?.status())?.refusing;
     const remedy = 'give both sides the same signing secret; the secret is read from the environment variable SECRET';
     expect(await refusing()).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized', remedy }]);
     await world.advance(MINUTE_MS);

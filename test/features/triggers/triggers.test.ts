@@ -1,19 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
-import { renderStatus } from '../../src/cli/render-status.ts';
-import { renderTriggers } from '../../src/cli/render-triggers.ts';
-import { createMetrics } from '../../src/control/metrics.ts';
-import { status } from '../../src/control/status.ts';
-import { listTriggers, reopenEndpoint } from '../../src/control/triggers.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { NEVER } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
-import { createTriggerWorld, report, type TriggerWorld, told } from '../jobs/trigger-world.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
-import { useRedis } from '../support/redis.ts';
-import { openInstallation } from './open-installation.ts';
+import { PLAIN_COLUMNS } from '../../../src/cli/paper.ts';
+import { renderStatus } from '../../../src/cli/render-status.ts';
+import { renderTriggers } from '../../../src/cli/render-triggers.ts';
+import { createMetrics } from '../../../src/control/metrics.ts';
+import { status } from '../../../src/control/status.ts';
+import { addFeatureMetrics } from '../../../src/features/metrics.ts';
+import { listTriggers, reopenEndpoint } from '../../../src/features/triggers/triggers.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { createModelClinic } from '../../jobs/model-clinic.ts';
+import { openTenant } from '../../jobs/open-tenant.ts';
+import { type Receiver, startReceiver } from '../../reminders/channels/receiver.ts';
+import { useRedis } from '../../support/redis.ts';
+import { createTriggerWorld, report, type TriggerWorld, told } from './trigger-world.ts';
 
 const QUIETLY = () => {};
 const redis = useRedis();
@@ -35,7 +36,11 @@ const add = (...ids: string[]) => {
 };
 const answer = (code: number) => receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
-const metrics = async () => createMetrics(installation).render();
+function metrics(): Promise<string> {
+  const all = createMetrics(installation);
+  addFeatureMetrics(all);
+  return all.render();
+}
 
 describe('the list of triggers', () => {
   test('says what was sent, and when', async () => {

@@ -1,11 +1,11 @@
-import type { AppointmentQuery } from '../clinic/read/snapshot.ts';
-import type { HttpClient } from '../http/client.ts';
-import type { Appointment, Invoice } from '../model/records.ts';
-import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
-import type { Report } from '../model/triggers.ts';
-import type { TriggerFile } from '../settings/tenant-schema.ts';
-import type { TriggerStore } from '../state/triggers.ts';
-import type { NameTrigger } from '../triggers/identity.ts';
+import type { AppointmentQuery } from '../../clinic/read/snapshot.ts';
+import type { HttpClient } from '../../http/client.ts';
+import type { Appointment, Invoice } from '../../model/records.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../../model/snapshots.ts';
+import type { Report, TriggerStatus } from '../../model/triggers.ts';
+import type { TriggerFile } from '../../settings/tenant-schema.ts';
+import type { NameTrigger } from './identity.ts';
+import type { TriggerStore } from './store.ts';
 
 /** What triggers ask of the clinic. */
 export interface TriggerSource {
@@ -27,4 +27,13 @@ export interface OpenTriggers {
   http: HttpClient;
   /** Asks for a turn after the delay. @param options.read the clinic's lists too, not only what waits */
   wake(delayMs: number, options: { read: boolean }): Promise<void>;
+  /** What waits for a person. */
+  status(): Promise<TriggerStatus>;
+}
+
+declare module '../../jobs/tenant.ts' {
+  interface OpenTenant {
+    /** Null where none are configured. */
+    triggers: OpenTriggers | null;
+  }
 }

@@ -1,28 +1,29 @@
-import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import type { TriggerSource } from '../../src/jobs/open-triggers.ts';
-import { type Outages, wakeOther } from '../../src/jobs/outages.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { runTriggers } from '../../src/jobs/triggers.ts';
-import type { Logger } from '../../src/log/logger.ts';
-import type { MirrorError } from '../../src/model/errors.ts';
-import type { Appointment, Invoice, SetAside } from '../../src/model/records.ts';
-import type { Lookup, Snapshot } from '../../src/model/snapshots.ts';
-import { HOUR_MS, overlaps } from '../../src/model/time.ts';
-import type { Report } from '../../src/model/triggers.ts';
-import { reachOf } from '../../src/settings/outbound-schema.ts';
-import { secretSchemas } from '../../src/settings/secret-reference.ts';
-import { triggerSchema } from '../../src/settings/tenant-schema.ts';
-import type { RedisClient } from '../../src/state/redis.ts';
-import { createSealer } from '../../src/state/sealing.ts';
-import { createTriggerStore } from '../../src/state/triggers.ts';
-import { createTriggerNames } from '../../src/triggers/identity.ts';
-import type { Receiver } from '../reminders/channels/receiver.ts';
-import { signingSecret } from '../reminders/channels/webhook-bed.ts';
-import { paced } from '../support/pace.ts';
-import { NEVER } from './cycle.ts';
-import { createModelClinic } from './model-clinic.ts';
-import { openOutages, openTenant } from './open-tenant.ts';
+import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
+import { createTriggerNames } from '../../../src/features/triggers/identity.ts';
+import { runTriggers } from '../../../src/features/triggers/job.ts';
+import { withStatus } from '../../../src/features/triggers/open.ts';
+import type { TriggerSource } from '../../../src/features/triggers/ports.ts';
+import { createTriggerStore } from '../../../src/features/triggers/store.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
+import { type Outages, wakeOther } from '../../../src/jobs/outages.ts';
+import type { OpenTenant } from '../../../src/jobs/tenant.ts';
+import type { Logger } from '../../../src/log/logger.ts';
+import type { MirrorError } from '../../../src/model/errors.ts';
+import type { Appointment, Invoice, SetAside } from '../../../src/model/records.ts';
+import type { Lookup, Snapshot } from '../../../src/model/snapshots.ts';
+import { HOUR_MS, overlaps } from '../../../src/model/time.ts';
+import type { Report } from '../../../src/model/triggers.ts';
+import { reachOf } from '../../../src/settings/outbound-schema.ts';
+import { secretSchemas } from '../../../src/settings/secret-reference.ts';
+import { triggerSchema } from '../../../src/settings/tenant-schema.ts';
+import type { RedisClient } from '../../../src/state/redis.ts';
+import { createSealer } from '../../../src/state/sealing.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { createModelClinic } from '../../jobs/model-clinic.ts';
+import { openOutages, openTenant } from '../../jobs/open-tenant.ts';
+import type { Receiver } from '../../reminders/channels/receiver.ts';
+import { signingSecret } from '../../reminders/channels/webhook-bed.ts';
+import { paced } from '../../support/pace.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SEALING_KEY = Buffer.alloc(32, 9);
@@ -80,7 +81,7 @@ export function createTriggerWorld(
       wake: async ({ other }, _, delayMs) => void (other && (await wakeOther(world.open(), other, delayMs))),
     }),
     open({ redis: connection = redis, sealingKey = 'k1', ...rest } = {}) {
-      const triggers = {
+      const triggers = withStatus({
         file: schema.parse({ ...file, endpoints: named }),
         source: documents,
         store: createTriggerStore(
@@ -97,7 +98,7 @@ export function createTriggerWorld(
         wake: async (delayMs: number, { read }: { read: boolean }) => {
           world.wakes.push({ at: world.now + delayMs, read });
         },
-      };
+      });
       const clinic = createModelClinic();
       const { outages } = world;
       return openTenant({ redis: connection, clinic, targets: [], clock: () => world.now, triggers, outages, ...rest });

@@ -1,11 +1,11 @@
-import { asMirrorError } from '../model/errors.ts';
-import type { Instant } from '../model/time.ts';
-import { isAppointmentEvent } from '../triggers/appointments.ts';
-import type { OpenTenant } from './tenant.ts';
-import { readAppointmentList, takeAppointments } from './trigger-appointments.ts';
-import { deliverTo } from './trigger-delivery.ts';
-import { readEventLists } from './trigger-lists.ts';
-import { placesOf, type ReadingParts, takeList } from './trigger-reading.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { asMirrorError } from '../../model/errors.ts';
+import type { Instant } from '../../model/time.ts';
+import { readAppointmentList, takeAppointments } from './appointment-job.ts';
+import { isAppointmentEvent } from './appointments.ts';
+import { deliverTo } from './delivery.ts';
+import { readEventLists } from './lists.ts';
+import { placesOf, type ReadingParts, takeList } from './reading.ts';
 
 /** Name of the lease that a turn of a tenant's triggers is done under. */
 export const TRIGGERS_LEASE = 'triggers';

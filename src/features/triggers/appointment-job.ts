@@ -1,12 +1,13 @@
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { Appointment } from '../model/records.ts';
-import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
-import { DAY_MS, hasLeft, type Instant, overlaps } from '../model/time.ts';
-import type { AppointmentEvent, KnownAppointment } from '../model/triggers.ts';
-import type { FollowedAppointment, TriggerPlace } from '../state/triggers.ts';
-import { belongsOnList } from '../sync/absence.ts';
-import { tombstonesIn } from '../sync/followed.ts';
+import { confirmAbsence } from '../../jobs/absence.ts';
+import { inPieces } from '../../jobs/in-pieces.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { eachInPieces, type Pieces } from '../../model/pieces.ts';
+import type { Appointment } from '../../model/records.ts';
+import type { AppointmentSnapshot, Lookup } from '../../model/snapshots.ts';
+import { DAY_MS, hasLeft, type Instant, overlaps } from '../../model/time.ts';
+import type { AppointmentEvent, KnownAppointment } from '../../model/triggers.ts';
+import { belongsOnList } from '../../sync/absence.ts';
+import { tombstonesIn } from '../../sync/followed.ts';
 import {
   type AppointmentChange,
   changeName,
@@ -14,10 +15,9 @@ import {
   isAppointmentEvent,
   unusableAtFirst,
   vanished,
-} from '../triggers/appointments.ts';
-import { confirmAbsence } from './absence.ts';
-import { inPieces } from './in-pieces.ts';
-import { baselinePartial, closeForFlood, placesOf, type ReadingParts, switchOff } from './trigger-reading.ts';
+} from './appointments.ts';
+import { baselinePartial, closeForFlood, placesOf, type ReadingParts, switchOff } from './reading.ts';
+import type { FollowedAppointment, TriggerPlace } from './store.ts';
 
 /** Appointments are followed from so long ago: what is cancelled or moved late is told too. */
 const PAST_MS = DAY_MS;

@@ -1,16 +1,16 @@
-import { isTooLarge, postSigned, type WebhookAnswer } from '../http/signed-webhook.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { TriggerDrop, WaitingTrigger } from '../model/triggers.ts';
-import type { TriggerEndpoint } from '../settings/tenant-schema.ts';
-import type { Lease } from '../state/leases.ts';
-import type { TriggerPlace } from '../state/triggers.ts';
-import type { Subject } from '../triggers/events.ts';
-import { messageOf } from '../triggers/message.ts';
-import type { OpenTriggers } from './open-triggers.ts';
-import { nextTry, targetBackoffMs } from './retry.ts';
-import type { OpenTenant } from './tenant.ts';
-import { readSubject } from './trigger-lists.ts';
+import { isTooLarge, postSigned, type WebhookAnswer } from '../../http/signed-webhook.ts';
+import { nextTry, targetBackoffMs } from '../../jobs/retry.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import type { TriggerDrop, WaitingTrigger } from '../../model/triggers.ts';
+import type { TriggerEndpoint } from '../../settings/tenant-schema.ts';
+import type { Lease } from '../../state/leases.ts';
+import type { Subject } from './events.ts';
+import { readSubject } from './lists.ts';
+import { messageOf } from './message.ts';
+import type { OpenTriggers } from './ports.ts';
+import type { TriggerPlace } from './store.ts';
 
 /** One endpoint is written to for this long at a time; then lists are read and others have a turn. */
 const TURN_MS = 20 * SECOND_MS;
