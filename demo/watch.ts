@@ -4,7 +4,7 @@ import { connectors } from '../src/connectors/registry.ts';
 import { status } from '../src/control/status.ts';
 import type { Status } from '../src/control/status-view.ts';
 import { silentLogger } from '../src/log/logger.ts';
-import { reminderChannels } from '../src/reminders/channels/registry.ts';
+import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
 import { loadConfiguration } from '../src/settings/configuration-files.ts';
 import type { World } from './world.ts';
 

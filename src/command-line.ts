@@ -158,7 +158,7 @@ async function open(
       import('./jobs/in-pieces.ts'),
       import('./composition/outline-apart.ts'),
       import('./connectors/registry.ts'),
-      import('./reminders/channels/registry.ts'),
+      import('./features/reminders/channels/registry.ts'),
     ]);
   const parts = { dir: config, env, connectors, reminderChannels, mode, outlineApart };
   const given = use === undefined ? parts : { ...parts, use };

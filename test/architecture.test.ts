@@ -165,12 +165,12 @@ describe('a breach is reported', () => {
   test('a vendor or a channel that is given patients', () => {
     const files = project({
       'src/connectors/one/a.ts': "import type { Patient } from '../../model/records.ts';",
-      'src/reminders/channels/sms/a.ts': "import { FactSearch } from '../../../model/patient-facts.ts';",
-      'src/reminders/content.ts': "import type { Patient } from '../model/records.ts';",
+      'src/features/reminders/channels/sms/a.ts': "import { FactSearch } from '../../../../model/patient-facts.ts';",
+      'src/features/reminders/content.ts': "import type { Patient } from '../model/records.ts';",
     });
     expect(patientBreaches(files)).toEqual([
       'src/connectors/one/a.ts:1 imports src/model/records.ts: nobody there has a patient',
-      'src/reminders/channels/sms/a.ts:1 imports src/model/patient-facts.ts: nobody there has a patient',
+      'src/features/reminders/channels/sms/a.ts:1 imports src/model/patient-facts.ts: nobody there has a patient',
     ]);
   });
 

@@ -29,7 +29,7 @@ const DEPENDENT: Readonly<Record<string, string>> = {
   'test/jobs/windows.test.ts': 'windows that move with the day',
   'test/jobs/near.test.ts': 'the reading of the next two days',
   'test/jobs/clock-jumps.test.ts': 'clocks that are put forward and back',
-  'test/jobs/remind.test.ts': 'reminders due before appointments, inside allowed hours',
+  'test/features/reminders/job.test.ts': 'reminders due before appointments, inside allowed hours',
   'test/reminders/': 'days, times and hours in what patients are told',
   'test/http-server/pages/': 'weeks and days as pages show them',
   'test/model/zones.test.ts': 'changes of the clocks',

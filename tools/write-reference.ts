@@ -5,7 +5,7 @@ import { shared, type VendorErrors } from '../src/connectors/errors.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { openApiDocument } from '../src/http-server/api/openapi.ts';
 import { ROUTES } from '../src/http-server/api/routes.ts';
-import { reminderChannels } from '../src/reminders/channels/registry.ts';
+import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { ANY, renderErrors } from './error-table.ts';
 import { FAULTS, renderFaults } from './fault-table.ts';

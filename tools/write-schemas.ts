@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectors } from '../src/connectors/registry.ts';
-import { reminderChannels } from '../src/reminders/channels/registry.ts';
+import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 
 const directory = join(import.meta.dirname, '../config/schema');

@@ -1,4 +1,4 @@
-import type { ReminderChannel } from '../../src/reminders/channels/channel.ts';
+import type { ReminderChannel } from '../../src/features/reminders/channels/channel.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { Death } from './orders.ts';
 

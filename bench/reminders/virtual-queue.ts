@@ -1,4 +1,4 @@
-import type { ReminderAlarms, Wake } from '../../src/jobs/open-reminders.ts';
+import type { ReminderAlarms, Wake } from '../../src/jobs/queues.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 
 /*

@@ -1,4 +1,4 @@
-import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../control/reminders.ts';
+import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../features/reminders/reminders.ts';
 import { toZonedIso } from '../model/zones.ts';
 import { firstRows } from './paper.ts';
 import { renderSource } from './render-explain.ts';

@@ -1,10 +1,10 @@
+import { remind } from '../features/reminders/job.ts';
 import { runTriggers } from '../features/triggers/job.ts';
 import { checkTarget } from '../jobs/check-target.ts';
 import { pullTenant } from '../jobs/pull.ts';
 import { pushTarget } from '../jobs/push.ts';
 import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from '../jobs/read-streams.ts';
 import { refreshTokens } from '../jobs/refresh-tokens.ts';
-import { remind } from '../jobs/remind.ts';
 import { keepSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS } from '../jobs/workers.ts';

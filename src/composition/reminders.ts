@@ -1,28 +1,29 @@
-import type { HostObserver, HttpClient } from '../http/client.ts';
-import { ANSWERS_PATH } from '../http-server/answers.ts';
-import { REMINDERS_PATH } from '../http-server/reminder-callbacks.ts';
-import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../jobs/open-reminders.ts';
-import type { WorkQueues } from '../jobs/queues.ts';
-import type { Logger } from '../log/logger.ts';
-import { type Clock, DAY_MS } from '../model/time.ts';
-import type { ChannelModule } from '../reminders/channels/channel.ts';
-import { reminderChannels } from '../reminders/channels/registry.ts';
+import type { ChannelModule } from '../features/reminders/channels/channel.ts';
+import { reminderChannels } from '../features/reminders/channels/registry.ts';
 import {
   type AddressSecrets,
   createAddressSecrets,
   createReminderNames,
   createToldProofs,
-} from '../reminders/identity.ts';
-import { compileRules } from '../reminders/rules.ts';
+} from '../features/reminders/identity.ts';
+import { createOptOuts } from '../features/reminders/opt-outs.ts';
+import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../features/reminders/ports.ts';
+import { compileRules } from '../features/reminders/rules.ts';
+import { createReminderLedger } from '../features/reminders/store.ts';
+import { withViews } from '../features/reminders/views.ts';
+import type { HostObserver, HttpClient } from '../http/client.ts';
+import { ANSWERS_PATH } from '../http-server/answers.ts';
+import { REMINDERS_PATH } from '../http-server/reminder-callbacks.ts';
+import type { WorkQueues } from '../jobs/queues.ts';
+import type { Logger } from '../log/logger.ts';
+import { type Clock, DAY_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import { OPERATORS_REACH, type Outbound, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
 import type { TenantEpoch } from '../state/epoch.ts';
-import { createOptOuts } from '../state/opt-outs.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
-import { createReminderLedger } from '../state/reminders.ts';
 import { createProofSealer } from '../state/sealing.ts';
 
 /** Whether the patient must be read before a channel is used: for an address, a consent, or what it tells. */
@@ -75,7 +76,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     const readsPatient = needsPatient(module, { consent, settings });
     return [id, { id, needs, readsPatient, deduplicates, consent: consent ?? null, channel: module.open(context) }];
   });
-  return {
+  return withViews({
     file,
     rules: compileRules(file),
     channels: new Map(channels),
@@ -90,7 +91,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     alarms: parts.queues.reminderAlarms(tenant.id, clock),
     answers: openAnswers(file, name, secrets, parts),
     observeLag: parts.observeLag,
-  };
+  });
 }
 
 function openAnswers(

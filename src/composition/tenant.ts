@@ -1,8 +1,9 @@
 import type { CompiledProfile } from '../clinic/schema/profile.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
+import { reminderFollower } from '../features/reminders/plan.ts';
+import type { ObserveLag } from '../features/reminders/ports.ts';
 import { openTriggers } from '../features/triggers/open.ts';
 import { createHttpClient, type HttpClient, type HttpObserver } from '../http/client.ts';
-import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { Outages } from '../jobs/outages.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
@@ -29,7 +30,7 @@ import { createProofSealer, createSealer, type Sealer, type SealingKey } from '.
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import type { Lasting } from './closing.ts';
 import { type ConnectionParts, type OpenConnection, openConnections, requireEntry } from './connections.ts';
-import { openReminders } from './reminders.ts';
+import { openReminders, type ReminderParts } from './reminders.ts';
 import { type Connectors, openNotifications, openTargets, scopesOfTargets } from './targets.ts';
 import { openTenantClinic, type TenantClinic } from './tenant-clinic.ts';
 import { openTenantStores } from './tenant-stores.ts';
@@ -114,6 +115,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const { connectors, evaluate, remotes } = shared;
   const parts = { ...known, connectors, evaluate, httpOf, remotes, log, clock, connections, feeds: stores.feeds };
+  const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
   return {
     connections,
     credentials,
@@ -136,14 +138,9 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
         log.error({}, 'the tenant is left to a process with a newer configuration, until this one has it too'),
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
-      reminders: openReminders({
-        ...{ tenant, identityKey, redis, queues, httpFor, log, clock, heard: shared.outages.heard },
-        outbound: settings.outbound,
-        epoch: shared.epoch.of(tenant.id, name),
-        protection: stores.protection,
-        observeLag: shared.observeLag ?? (() => {}),
-        publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
-      }),
+      reminders,
+      followers:
+        reminders === null ? [] : [reminderFollower({ ...stores, configuration: tenant, reminders, log, clock })],
       triggers: openTriggers({
         ...{ tenant, identityKey, redis, sealer, queues },
         http: httpOf.webhooks,
@@ -216,4 +213,19 @@ function boundsOfWork({
     missedForMs: Math.min(pullEveryMs / 2, LONGEST_MISS_MS),
     slice: { operations: push.sliceOperations, durationMs: push.sliceSeconds * SECOND_MS },
   };
+}
+
+function remindersOf(
+  tenant: TenantConfiguration,
+  own: Pick<ReminderParts, 'identityKey' | 'httpFor' | 'log' | 'protection'>,
+  { configuration: { settings }, redis, queues, clock, outages, epoch, observeLag = () => {} }: Shared,
+) {
+  const { publicUrl } = settings.http;
+  return openReminders({
+    ...own,
+    ...{ tenant, redis, queues, clock, heard: outages.heard, observeLag },
+    outbound: settings.outbound,
+    epoch: epoch.of(tenant.id, tenant.formerly ?? tenant.id),
+    publicUrl: isForOthers(publicUrl) ? publicUrl : null,
+  });
 }

@@ -1,4 +1,5 @@
 import type { Problem } from '../model/problems.ts';
+import type { ReminderStatus } from '../model/reminders.ts';
 import type { Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import type { TriggerStatus } from '../model/triggers.ts';
@@ -13,7 +14,6 @@ import type { TargetGap } from '../state/target-record.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import type { ConnectionStatus, Outlook } from './installation.ts';
 import type { NotificationStatus } from './notification-status.ts';
-import type { ReminderStatus } from './reminder-status.ts';
 
 /** What the durability `unsupported` means for an administrator, and what they can do. */
 export const NOT_TOLD_WHEN_ON_DISK = {

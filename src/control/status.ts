@@ -16,7 +16,6 @@ import { type ConnectionStatus, type Installation, requireTenant } from './insta
 import { notificationStatus } from './notification-status.ts';
 import { isForPerson, problemsOf } from './problems.ts';
 import { refusedFiles } from './refused-files.ts';
-import { reminderStatus } from './reminder-status.ts';
 import type {
   ConfigurationStatus,
   RemovedStatus,
@@ -159,7 +158,7 @@ export async function tenantStatus(installation: Installation, tenant: OpenTenan
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     doubt,
     approvals: await installation.approvals(tenant.id),
-    reminders: await reminderStatus(tenant.reminders, holds, tenant.clock()),
+    reminders: (await tenant.reminders?.status(holds, tenant.clock())) ?? null,
     triggers: (await tenant.triggers?.status()) ?? null,
   };
 }

@@ -1,6 +1,6 @@
 import type { Metrics } from '../control/metrics.ts';
-import { createReminderMetrics } from '../control/reminder-metrics.ts';
-import type { ObserveLag } from '../jobs/open-reminders.ts';
+import { createReminderMetrics } from './reminders/metrics.ts';
+import type { ObserveLag } from './reminders/ports.ts';
 import { createTriggerMetrics } from './triggers/metrics.ts';
 
 /** Adds the figures of all features. @returns observes how late each reminder was sent */

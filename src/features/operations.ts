@@ -3,7 +3,6 @@ import { AUDIT_LOG_OPERATIONS } from '../operations/audit-log.ts';
 import { CYCLE_OPERATIONS } from '../operations/cycles.ts';
 import { LOGIN_OPERATIONS } from '../operations/logins.ts';
 import { RECORD_OPERATIONS } from '../operations/records.ts';
-import { REMINDER_OPERATIONS } from '../operations/reminders.ts';
 import { TENANT_OPERATIONS } from '../operations/tenants.ts';
 import { BACKUP_OPERATIONS } from './backup/operations.ts';
 import { FEED_OPERATIONS } from './feeds/operations.ts';
@@ -11,6 +10,7 @@ import { FORGET_OPERATIONS } from './forget/operations.ts';
 import { HOLD_OPERATIONS } from './holds/operations.ts';
 import { CONFIGURATION_OPERATIONS } from './managed-tenants/operations.ts';
 import { MATCH_OPERATIONS } from './match/operations.ts';
+import { REMINDER_OPERATIONS } from './reminders/operations.ts';
 import { TRIGGER_OPERATIONS } from './triggers/operations.ts';
 import { RUN_OPERATIONS } from './undo/operations.ts';
 

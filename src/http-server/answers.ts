@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { AnswerPage } from '../control/answers.ts';
+import type { AnswerPage } from '../features/reminders/answers.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { ANSWER_PAGE_STYLE_SOURCE, answerPage, answerStatus } from './answer-page.ts';

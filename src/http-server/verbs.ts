@@ -1,6 +1,6 @@
-import type { AnswerPage, GivenAnswer } from '../control/answers.ts';
 import type { LoginLinkDescription } from '../control/logins.ts';
 import type { FeedAnswer } from '../features/feeds/feeds.ts';
+import type { AnswerPage, GivenAnswer } from '../features/reminders/answers.ts';
 import type { Problem } from '../model/problems.ts';
 
 /** Something without which the daemon can't do its work now. Constant words, ids and codes only. */

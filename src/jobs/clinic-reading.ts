@@ -8,14 +8,9 @@ import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
 import type { Reach } from '../sync/cycle-input.ts';
 import { commonWindow, computesFromHistory, nearWindow, windowOf } from '../sync/followed.ts';
 import type { Directory } from '../sync/project.ts';
+import type { ReadingScope } from './cycle-follower.ts';
 import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-
-/** Appointments to be read: of these agendas, in this window. */
-export interface ReadingScope {
-  window: TimeWindow;
-  agendas: 'all' | readonly string[];
-}
 
 /** What the clinic showed in one cycle. */
 export interface ClinicReading {

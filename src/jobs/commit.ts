@@ -9,9 +9,9 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import { noteMisses } from './confirm.ts';
 import type { Cycle } from './cycle.ts';
+import type { Learned } from './cycle-follower.ts';
 import { differsByHand } from './drift.ts';
 import { gapsAfter } from './gaps.ts';
-import { type Learned, planReminders } from './plan-reminders.ts';
 import { targetRun } from './report.ts';
 import { settle } from './settled.ts';
 import { asOf } from './streams.ts';
@@ -44,7 +44,8 @@ export async function commitCycle(
   await noteMisses(tenant.targetStore, cycle);
   await (cycle.clinicReading.reach === 'near' ? noteNear : noteFreshness)(tenant, cycle, moving);
   const isForeign = cycle.plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
-  if (!isForeign) await planReminders(tenant, learnedOf(cycle));
+  if (isForeign) return;
+  for (const follower of tenant.followers) await follower.follow(learnedOf(cycle));
 }
 
 /** Keeps a copy of what protects people, and remembers that this state has seen all that there is. */
@@ -94,13 +95,13 @@ function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, 
   return counts;
 }
 
-/** A reading that a target doubts takes no reminder back: whether its appointment is there is asked again when it is due. */
+/** A reading that a target doubts takes no follower's appointment away. */
 function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const { found, vanished: gone } = confirmations.appointments;
   const isDoubted = plans.some(({ doubtsReading, target }) => doubtsReading && target.stream === 'appointments');
   // What the clinic itself says is off is no absence.
   const vanished = new Set([...(isDoubted ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
-  return { records: clinicReading.snapshot.records, found, vanished, place: clinicReading.directory };
+  return { records: clinicReading.snapshot.records, found, vanished, directory: clinicReading.directory };
 }
 
 /**

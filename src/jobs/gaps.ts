@@ -8,26 +8,25 @@ import { egressStopped } from '../sync/egress.ts';
 import { streamsOf } from '../sync/followed.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import type { OpenReminders } from './open-reminders.ts';
+import type { CycleFollower, NamedIds } from './cycle-follower.ts';
 import type { OpenTarget } from './tenant.ts';
 
 /** Most rows' codes, ids and suggestions that are told. */
 const TOLD = 5;
 
-type Named = { agendas: 'all' | readonly string[]; treatments: 'all' | readonly string[] };
 type Part = 'agenda' | 'treatment';
 
-/** What of each target, and of each rule of reminders (`reminders/<rule>`), this reading could not tell. Only those with gaps. */
+/** What of each target, and of each place where a follower names ids, this reading could not tell. Only those with gaps. */
 export function gapsOf(
   targets: readonly OpenTarget[],
-  reminders: OpenReminders | null,
+  followers: readonly Pick<CycleFollower, 'namedIds'>[],
   clinicReading: ClinicReading,
 ): ReadonlyMap<string, readonly TargetGap[]> {
   const check = checkerOf(clinicReading);
   const gaps = new Map<string, TargetGap[]>();
   for (const target of targets)
     gaps.set(target.id, [...unreadOf(target, clinicReading), ...check(target.configuration)]);
-  for (const [id, rule] of reminders?.rules.rules ?? []) gaps.set(`reminders/${id}`, check(rule));
+  for (const { namedIds } of followers) for (const [place, named] of namedIds) gaps.set(place, check(named));
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 
@@ -85,7 +84,7 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): Tar
 }
 
 /** An id is known by the catalogue, or by a row that carries it: some clinics leave old agendas out of their lists. */
-function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Named) => TargetGap[] {
+function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: NamedIds) => TargetGap[] {
   // Of most clinics the catalogue knows every id: then no row need be looked at.
   const seenIn = lazily(() => {
     const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };

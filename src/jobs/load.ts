@@ -14,14 +14,13 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import { confirmAll, withProvedGaps } from './confirm.ts';
 import type { Basis, Left } from './cycle.ts';
+import type { CycleFollower } from './cycle-follower.ts';
 import { restorationsOf } from './drift.ts';
 import { gapsConfirmed, gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
-import { REMINDERS } from './open-reminders.ts';
 import { type Opener, openStates, readState } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { keepPatientHistories } from './patient-histories.ts';
-import { absentReminded } from './plan-reminders.ts';
 import { plannedBefore } from './settled.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -61,7 +60,7 @@ export async function loadCycle(
   progress('reading the targets');
   const byAgenda = indexByAgenda(listed.snapshot.records.values(), tenant.memory.byAgenda);
   tenant.memory.byAgenda = tenant.memory.appointments.isInvalidated ? null : byAgenda;
-  const gaps = gapsOf(targets, tenant.reminders, listed);
+  const gaps = gapsOf(targets, tenant.followers, listed);
   const before = await lookAround(tenant, targets, { clinicReading: listed, byAgenda, gaps });
   // Whoever only looks gives the same answer by itself.
   const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, before);
@@ -174,21 +173,25 @@ async function withUnlisted(
   return found;
 }
 
-/** Reads absent records alone: those of targets, and those of waiting reminders. */
+/** Reads absent records alone: those of targets, and those of followers. */
 async function confirmUnlisted(
   tenant: OpenTenant,
   opened: readonly Opened[],
   { clinicReading, progress }: Pick<Loading, 'clinicReading' | 'progress'>,
   signal: AbortSignal,
 ): Promise<Confirmations> {
-  const reminded = await remindersMissing(tenant, clinicReading);
-  const missing = new Map(opened.map((one) => [one.target.id, one.missing]));
-  missing.set(REMINDERS, [...reminded.keys()]);
+  const missing = new Map<string, readonly string[]>(opened.map((one) => [one.target.id, one.missing]));
+  const followed: ReadonlyMap<string, readonly Instant[]>[] = [];
+  for (const follower of tenant.followers) {
+    const absent = await absentOf(follower, clinicReading);
+    missing.set(follower.name, [...absent.keys()]);
+    followed.push(absent);
+  }
   const questions = new Set([...missing.values()].flat()).size;
   if (questions > 0) progress('reading absent records alone', 0, questions);
   const startsBefore = (id: string) => [
     ...opened.flatMap(({ state: { links, pending } }) => (pending.get(id) ?? links.get(id))?.startAt ?? []),
-    ...(reminded.get(id) ?? []),
+    ...followed.flatMap((absent) => absent.get(id) ?? []),
   ];
   return confirmAll(tenant, clinicReading, { missing, startsBefore }, signal);
 }
@@ -199,14 +202,14 @@ export function saysMore({ appointments }: Confirmations): boolean {
   return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
 }
 
-/** Appointments that wait for a reminder and that a complete list did not show, with when they begin as far as reminders know. */
-async function remindersMissing(
-  tenant: Pick<OpenTenant, 'reminders' | 'clock'>,
+/** Appointments that a follower waits for and that a complete list did not show, with when they begin as far as it knows. */
+async function absentOf(
+  follower: CycleFollower,
   { snapshot }: ClinicReading,
 ): Promise<ReadonlyMap<string, readonly Instant[]>> {
   if (snapshot.completeness !== 'complete') return new Map();
   const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
-  return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
+  return follower.absent((id) => snapshot.records.has(id) || present.has(id));
 }
 
 /** Expressions are worked out in a thread of their own, so what they give is part of what a plan goes by. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
+import type { LedgerEntry } from '../model/reminders.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import {
   type HostOutage,
@@ -11,7 +12,7 @@ import {
 } from '../state/outages.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { TargetStore } from '../state/targets.ts';
-import type { OpenReminders } from './open-reminders.ts';
+import type { ReminderAlarms } from './queues.ts';
 
 /** Codes that entries and cycles keep of failures that a host causes to whoever asks it. */
 export const OUTAGE_CODES: ReadonlySet<string> = new Set([
@@ -200,7 +201,10 @@ function minutesOf(ms: number): number {
 /** A tenant, of which other work is woken. */
 interface Woken {
   clock: Clock;
-  reminders: Pick<OpenReminders, 'alarms' | 'ledger'> | null;
+  reminders: {
+    alarms: Pick<ReminderAlarms, 'set'>;
+    ledger: { open(): Promise<readonly Pick<LedgerEntry, 'id' | 'channel' | 'lastCode'>[]> };
+  } | null;
   triggers: {
     store: { endRest(endpoint: string, now: Instant, codes: ReadonlySet<string>): Promise<boolean> };
     wake(delayMs: number, options: { read: boolean }): Promise<void>;

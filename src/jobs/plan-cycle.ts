@@ -6,12 +6,12 @@ import type { CycleInput, TargetSetup } from '../sync/cycle-input.ts';
 import { windowOf } from '../sync/followed.ts';
 import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
-import { type ReadingScope, readClinic } from './clinic-reading.ts';
+import { readClinic } from './clinic-reading.ts';
 import type { Cycle, Left } from './cycle.ts';
+import type { ReadingScope } from './cycle-follower.ts';
 import { inPieces } from './in-pieces.ts';
 import { type Loaded, loadCycle, saysMore, withResting } from './load.ts';
 import { canStand, loadNear, type NearOptions, nearCalendars } from './near.ts';
-import { remindedReading } from './plan-reminders.ts';
 import { remember } from './settled.ts';
 import { readAllStreams } from './stream-readers.ts';
 import { findDueStreams } from './streams.ts';
@@ -149,13 +149,13 @@ function isDoubted({ replaced, doubtsReading, reading }: TargetPlan): boolean {
   return replaced || doubtsReading || (reading?.decided ?? null) !== null;
 }
 
-/** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */
+/** What followers need, and every agenda where many records were put back whose own agendas may feed no target. */
 async function readingsBesides(
-  { clock, reminders, journal }: Pick<OpenTenant, 'clock' | 'reminders' | 'journal'>,
+  { clock, followers, journal }: Pick<OpenTenant, 'clock' | 'followers' | 'journal'>,
   targets: readonly OpenTarget[],
 ): Promise<ReadingScope[]> {
   const now = clock();
-  const readings = reminders === null ? [] : [remindedReading(reminders, now)];
+  const readings = followers.map((follower) => follower.readingScope(now));
   for (const target of targets) {
     const { size } = await journal.pinned(target.id, now);
     if (size > PINNED_READ_ALONE) readings.push({ window: windowOf(target, now), agendas: 'all' });

@@ -10,7 +10,6 @@ import { commitCycle } from './commit.ts';
 import type { Cycle } from './cycle.ts';
 import { endImpossibleWaits, setForgedAside } from './lanes.ts';
 import { planCycle } from './plan-cycle.ts';
-import { resumeReminders } from './plan-reminders.ts';
 import { reportRun } from './report.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
 import { waitForLease } from './wait-for-lease.ts';
@@ -96,8 +95,8 @@ async function runCycle(
         'a hold expired undecided: nothing was removed',
       );
     }
-    await resumeReminders(tenant);
-    if (activeTargets(tenant).length === 0 && tenant.reminders === null)
+    for (const follower of tenant.followers) await follower.resume();
+    if (activeTargets(tenant).length === 0 && tenant.followers.length === 0)
       return await reportRun(tenant, startedAt, null, null);
     const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
     await setForgedAside(tenant, summaries);

@@ -1,14 +1,25 @@
 import type { JobsOptions, Queue } from 'bullmq';
 import { noSpans, type Spans } from '../log/spans.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectRedis } from '../state/redis.ts';
 import { JOBS, type JobName } from './catalogue.ts';
 import type { IsNeedless } from './needless.ts';
-import type { ReminderAlarms, Wake } from './open-reminders.ts';
 import { openRepetitions, type QueueOf, type Repetitions } from './repetitions.ts';
 import { type ShownQueue, showQueues } from './shown-queues.ts';
+
+/** When a reminder is looked at. */
+export interface Wake {
+  id: string;
+  wakeAt: Instant;
+}
+
+/** The delayed jobs of a tenant's reminders. Asking twice for the same is asking once. */
+export interface ReminderAlarms {
+  set(wakes: readonly Wake[]): Promise<void>;
+  cancel(wakes: readonly Wake[]): Promise<void>;
+}
 
 /** The way to give the workers of all replicas something to do. */
 export interface WorkQueues {

@@ -30,7 +30,7 @@ import type { TargetIdentity } from '../sync/identity.ts';
 import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
 import type { Settled } from '../sync/settled.ts';
-import type { OpenReminders } from './open-reminders.ts';
+import type { CycleFollower } from './cycle-follower.ts';
 import type { Outages } from './outages.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';
 
@@ -103,8 +103,8 @@ export interface OpenTenant {
   tasks: KeptDocuments<KeptTask>;
   protection: Protection;
   notifications: TenantNotifications;
-  /** Null where none are configured. */
-  reminders: OpenReminders | null;
+  /** What goes by the tenant's appointments in each cycle, beside its targets. */
+  followers: readonly CycleFollower[];
   /** The configuration that this process works under; planner and lanes have their leases only while it is the newest. */
   generation: Generation;
   /** How often cycles should begin. */

@@ -1,5 +1,8 @@
 import type { Instant } from './time.ts';
 
+/** Name of the reminders where targets are named; no target can have it. */
+export const REMINDERS = '(reminders)';
+
 /**
  * Where a reminder stands:
  * - `planned`: it waits for its time, or for another try;
@@ -151,3 +154,15 @@ export type Answer = 'confirmed' | 'cancelled';
 
 /** What opt-outs are remembered by. */
 export type AddressKind = 'email' | 'phone';
+
+/** Where a tenant's reminders stand. */
+export interface ReminderStatus {
+  /** Planned and not yet settled. */
+  waiting: number;
+  /** Channels whose other side is gone: nothing is handed to them until a person opens them again. */
+  closedChannels: { channel: string; code: string; at: Instant }[];
+  /** Patients who were told what is not true now, the longest first. */
+  wrong: Omit<WrongInformation, 'held'>[];
+  /** Corrections that wait for a decision; null when none do. */
+  hold: { id: string; appointments: number; sinceAt: Instant } | null;
+}

@@ -1,7 +1,7 @@
 // Loaded by `node --import`: where a text names the patient it tells the last name too, and in place of the clinic's number the tax code.
 import { registerHooks } from 'node:module';
 
-const TEXTS = new URL('../../src/reminders/content.ts', import.meta.url).href;
+const TEXTS = new URL('../../src/features/reminders/content.ts', import.meta.url).href;
 const LEAKS: readonly (readonly [written: string, leak: string])[] = [
   ["oneLine(patient?.firstName ?? '')", "oneLine([patient?.firstName, patient?.lastName].join(' '))"],
   ["oneLine(file.phone ?? '')", "oneLine(patient?.taxCode ?? '')"],

@@ -5,16 +5,16 @@
 import { Redis } from 'ioredis';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
-import { explainReminders } from '../../src/control/reminders.ts';
+import { explainReminders } from '../../src/features/reminders/reminders.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
+import { type ChannelBed, openChannel } from '../features/reminders/channels/bed.ts';
+import { openEmailBed } from '../features/reminders/channels/email-bed.ts';
+import { openSmsBed } from '../features/reminders/channels/sms-bed.ts';
+import { openWebhookBed } from '../features/reminders/channels/webhook-bed.ts';
+import { patientOf } from '../features/reminders/model-reminders.ts';
+import { book, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { NEVER } from '../jobs/cycle.ts';
-import { patientOf } from '../jobs/model-reminders.ts';
-import { book, createReminderWorld } from '../jobs/reminder-world.ts';
-import { type ChannelBed, openChannel } from '../reminders/channels/bed.ts';
-import { openEmailBed } from '../reminders/channels/email-bed.ts';
-import { openSmsBed } from '../reminders/channels/sms-bed.ts';
-import { openWebhookBed } from '../reminders/channels/webhook-bed.ts';
 
 /** What became of one reminder. */
 export interface Told {

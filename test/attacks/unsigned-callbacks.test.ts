@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createNotificationReceiver } from '../../src/control/notifications.ts';
-import { takeReminderCallback } from '../../src/control/reminder-callbacks.ts';
-import { readCallback, signatureOf } from '../../src/reminders/channels/sms/callback.ts';
+import { takeReminderCallback } from '../../src/features/reminders/callbacks.ts';
+import { readCallback, signatureOf } from '../../src/features/reminders/channels/sms/callback.ts';
 import { Secret } from '../../src/settings/secret.ts';
 import { subscriptionSecretHash } from '../../src/state/subscriptions.ts';
-import { openChannel, reminderOf, unsubscribeProof } from '../reminders/channels/bed.ts';
-import { openEmailBed } from '../reminders/channels/email-bed.ts';
+import { openChannel, reminderOf, unsubscribeProof } from '../features/reminders/channels/bed.ts';
+import { openEmailBed } from '../features/reminders/channels/email-bed.ts';
 
 /*
  * Anybody can post to the addresses of gateways, mail programs and vendors. What nobody signed costs a look at it, never work that grows

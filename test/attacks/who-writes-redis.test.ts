@@ -4,12 +4,12 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { keys } from '../../src/state/keys.ts';
 import { parseEntry, type StoredEntry } from '../../src/state/outbox-format.ts';
-import { ANSWER_FILE, ID, openAnswerBed, press } from '../control/answer-bed.ts';
+import { ANSWER_FILE, ID, openAnswerBed, press } from '../features/reminders/answer-bed.ts';
+import { book, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
-import { book, createReminderWorld } from '../jobs/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 

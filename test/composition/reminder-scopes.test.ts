@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { clinicScopes } from '../../src/composition/clinic-scopes.ts';
-import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { ENV, load, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
 
 const HOOK_SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;

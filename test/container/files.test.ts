@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { connectors } from '../../src/connectors/registry.ts';
-import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

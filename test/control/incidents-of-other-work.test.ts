@@ -3,9 +3,9 @@ import { incidentsOf, retryHost } from '../../src/control/incidents.ts';
 import { status } from '../../src/control/status.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { type Receiver, startReceiver } from '../features/reminders/channels/receiver.ts';
+import { book, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld, report } from '../features/triggers/trigger-world.ts';
-import { book, createReminderWorld } from '../jobs/reminder-world.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { auditNow } from '../../src/control/audit.ts';
-import { upcomingReminders } from '../../src/control/reminders.ts';
 import { withdrawFeed } from '../../src/features/feeds/feeds.ts';
+import { upcomingReminders } from '../../src/features/reminders/reminders.ts';
 import { listTriggers } from '../../src/features/triggers/triggers.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
 import { inItalian } from '../../src/model/sentences.ts';

@@ -11,12 +11,12 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { nearWindow, windowOf } from '../../src/sync/followed.ts';
 import { openInstallation } from '../control/open-installation.ts';
+import { createModelGateway, openModelReminders } from '../features/reminders/model-reminders.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, targetOf, wholeCycle } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
-import { createModelGateway, openModelReminders } from './model-reminders.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant, type TenantChoice } from './open-tenant.ts';
 

@@ -1,3 +1,5 @@
+import { reminderFollower } from '../../src/features/reminders/plan.ts';
+import type { OpenReminders } from '../../src/features/reminders/ports.ts';
 import { openForm } from '../../src/jobs/open-crm.ts';
 import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
 import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
@@ -118,9 +120,11 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
   const generation = createGeneration({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
-  return {
+  const configuration = tenantConfiguration(id, choice, targets);
+  const { log = silentLogger } = choice;
+  const tenant: OpenTenant = {
     id,
-    configuration: tenantConfiguration(id, choice, targets),
+    configuration,
     clinic,
     targets: new Map(targets.map((target) => [target.id, target])),
     feeds: createTenantFeeds(redis, id, createSealer(SEALING_KEYS, id), Buffer.alloc(32, 9)),
@@ -149,18 +153,26 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       directory: createSubscriptionDirectory(redis, IDENTITY_KEY, clock),
       subscriptionsOf: choice.subscriptionsOf ?? (() => null),
     },
-    reminders: choice.reminders ?? null,
+    reminders: null,
+    followers: [],
     triggers: choice.triggers ?? null,
     generation,
     pullEveryMs: choice.pullEveryMs ?? NEVER_LATE_MS,
     planLifeMs: 2 * HOUR_MS,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
-    log: choice.log ?? silentLogger,
+    log,
     spans: noSpans,
     outages: choice.outages ?? openOutages(redis, clock),
     clock,
     random: () => 0.5,
   };
+  const { reminders = null } = choice;
+  return reminders === null ? tenant : withReminders(tenant, reminders);
+}
+
+/** The same tenant with reminders, planned with each cycle. */
+export function withReminders(tenant: OpenTenant, reminders: OpenReminders): OpenTenant {
+  return { ...tenant, reminders, followers: [reminderFollower({ ...tenant, reminders })] };
 }
 
 /** A target as `openTenant` opens it. */

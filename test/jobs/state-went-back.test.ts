@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { remind } from '../../src/jobs/remind.ts';
+import { remind } from '../../src/features/reminders/job.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { book, createReminderWorld, type ReminderWorld } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
@@ -11,7 +12,6 @@ import { cycle, NEVER, twoCycles } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openEpoch, openTenant } from './open-tenant.ts';
-import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
 const SIGNALS = { stop: NEVER, abort: NEVER };

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
+
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
+import { createModelGateway, openModelReminders } from '../features/reminders/model-reminders.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { patientOf } from './crm-world.ts';
 import { cycle, twoCycles } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
-import { createModelGateway, openModelReminders } from './model-reminders.ts';
 import { createModelTarget } from './model-target.ts';
-import { openEpoch, openTenant } from './open-tenant.ts';
+import { openEpoch, openTenant, withReminders } from './open-tenant.ts';
 
 const redis = useRedis();
 
@@ -54,7 +54,7 @@ async function open(large: number, small: number) {
     epoch: openEpoch(connection, () => clock.now),
     keep: base.protection.keep,
   });
-  const tenant: OpenTenant = { ...base, reminders };
+  const tenant = withReminders(base, reminders);
   const everything = () => JSON.stringify(Object.values(models).map((model) => model.objects()));
   const waiting = async () =>
     (await reminders.ledger.open()).map(({ appointmentId, dueAt }) => `${appointmentId} ${dueAt}`).sort();

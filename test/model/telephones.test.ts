@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { type CountryCode, getCountries, getExampleNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import examples from 'libphonenumber-js/mobile/examples' with { type: 'json' };
 import { describe, expect, test } from 'vitest';
+import { mobileNumber } from '../../src/features/reminders/phone.ts';
 import { firstTelephone, telephonesIn } from '../../src/model/telephones.ts';
-import { mobileNumber } from '../../src/reminders/phone.ts';
 
 const numbersIn = (written: string, region = 'IT') => telephonesIn(written, region).map(({ number }) => number);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { clinicScopes } from '../../src/composition/clinic-scopes.ts';
-import { signingSecret } from '../reminders/channels/webhook-bed.ts';
+import { signingSecret } from '../features/reminders/channels/webhook-bed.ts';
 import { ENV, faultLines, load, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 const TRIGGERS = `

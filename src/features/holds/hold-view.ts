@@ -1,15 +1,16 @@
 import { eventDecision, NO_DIRECTORY } from '../../control/event-decision.ts';
+import type { HeldItem } from '../../control/held-item.ts';
 import { heldObjects } from '../../control/held-objects.ts';
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import type { Acting } from '../../control/recording.ts';
 import { readForDisplay } from '../../jobs/clinic-reading.ts';
-import { REMINDERS } from '../../jobs/open-reminders.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { FieldChange } from '../../model/field-changes.ts';
 import type { Link } from '../../model/operations.ts';
 import type { Hold } from '../../model/plan.ts';
 import type { Appointment } from '../../model/records.ts';
+import { REMINDERS } from '../../model/reminders.ts';
 import { DAY_MS, type TimeWindow } from '../../model/time.ts';
 import { noSuchHold } from '../../state/holds.ts';
 import type { ApprovalRequest } from '../../state/kept-documents.ts';
@@ -17,8 +18,6 @@ import { fieldTeller } from '../../sync/field-changes.ts';
 import { windowOf } from '../../sync/followed.ts';
 import type { GoneCounts } from '../../sync/guard.ts';
 import type { Directory } from '../../sync/project.ts';
-import { heldCorrections } from './held-corrections.ts';
-import type { HeldItem } from './held-item.ts';
 import { shownHold, type TenantHold } from './holds.ts';
 
 /** A hold with what a person needs to decide it. */
@@ -78,7 +77,7 @@ type KeptBack = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
 async function keptBackBy(tenant: OpenTenant, hold: Hold, signal: AbortSignal): Promise<KeptBack> {
   const { reminders } = tenant;
   if (hold.target === REMINDERS && reminders !== null) {
-    const { items, unread } = await heldCorrections(tenant, reminders, hold.recordIds, signal);
+    const { items, unread } = await reminders.heldCorrections(tenant, hold.recordIds, signal);
     const limit = reminders.file.correctionGuard;
     return { connector: null, limit, usual: null, items, unread, isDivisible: false };
   }

@@ -8,8 +8,8 @@ import { status } from '../../../src/control/status.ts';
 import type { Status } from '../../../src/control/status-view.ts';
 import { acceptLoss } from '../../../src/features/backup/backups.ts';
 import { decideHold, listHolds } from '../../../src/features/holds/holds.ts';
+import { reminderChannels } from '../../../src/features/reminders/channels/registry.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
-import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
 import type { Login, World } from './world.ts';
 

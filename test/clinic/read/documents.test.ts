@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
-import { payloadOf } from '../../../src/reminders/channels/webhook/payload.ts';
-import { reminderOf } from '../../reminders/channels/bed.ts';
+import { payloadOf } from '../../../src/features/reminders/channels/webhook/payload.ts';
+import { reminderOf } from '../../features/reminders/channels/bed.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 

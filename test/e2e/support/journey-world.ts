@@ -7,9 +7,9 @@ import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../.
 import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/index.ts';
 import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
+import { reminderChannels } from '../../../src/features/reminders/channels/registry.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../../src/main.ts';
-import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
 import { freePort } from '../../../tools/free-port.ts';
 import { type Ran, runHere } from './run-command.ts';

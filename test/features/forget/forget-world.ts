@@ -1,11 +1,12 @@
 import type { Redis } from 'ioredis';
-import type { OpenAnswers, Wake } from '../../../src/jobs/open-reminders.ts';
-import { remind } from '../../../src/jobs/remind.ts';
+import { createAddressSecrets } from '../../../src/features/reminders/identity.ts';
+import { remind } from '../../../src/features/reminders/job.ts';
+import type { OpenAnswers } from '../../../src/features/reminders/ports.ts';
+import type { Wake } from '../../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../../src/jobs/tenant.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import type { Appointment, Invoice } from '../../../src/model/records.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { createAddressSecrets } from '../../../src/reminders/identity.ts';
 import { crmSchema } from '../../../src/settings/crm-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../../../src/state/answers.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
@@ -13,10 +14,10 @@ import { openInstallation } from '../../control/open-installation.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { cycle, NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic, type ModelClinic } from '../../jobs/model-clinic.ts';
-import { createModelGateway, openModelReminders, patientOf } from '../../jobs/model-reminders.ts';
 import { createModelTarget, type ModelTarget } from '../../jobs/model-target.ts';
 import { openTenant, type TenantChoice } from '../../jobs/open-tenant.ts';
 import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+import { createModelGateway, openModelReminders, patientOf } from '../reminders/model-reminders.ts';
 
 /** Who is to be forgotten. */
 export const PATIENT = 'pat-7731';

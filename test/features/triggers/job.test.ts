@@ -6,8 +6,8 @@ import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { NEVER } from '../../jobs/cycle.ts';
-import { type Receiver, startReceiver } from '../../reminders/channels/receiver.ts';
 import { useRedis } from '../../support/redis.ts';
+import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { createTriggerWorld, invoice, report, SECRET, type TriggerWorld, told } from './trigger-world.ts';
 
 const redis = useRedis();

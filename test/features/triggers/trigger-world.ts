@@ -21,9 +21,9 @@ import { createSealer } from '../../../src/state/sealing.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openOutages, openTenant } from '../../jobs/open-tenant.ts';
-import type { Receiver } from '../../reminders/channels/receiver.ts';
-import { signingSecret } from '../../reminders/channels/webhook-bed.ts';
 import { paced } from '../../support/pace.ts';
+import type { Receiver } from '../reminders/channels/receiver.ts';
+import { signingSecret } from '../reminders/channels/webhook-bed.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SEALING_KEY = Buffer.alloc(32, 9);

@@ -12,8 +12,8 @@ import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
-import { type Receiver, startReceiver } from '../../reminders/channels/receiver.ts';
 import { useRedis } from '../../support/redis.ts';
+import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { createTriggerWorld, report, type TriggerWorld, told } from './trigger-world.ts';
 
 const QUIETLY = () => {};

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Visitor } from '../../../src/http-server/visitors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { book, createReminderWorld, type ReminderWorld } from '../../jobs/reminder-world.ts';
+import { book, createReminderWorld, type ReminderWorld } from '../../features/reminders/reminder-world.ts';
 import { useRedis } from '../../support/redis.ts';
 import { OWNER, openPages } from './open-pages.ts';
 

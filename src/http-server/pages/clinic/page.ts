@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
-import { upcomingReminders } from '../../../control/reminders.ts';
 import { recentRuns } from '../../../control/runs.ts';
 import { readTask, type TaskView } from '../../../control/tasks.ts';
 import { listHolds } from '../../../features/holds/holds.ts';
+import { upcomingReminders } from '../../../features/reminders/reminders.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { type Problem, problemsWithin } from '../../../model/problems.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';

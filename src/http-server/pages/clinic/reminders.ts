@@ -1,4 +1,4 @@
-import type { ReminderLine } from '../../../control/reminders.ts';
+import type { ReminderLine } from '../../../features/reminders/reminders.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { copyable, emptyState, section, table } from '../parts.ts';

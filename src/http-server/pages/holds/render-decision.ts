@@ -1,4 +1,4 @@
-import type { HeldItem } from '../../../features/holds/held-item.ts';
+import type { HeldItem } from '../../../control/held-item.ts';
 import type { HoldView } from '../../../features/holds/hold-view.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';

@@ -1,0 +1,45 @@
+import type { Installation } from '../../control/installation.ts';
+import type { Instant } from '../../model/time.ts';
+import type { ChannelCallback, ChannelEvent } from './channels/channel.ts';
+import type { OpenReminders } from './ports.ts';
+
+/** A request to the callback address of one tenant's channel. */
+export interface ReminderCallback extends ChannelCallback {
+  tenant: string;
+  channel: string;
+}
+
+/** Longest name that another side gives a message; what is longer is none of ours. */
+const LONGEST_REFERENCE = 128;
+
+/**
+ * Takes what a channel's other side, or a patient, reports. Anybody can post here: the channel tells what is genuine, and the rest
+ * changes nothing. An opt-out stands when this returns.
+ * @returns the HTTP status to answer with, without a body; 404 where nothing listens
+ */
+export async function takeReminderCallback(
+  { outlines, tenants, clock }: Pick<Installation, 'outlines' | 'tenants' | 'clock'>,
+  { tenant: tenantId, channel: channelId, ...callback }: ReminderCallback,
+): Promise<number> {
+  // A tenant without reminders is not opened for whoever guesses its name.
+  const tenant = outlines.get(tenantId)?.hasReminders === true ? tenants.get(tenantId) : undefined;
+  const channel = tenant?.reminders?.channels.get(channelId)?.channel;
+  if (tenant?.reminders == null || channel?.takeCallback === undefined) return 404;
+  const { status, events } = channel.takeCallback(callback);
+  for (const event of events) await apply(tenant.reminders, event, clock());
+  for (const { kind } of events) tenant.log.info({ channel: channelId, event: kind }, 'a channel reported');
+  return status;
+}
+
+async function apply({ ledger, optOuts }: OpenReminders, event: ChannelEvent, at: Instant): Promise<void> {
+  if (event.kind === 'delivered' || event.kind === 'failed') {
+    if (event.reference.length > LONGEST_REFERENCE) return;
+    const code = event.kind === 'failed' ? event.code : null;
+    return ledger.report(event.reference, { state: event.kind, code, at });
+  }
+  if (event.kind === 'opted-in') return optOuts.optIn(optOuts.hashOf('phone', event.who.phone), event.message);
+  const hash =
+    'phone' in event.who ? optOuts.hashOf('phone', event.who.phone) : await ledger.recipientOf(event.who.reminderId);
+  if (hash === null) return;
+  await optOuts.add(hash, { source: 'phone' in event.who ? 'reply' : 'unsubscribe', at });
+}

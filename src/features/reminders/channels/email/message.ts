@@ -1,0 +1,84 @@
+import MailComposer from 'nodemailer/lib/mail-composer';
+import { escapeHtml } from '../../../../model/html.ts';
+import type { Instant } from '../../../../model/time.ts';
+import type { Reminder } from '../channel.ts';
+import { linkLabel, textWithLink } from '../link-lines.ts';
+import { calendarEntryOf } from './calendar-entry.ts';
+import type { EmailSettings } from './schemas.ts';
+
+const STYLE = 'font:16px/1.5 sans-serif;max-width:36em;margin:1em auto;padding:0 1em';
+
+/**
+ * Where a mail says that no more of them are wanted: by mail, and by one click.
+ * @see RFC 2369
+ * @see RFC 8058
+ */
+interface Unsubscribe {
+  'List-Unsubscribe': string;
+  'List-Unsubscribe-Post'?: string;
+}
+
+/**
+ * A mail as bytes: text and HTML, nothing that is fetched from elsewhere, nothing that tells whether it was read.
+ * @param to a checked address, the only recipient
+ * @param unsubscribeUrl where one click wants no more; null without a public address
+ * @see RFC 5322
+ */
+export function messageOf(
+  reminder: Reminder,
+  to: string,
+  settings: EmailSettings,
+  unsubscribeUrl: string | null,
+  now: Instant,
+): Promise<Buffer> {
+  const { id, content } = reminder;
+  const entry = calendarEntryOf(reminder, now);
+  const composer = new MailComposer({
+    from: { name: content.sender, address: settings.from },
+    to: { name: '', address: to },
+    ...(settings.replyTo === undefined ? {} : { replyTo: settings.replyTo }),
+    subject: content.subject,
+    messageId: `<${id}@${settings.from.slice(settings.from.lastIndexOf('@') + 1)}>`,
+    date: new Date(now),
+    text: textWithLink(content),
+    html: htmlOf(reminder),
+    headers: {
+      // No out-of-office answers (RFC 3834 section 5), and no copy of a mail about health in other people's threads.
+      'Auto-Submitted': 'auto-generated',
+      ...unsubscribeOf(settings, unsubscribeUrl),
+    },
+    attachments: entry === null ? [] : [entryAttachment(entry)],
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  return composer.compile().build();
+}
+
+function entryAttachment(content: string) {
+  return { filename: 'appointment.ics', content, contentType: 'text/calendar; charset=utf-8' };
+}
+
+function unsubscribeOf(settings: EmailSettings, unsubscribeUrl: string | null): Unsubscribe | undefined {
+  const byMail = settings.unsubscribe === undefined ? [] : [`<mailto:${settings.unsubscribe}?subject=unsubscribe>`];
+  // Mail programs post by one click to https alone (RFC 8058 section 3.1).
+  if (unsubscribeUrl === null || !unsubscribeUrl.startsWith('https:')) {
+    return byMail.length === 0 ? undefined : { 'List-Unsubscribe': byMail.join(', ') };
+  }
+  return {
+    'List-Unsubscribe': [`<${unsubscribeUrl}>`, ...byMail].join(', '),
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  };
+}
+
+function htmlOf({ content }: Reminder): string {
+  const paragraphs = content.text
+    .split(/\n{2,}/)
+    .map((paragraph) => `<p dir="auto">${escapeHtml(paragraph).replaceAll('\n', '<br>')}</p>`);
+  const { link } = content;
+  const label = escapeHtml(linkLabel(content) ?? '');
+  const links = link === null ? [] : [`<p><a href="${escapeHtml(link.url)}" rel="noreferrer">${label}</a></p>`];
+  return `<!doctype html><html lang="${content.language}"><head><meta charset="utf-8"><title>${escapeHtml(content.subject)}</title></head>
+<body style="${STYLE}">
+${[...paragraphs, ...links].join('\n')}
+</body></html>`;
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import {
+  ADDRESS_REMEDY,
+  hasSafeServer,
+  mailServerKeys,
+  SERVER_FAULT,
+  withPort,
+} from '../../../../settings/delivery-schema.ts';
+import type { SecretSchemas } from '../../../../settings/secret-reference.ts';
+
+/** A channel's own part in the tenant file. */
+export function emailSchema(secrets: SecretSchemas) {
+  return z
+    .strictObject({
+      ...mailServerKeys(secrets),
+      replyTo: z.email(ADDRESS_REMEDY).optional().describe('Mail address that answers go to'),
+      unsubscribe: z
+        .email(ADDRESS_REMEDY)
+        .optional()
+        .describe('Mail address for requests to get no more reminders; named in each mail'),
+    })
+    .refine(hasSafeServer, SERVER_FAULT)
+    .transform(withPort);
+}
+
+/** Settings of e-mails as read. */
+export type EmailSettings = z.output<ReturnType<typeof emailSchema>>;

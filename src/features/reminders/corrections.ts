@@ -1,0 +1,398 @@
+import { createHash } from 'node:crypto';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { Appointment } from '../../model/records.ts';
+import {
+  type HeldReason,
+  type LedgerEntry,
+  type PlannedReminder,
+  REMINDERS,
+  WITHDRAWALS,
+  type WrongInformation,
+  type WrongReason,
+} from '../../model/reminders.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../../model/time.ts';
+import { type CalledFor, weighCorrections } from './correction-guard.ts';
+import { quietSpanAt } from './due.ts';
+import { type Place, placeOf } from './places.ts';
+import type { OpenReminders } from './ports.ts';
+import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
+import { correctionOf, type ToldStand, type Truth, toldStand } from './told.ts';
+
+/** A reminder of the new time that is due within this long is its correction. Our choice. */
+const SOON_MS = 4 * HOUR_MS;
+
+/** So long after the start that was told, a reading may still find that the appointment had been moved to later before it. Our choice. */
+const PASSED_MS = DAY_MS;
+
+/** What a cycle learned, as far as corrections go by it. */
+export interface SeenByPatients {
+  appointments: ReadonlyMap<string, Appointment>;
+  vanished: ReadonlySet<string>;
+  place: Place;
+  /** Where a location has no zone of its own. */
+  zone: string;
+}
+
+/** How a false message is put right: by a message that is due, or by nobody here. */
+type Remedy =
+  | { due: PlannedReminder | LedgerEntry; isPlanned: boolean }
+  | { waitsUntilAt: Instant }
+  | { reason: WrongReason };
+
+/** What is decided of one channel of one appointment. */
+interface Decided {
+  wrong: WrongInformation | null;
+  /** Kept, and the only correction that may stay open. */
+  due: PlannedReminder | LedgerEntry | null;
+  isPlanned: boolean;
+  /** Name of the correction, where a message is due that tells the patient of the change; else null. */
+  fact: string | null;
+}
+
+/** One channel of one appointment, compared. */
+interface Compared {
+  appointmentId: string;
+  channel: string;
+  own: readonly LedgerEntry[];
+  before: WrongInformation | null;
+  decided: Decided;
+}
+
+/**
+ * Compares what patients were told with what a cycle learned: plans corrections, or holds them when they are too many, withdraws those that are
+ * not true any more, and notes who holds wrong information. Says nothing of an appointment that the cycle did not see.
+ */
+export async function planCorrections(
+  holds: OpenTenant['holds'],
+  reminders: OpenReminders,
+  seen: SeenByPatients,
+  now: Instant,
+): Promise<{ planned: number; withdrawn: number; held: number }> {
+  const { ledger } = reminders;
+  const told = await ledger.told(now);
+  const noted = await ledger.wrong(now);
+  const entries = await ledger.ofAppointments(await ledger.told(now - PASSED_MS));
+  const compared = await compareAll(reminders, seen, { entries, noted }, now);
+  const counts = { planned: 0, withdrawn: 0, held: 0 };
+  for (const one of await keepBack(holds, reminders, { compared, told, entries, noted }, now)) {
+    await note(reminders, one, one.decided, one.before);
+    const { planned, withdrawn } = await carryOut(reminders, one, now);
+    counts.planned += planned;
+    counts.withdrawn += withdrawn;
+    if (one.decided.wrong?.reason === 'corrections-held') counts.held += 1;
+  }
+  return counts;
+}
+
+interface Known {
+  /** Ids of the appointments ahead. */
+  told: readonly string[];
+  /** Everything of these, and of those whose told start has just passed. */
+  entries: ReadonlyMap<string, readonly LedgerEntry[]>;
+  noted: readonly WrongInformation[];
+}
+
+async function compareAll(
+  reminders: OpenReminders,
+  seen: SeenByPatients,
+  { entries, noted }: Pick<Known, 'entries' | 'noted'>,
+  now: Instant,
+): Promise<Compared[]> {
+  const seenNow = [...entries].filter(([id]) => seen.appointments.has(id) || seen.vanished.has(id));
+  const byName = new Map(noted.map((one) => [nameOf(one), one]));
+  const failed = await failedOf(
+    reminders,
+    seenNow.map(([id]) => id),
+  );
+  return seenNow.flatMap(([appointmentId, ofOne]) => {
+    const truth = truthOf(seen, appointmentId);
+    return [...Map.groupBy(ofOne, (entry) => entry.channel)].flatMap(([channel, own]) => {
+      const before = byName.get(nameOf({ appointmentId, channel })) ?? null;
+      const stand = toldStand(own, truth, { proofs: reminders.proofs, failed });
+      if (stand.is === 'sending') return [];
+      return [{ appointmentId, channel, own, before, decided: decide(reminders, { own, stand, truth }, before, now) }];
+    });
+  });
+}
+
+/** Holds corrections when they are too many. The hold covers what is kept back now, and of what was not compared what it covered before. */
+async function keepBack(
+  holds: OpenTenant['holds'],
+  { file: { correctionGuard } }: OpenReminders,
+  { compared, told, entries, noted }: Known & { compared: readonly Compared[] },
+  now: Instant,
+): Promise<Compared[]> {
+  const all = await holds.list();
+  const calls = new Map(compared.flatMap((one) => (one.decided.fact === null ? [] : [[one, callOf(one)] as const])));
+  const isCompared = new Set(compared.map(({ appointmentId }) => appointmentId));
+  const open = all.find(({ target, state }) => target === REMINDERS && state === 'open');
+  const unseen = noted.filter(
+    ({ appointmentId }) => open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId),
+  );
+  const verdict = weighCorrections({
+    calls: [...calls.values()],
+    entries: [...entries.values()].flat(),
+    unseen: unseen.map(({ appointmentId }) => appointmentId),
+    holds: all,
+    toldCount: told.length,
+    limit: correctionGuard,
+    now,
+  });
+  const weighed = compared.map((one) => {
+    const call = calls.get(one);
+    const reason = call === undefined ? null : verdict(call);
+    return reason === null ? one : { ...one, decided: keptBack(one, reason, now) };
+  });
+  const held = [
+    ...weighed.flatMap((one) => {
+      const { wrong } = one.decided;
+      return wrong?.reason === 'corrections-held' ? [{ ...one, fact: wrong.held?.fact ?? null }] : [];
+    }),
+    ...unseen.map((one) => ({ ...one, fact: one.held?.fact ?? null })),
+  ];
+  if (open !== undefined || held.length > 0) {
+    const expiresAt = now + correctionGuard.holdExpiresAfterHours * HOUR_MS;
+    const recordIds = [...new Set(held.map(({ appointmentId }) => appointmentId))];
+    // A person decides about what the corrections say, and not about what the appointments become later.
+    const said = JSON.stringify(held.map((one) => [nameOf(one), one.fact]).toSorted());
+    const content = createHash('sha256').update(said).digest('base64url');
+    await holds.cover(REMINDERS, 'corrections', recordIds, { linkCount: told.length, content, now, expiresAt });
+  }
+  return weighed;
+}
+
+function callOf({ appointmentId, before, decided: { fact, due } }: Compared): CalledFor {
+  return {
+    appointmentId,
+    fact: fact ?? '',
+    plannedAt: due !== null && 'plannedAt' in due ? due.plannedAt : null,
+    before,
+  };
+}
+
+function keptBack({ before, decided }: Compared, reason: HeldReason, now: Instant): Decided {
+  const { wrong, fact } = decided;
+  if (wrong === null || fact === null) return decided;
+  const held = before?.held?.fact === fact ? before.held : { fact, at: now };
+  return { wrong: { ...wrong, correctsAt: null, reason, held }, due: null, isPlanned: false, fact };
+}
+
+/** Withdraws what is no longer due, and plans what is. */
+async function carryOut(
+  { ledger, alarms }: OpenReminders,
+  { own, decided: { due, isPlanned } }: Compared,
+  now: Instant,
+): Promise<{ planned: number; withdrawn: number }> {
+  const counts = { planned: 0, withdrawn: 0 };
+  const gone = own.filter(({ correction, state, id }) => correction !== null && state === 'planned' && id !== due?.id);
+  for (const { id } of gone) if (await ledger.withdraw(id, 'outdated', now)) counts.withdrawn += 1;
+  await alarms.cancel(gone);
+  if (due === null || !isPlanned) return counts;
+  if (await ledger.plan(due, null, now)) counts.planned += 1;
+  await alarms.set([{ id: due.id, wakeAt: due.dueAt }]);
+  return counts;
+}
+
+/** Returns the starts that patients were told of appointments ahead, by appointment, of those that a list may settle. */
+export async function toldStarts({ ledger }: OpenReminders, now: Instant): Promise<Map<string, Instant[]>> {
+  const told = await ledger.ofAppointments(await ledger.told(now));
+  const wrong = Map.groupBy(await ledger.wrong(now), ({ appointmentId }) => appointmentId);
+  const open = [...told].filter(([id, entries]) => {
+    const listed = wrong.get(id) ?? [];
+    if (listed.length > 0) return listed.some(({ reason }) => reason !== 'vanished');
+    // Who was told that it is cancelled waits for nothing.
+    return !entries.some(({ correction, state }) => correction?.kind === 'cancelled' && state === 'sent');
+  });
+  return new Map(open.map(([id, entries]) => [id, entries.map(({ startAt }) => startAt)]));
+}
+
+/**
+ * Looks once more, when a correction is due, whether it is one.
+ * @returns what the patient was told last; `waits` while another message is being handed over; else why it is dropped
+ */
+export async function stillFalse(
+  reminders: OpenReminders,
+  entry: LedgerEntry,
+  truth: Truth,
+): Promise<{ told: LedgerEntry } | 'waits' | 'outdated' | 'other-patient'> {
+  const entries = await reminders.ledger.ofAppointment(entry.appointmentId);
+  const others = entries.filter(({ id, channel }) => id !== entry.id && channel === entry.channel);
+  const failed = await failedOf(reminders, [entry.appointmentId]);
+  const stand = toldStand(others, truth, { proofs: reminders.proofs, failed });
+  if (stand.is === 'sending') return 'waits';
+  if (stand.is !== 'false' || stand.isUnclear || keyOf(reminders, stand, truth, entry.rule) !== entry.id)
+    return 'outdated';
+  return stand.isSamePatient ? { told: stand.last } : 'other-patient';
+}
+
+/** Returns why no message of an appointment is sent while a hold, or its rejection, keeps a correction back; null when none does. */
+export async function keptBackBy(
+  { ledger }: OpenReminders,
+  appointmentId: string,
+  now: Instant,
+): Promise<HeldReason | null> {
+  for (const wrong of await ledger.wrong(now)) {
+    const { reason } = wrong;
+    if (wrong.appointmentId === appointmentId && (reason === 'corrections-held' || reason === 'corrections-refused'))
+      return reason;
+  }
+  return null;
+}
+
+/** Notes at once what a message came to: the next cycle looks at the whole again. */
+export async function noteOutcome(
+  { ledger }: OpenReminders,
+  { appointmentId, channel, correction }: LedgerEntry,
+  outcome: 'sent' | WrongReason,
+  now: Instant,
+): Promise<void> {
+  if (outcome === 'sent') return ledger.clearWrong({ appointmentId, channel });
+  if (correction === null || WITHDRAWALS.some((reason) => reason === outcome)) return;
+  const noted = (await ledger.wrong(now)).find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
+  if (noted !== undefined) await ledger.noteWrong({ ...noted, correctsAt: null, reason: outcome });
+}
+
+type False = Extract<ToldStand, { is: 'false' }>;
+
+function decide(
+  reminders: OpenReminders,
+  { own, stand, truth }: { own: readonly LedgerEntry[]; stand: ToldStand; truth: Truth | null },
+  before: WrongInformation | null,
+  now: Instant,
+): Decided {
+  const nothing = { wrong: null, due: null, isPlanned: false, fact: null };
+  if (stand.is !== 'false') return nothing;
+  const { last, kind } = stand;
+  const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
+  if (untilAt <= now || isAnotherVisit(last, truth, before, now)) return nothing;
+  const remedy = remedyFor(reminders, { own, stand, truth }, now);
+  const due = 'due' in remedy ? remedy.due : null;
+  // Of whatever rule it is: the fact is the same.
+  const fact = 'reason' in remedy || truth === null ? null : keyOf(reminders, stand, truth, last.rule);
+  const wrong: WrongInformation = {
+    appointmentId: last.appointmentId,
+    channel: last.channel,
+    sinceAt: before?.sinceAt ?? now,
+    correctsAt: due?.dueAt ?? ('waitsUntilAt' in remedy ? remedy.waitsUntilAt : null),
+    reason: 'reason' in remedy ? remedy.reason : null,
+    untilAt,
+    held: fact !== null && before?.held?.fact === fact ? before.held : null,
+  };
+  return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, fact };
+}
+
+/**
+ * Whether the appointment was put off after the start that was told: the patient was there, or missed it, and knows of the new one. What was noted
+ * before that start was another move. Where the clinic tells no time of change, nothing else says that it came before.
+ */
+function isAnotherVisit(
+  { startAt }: LedgerEntry,
+  truth: Truth | null,
+  before: WrongInformation | null,
+  now: Instant,
+): boolean {
+  if (startAt > now || (before !== null && before.sinceAt < startAt)) return false;
+  return (truth?.appointment.updatedAt ?? startAt) >= startAt;
+}
+
+function remedyFor(
+  reminders: OpenReminders,
+  { own, stand, truth }: { own: readonly LedgerEntry[]; stand: False; truth: Truth | null },
+  now: Instant,
+): Remedy {
+  const { last, kind, isUnclear, isSamePatient } = stand;
+  if (truth === null) return { reason: 'vanished' };
+  if (!isSamePatient) return { reason: 'other-patient' };
+  if (isUnclear) return { reason: 'unclear' };
+  const { startAt, zone } = statedBy(stand, truth);
+  const dueAt = quietSpanAt(now, reminders.rules.quiet, zone)?.toAt ?? now;
+  const reminder = kind === 'moved' ? reminderSoon(own, last, truth, { now, dueAt }) : undefined;
+  if (reminder !== undefined) return { waitsUntilAt: reminder.dueAt };
+  const rule = ruleFor(reminders, last, kind, truth.appointment);
+  if (rule === undefined) return { reason: 'rule-none' };
+  if (!rule.corrections[kind === 'cancelled' ? 'cancelled' : 'moved']) return { reason: 'corrections-off' };
+  const id = keyOf(reminders, stand, truth, rule.id);
+  const known = own.find((entry) => entry.id === id);
+  if (known?.state === 'planned') return { due: known, isPlanned: false };
+  if (known?.state === 'unknown') return { reason: 'unclear' };
+  if (known?.state === 'dropped' && !WITHDRAWALS.some((one) => one === known.reason)) {
+    return { reason: known.reason ?? 'refused' };
+  }
+  if (dueAt >= startAt) return { reason: 'quiet-hours' };
+  const key = { appointmentId: last.appointmentId, startAt, rule: rule.id, channel: last.channel };
+  return {
+    due: { ...key, correction: correctionOf(stand, truth, reminders.proofs), id, dueAt, zone },
+    isPlanned: true,
+  };
+}
+
+/** The start that a correction speaks of: of a cancelled appointment the one that was told. */
+function statedBy({ kind, last }: False, { appointment, zone }: Truth): { startAt: Instant; zone: string } {
+  return kind === 'cancelled' ? last : { startAt: appointment.time.startAt, zone };
+}
+
+/** Name of the one correction that says this fact. */
+function keyOf({ name, proofs }: OpenReminders, stand: False, truth: Truth, rule: string): string {
+  const { appointmentId, channel } = stand.last;
+  const { startAt } = statedBy(stand, truth);
+  return name({ appointmentId, startAt, rule, channel, correction: correctionOf(stand, truth, proofs) });
+}
+
+/** A reminder of the time that is true now, due in time before what the patient believes, or no later than a correction. */
+function reminderSoon(
+  own: readonly LedgerEntry[],
+  last: LedgerEntry,
+  { appointment }: Truth,
+  { now, dueAt: correctionDueAt }: { now: Instant; dueAt: Instant },
+): LedgerEntry | undefined {
+  const latestAt = Math.max(correctionDueAt, Math.min(now + SOON_MS, last.startAt - HOUR_MS));
+  return own.find(
+    ({ state, correction, startAt, dueAt }) =>
+      state === 'planned' && correction === null && startAt === appointment.time.startAt && dueAt <= latestAt,
+  );
+}
+
+/** The rule that governs the correction: the one of the last message, else another one for the same channel that covers the appointment. */
+function ruleFor(
+  { rules: { rules }, channels }: OpenReminders,
+  { rule, channel }: LedgerEntry,
+  kind: False['kind'],
+  appointment: Appointment,
+): ReminderRule | undefined {
+  if (!channels.has(channel)) return undefined;
+  const exclusion = kind === 'cancelled' ? cancellationExclusion : reminderExclusion;
+  const own = [...rules.values()].sort((one, other) => Number(other.id === rule) - Number(one.id === rule));
+  return own.find((each) => each.channels.includes(channel) && exclusion(appointment, each) === null);
+}
+
+function truthOf({ appointments, place, zone }: SeenByPatients, id: string): Truth | null {
+  const appointment = appointments.get(id);
+  if (appointment === undefined) return null;
+  const location = placeOf(appointment, place);
+  return { appointment, zone: location?.zone ?? zone, address: location?.address ?? null };
+}
+
+async function note(
+  { ledger }: OpenReminders,
+  of: Pick<WrongInformation, 'appointmentId' | 'channel'>,
+  { wrong }: Decided,
+  before: WrongInformation | null,
+): Promise<void> {
+  if (wrong === null) return before === null ? undefined : ledger.clearWrong(of);
+  await ledger.keepTold(wrong.appointmentId, wrong.untilAt);
+  if (JSON.stringify(wrong) !== JSON.stringify(before)) await ledger.noteWrong(wrong);
+}
+
+/** What the other side reported as not delivered, of the messages of these appointments. */
+async function failedOf(
+  { ledger }: OpenReminders,
+  appointmentIds: readonly string[],
+): Promise<(entry: LedgerEntry) => boolean> {
+  const entries = [...(await ledger.ofAppointments(appointmentIds)).values()].flat();
+  const reports = await ledger.reports(entries.flatMap(({ reference }) => reference ?? []));
+  return ({ reference }) => reference !== null && reports.get(reference)?.state === 'failed';
+}
+
+function nameOf({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>): string {
+  return JSON.stringify([appointmentId, channel]);
+}

@@ -1,0 +1,108 @@
+import type { HeldItem } from '../../control/held-item.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { asMirrorError } from '../../model/errors.ts';
+import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../model/field-changes.ts';
+import type { Appointment } from '../../model/records.ts';
+import type { LedgerEntry } from '../../model/reminders.ts';
+import { DAY_MS, type Instant } from '../../model/time.ts';
+import type { ToldProofs } from './identity.ts';
+import { comparableAddress, type Place, placeOf } from './places.ts';
+import type { OpenReminders } from './ports.ts';
+import type { Truth } from './told.ts';
+
+/** Field of the zone in which a patient reads the time. */
+const ZONE = 'zone';
+/** Field of the address that a message named. */
+const PLACE = 'location';
+
+/**
+ * Tells of corrections that are held what each patient was told, and what the clinic says now. Queries the clinic for one list, from a day before
+ * the first to a day after the last start that patients were told, or that the last cycle found.
+ */
+export async function heldCorrections(
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration'>,
+  reminders: Pick<OpenReminders, 'ledger' | 'proofs'>,
+  recordIds: readonly string[],
+  signal: AbortSignal,
+): Promise<{ items: HeldItem[]; unread: string | null }> {
+  const entries = await reminders.ledger.ofAppointments(recordIds);
+  const told = new Map(recordIds.map((record) => [record, lastOf(entries.get(record) ?? [])]));
+  const noted = (await reminders.ledger.wrong(tenant.clock())).filter(({ appointmentId }) => told.has(appointmentId));
+  const starts = [
+    ...[...told.values()].flatMap((entry) => entry?.startAt ?? []),
+    ...noted.map(({ untilAt }) => untilAt),
+  ];
+  const { appointments, place, unread } = await listed(tenant, starts, signal);
+  const items = recordIds.map((record): HeldItem => {
+    const appointment = appointments.get(record);
+    const entry = told.get(record) ?? null;
+    const agenda = appointment === undefined ? null : place.agendas.get(appointment.agendaId);
+    const truth = appointment === undefined ? null : truthOf(appointment, place, tenant.configuration.zone);
+    return {
+      record,
+      startAt: appointment?.time.startAt ?? entry?.startAt ?? null,
+      agenda: appointment === undefined ? null : { id: appointment.agendaId, name: agenda?.name ?? null },
+      status: appointment?.status ?? null,
+      fieldChanges: truth === null || entry === null ? [] : changesOf(entry, truth, reminders.proofs),
+    };
+  });
+  const at = ({ startAt }: HeldItem) => startAt ?? Number.POSITIVE_INFINITY;
+  return { items: items.toSorted((one, other) => at(one) - at(other)), unread };
+}
+
+/** The last message that was handed over, or may have been. */
+function lastOf(entries: readonly LedgerEntry[]): LedgerEntry | null {
+  const messages = entries.filter(({ state }) => state === 'sent' || state === 'unknown');
+  return messages.sort((one, other) => (one.handedAs ?? 0) - (other.handedAs ?? 0)).at(-1) ?? null;
+}
+
+function truthOf(appointment: Appointment, place: Place, zoneOfClinic: string): Truth {
+  const location = placeOf(appointment, place);
+  return { appointment, zone: location?.zone ?? zoneOfClinic, address: location?.address ?? null };
+}
+
+function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: ToldProofs): FieldChange[] {
+  const told = timeOf(entry.startAt);
+  if (appointment.status === 'cancelled') return [{ field: 'time', before: told, after: NOTHING_THERE }];
+  const after = timeOf(appointment.time.startAt);
+  const changes: FieldChange[] = [];
+  if (entry.correction?.kind === 'cancelled') changes.push({ field: 'time', before: NOTHING_THERE, after });
+  else if (entry.startAt !== appointment.time.startAt) changes.push({ field: 'time', before: told, after });
+  if (entry.zone !== zone) changes.push({ field: ZONE, before: textOf(entry.zone), after: textOf(zone) });
+  const proof = proofs.place(appointment.id, comparableAddress(address));
+  // What the message named is kept as a keyed hash alone.
+  if (entry.placeProof !== null && entry.placeProof !== proof)
+    changes.push({ field: PLACE, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });
+  return changes;
+}
+
+function timeOf(startAt: Instant): FieldValue {
+  return { kind: 'time', startAt, endAt: startAt };
+}
+
+function textOf(text: string): FieldValue {
+  return { kind: 'text', text };
+}
+
+async function listed(
+  { clinic }: Pick<OpenTenant, 'clinic'>,
+  starts: readonly number[],
+  signal: AbortSignal,
+): Promise<{ appointments: ReadonlyMap<string, Appointment>; place: Place; unread: string | null }> {
+  const nothing = { appointments: new Map(), place: { agendas: new Map(), locations: new Map() }, unread: null };
+  if (starts.length === 0) return nothing;
+  try {
+    const agendas = await clinic.agendas(signal);
+    const locations = await clinic.locations(signal);
+    const window = { fromAt: Math.min(...starts) - DAY_MS, toAt: Math.max(...starts) + DAY_MS };
+    const { records } = await clinic.readAppointments({ agendaIds: null, window }, signal);
+    const place = {
+      agendas: new Map(agendas.map((agenda) => [agenda.id, agenda])),
+      locations: new Map(locations.map((location) => [location.id, location])),
+    };
+    return { appointments: records, place, unread: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { ...nothing, unread: asMirrorError(error).code };
+  }
+}

@@ -1,0 +1,371 @@
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { Logger } from '../../log/logger.ts';
+import { exponentialBackoffMs } from '../../model/backoff.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import type { Agenda, Appointment, Location, Patient } from '../../model/records.ts';
+import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
+import type { Lookup } from '../../model/snapshots.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { STATE_WENT_BACK } from '../../state/epoch.ts';
+import type { Delivery, Reminder } from './channels/channel.ts';
+import { type ContentInput, contentOf, namesAddress } from './content.ts';
+import { keptBackBy, noteOutcome, stillFalse } from './corrections.ts';
+import { factToldBy } from './egress.ts';
+import type { AddressHash } from './opt-outs.ts';
+import { mobileNumber } from './phone.ts';
+import { comparableAddress, placeOf } from './places.ts';
+import type { OpenChannel, OpenReminders } from './ports.ts';
+import type { ReminderRule } from './rules.ts';
+import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict } from './send-time.ts';
+import { dropped, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './steps.ts';
+import type { Claim } from './store.ts';
+
+/** Asking the clinic and handing over end within these, so that no claim runs out under a worker that lives. */
+const READING_MS = 30 * SECOND_MS;
+const SENDING_MS = 80 * SECOND_MS;
+/** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
+const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
+/** Between two looks whether a decision can be made sure of, and whether a doubt is over. */
+const DURABLE_RETRY_MS = 30 * SECOND_MS;
+const DOUBT_RETRY_MS = 5 * MINUTE_MS;
+
+/** What is known when a reminder may be handed over. */
+interface Ready {
+  reminder: Reminder;
+  channel: OpenChannel;
+  rule: ReminderRule;
+  /** Keyed hash of the address that it goes to; null where the channel needs none. */
+  recipient: AddressHash | null;
+  /** Keyed hashes of whom it tells, and of the address that it names. */
+  proofs: { patientProof: string; placeProof: string | null };
+}
+
+/**
+ * Looks at one reminder, decides with what the clinic says at this moment, and hands it over, drops it, or sets its alarm again. Safe to
+ * run twice, by two workers, and to break off anywhere: a reminder that may have been handed over is not handed over again, unless
+ * the other side knows a repeated one by its id.
+ */
+export async function remind(
+  tenant: OpenTenant,
+  id: string,
+  { stop, abort }: { stop: AbortSignal; abort: AbortSignal },
+): Promise<void> {
+  const { reminders } = tenant;
+  if (reminders === null || stop.aborted) return;
+  const claim = await reminders.ledger.claim(id);
+  if (claim === null) return;
+  if ('busyMs' in claim) return reminders.alarms.set([{ id, wakeAt: tenant.clock() + claim.busyMs }]);
+  const step = await take(tenant, reminders, claim, abort);
+  await finish(tenant, reminders, claim, step);
+}
+
+/** What one look comes to. Only Redis can make it throw; then the claim ends by itself and the entry tells how far it came. */
+async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Step> {
+  const { entry } = claim;
+  // Its name is made of what it is, with the identity key: who can write into Redis alone has nothing sent.
+  if (reminders.name(entry) !== entry.id) return dropped('record-forged');
+  const channel = reminders.channels.get(entry.channel);
+  // Its worker died over it. Nobody can tell whether it was handed over.
+  if (entry.state === 'sending' && channel?.deduplicates !== true) return unclear('worker-died');
+  const ready = await prepare(tenant, reminders, claim, within(READING_MS, abort));
+  if (!('reminder' in ready)) return entry.state === 'sending' ? onlyRepeat(ready) : ready;
+  const step = await handOver(tenant, reminders, claim, { ready, abort });
+  return entry.state === 'sending' ? onlyRepeat(step) : step;
+}
+
+/** Writes down that it will be handed over, does so, and tells what came of it. */
+async function handOver(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  claim: Claim,
+  { ready, abort }: { ready: Ready; abort: AbortSignal },
+): Promise<Step> {
+  const { entry } = claim;
+  if ((await reminders.ledger.closingOf(entry.channel)) !== null) return dropped('channel-gone');
+  // Whoever opted out or was forgotten may not be known: the reminder waits as long as its grace lasts.
+  const doubt = await tenant.protection.doubt();
+  if (doubt !== null) return { wakeAt: tenant.clock() + DOUBT_RETRY_MS, code: doubt.code, notSent: true };
+  const intent = await reminders.ledger.intend(claim, {
+    now: tenant.clock(),
+    maxPerHour: reminders.file.maxPerHour,
+    mayRepeat: ready.channel.deduplicates,
+    recipient: ready.recipient,
+    ...ready.proofs,
+  });
+  if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
+  if (intent === 'opted-out') return dropped('opted-out');
+  if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
+  const stop = await madeSure(reminders, claim, ready, tenant.clock());
+  if (stop !== null) return stop;
+  const { delivery, longestMs } = await tenant.outages.watch(async () => {
+    const came = await deliver(ready, tenant.log, within(SENDING_MS, abort));
+    const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
+    const other = { kind: 'channel', id: ready.channel.id } as const;
+    // What became of the reminder is noted whatever else Redis says.
+    const noted = tenant.outages.noteOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
+    return { delivery: came, longestMs: (await noted).longestMs };
+  });
+  if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
+  return afterDelivery(delivery, claim, { ...ready, longestMs }, tenant.clock());
+}
+
+/** @returns what to do instead of handing over; null once nothing can make us forget that it was handed over */
+async function madeSure(
+  reminders: OpenReminders,
+  { entry }: Claim,
+  { channel }: Ready,
+  now: Instant,
+): Promise<Step | null> {
+  let wentBackAt: Instant;
+  try {
+    wentBackAt = await reminders.settle();
+  } catch (error) {
+    return { wakeAt: now + DURABLE_RETRY_MS, code: asMirrorError(error).code, notSent: true };
+  }
+  // The decisions that were lost may have been to hand this one over.
+  return entry.dueAt <= wentBackAt && !channel.deduplicates ? unclear(STATE_WENT_BACK) : null;
+}
+
+function within(durationMs: number, abort: AbortSignal): AbortSignal {
+  return AbortSignal.any([abort, AbortSignal.timeout(durationMs)]);
+}
+
+/** What a refusal tells of the patient or of the channel holds for all that follows, from now on. */
+async function remember(
+  { clock, log }: OpenTenant,
+  { optOuts, ledger }: OpenReminders,
+  { channel, recipient }: Ready,
+  { optedOut, channelGone, code }: Extract<Delivery, { result: 'refused' }>,
+): Promise<void> {
+  if (optedOut && recipient !== null) await optOuts.add(recipient, { source: 'refused', at: clock() });
+  if (!channelGone) return;
+  await ledger.closeChannel(channel.id, { code, at: clock() });
+  log.error({ channel: channel.id, code }, 'a channel is gone: its reminders are dropped until it is opened again');
+}
+
+/** A reminder that may have been handed over before is only ever waited for or unknown. */
+function onlyRepeat(step: Step): Step {
+  if ('wakeAt' in step) return { ...step, notSent: false };
+  return step.settle.state === 'dropped' ? unclear(step.settle.reason) : step;
+}
+
+async function finish(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, step: Step): Promise<void> {
+  const { id, dueAt, rule, channel } = claim.entry;
+  const now = tenant.clock();
+  if ('wakeAt' in step) {
+    if (await reminders.ledger.postpone(claim, step)) await reminders.alarms.set([{ id, wakeAt: step.wakeAt }]);
+    return;
+  }
+  if (!(await reminders.ledger.settle(claim, step.settle, now))) return;
+  const { state } = step.settle;
+  const reason = state === 'dropped' ? step.settle.reason : null;
+  await noteOutcome(reminders, claim.entry, state === 'unknown' ? 'unclear' : (reason ?? 'sent'), now);
+  if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
+  const level =
+    state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
+      ? 'warn'
+      : 'info';
+  tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'a reminder came to its end');
+}
+
+/** Everything that must be so before handing over; the step to take when it isn't. */
+async function prepare(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  { entry }: Claim,
+  signal: AbortSignal,
+): Promise<Ready | Step> {
+  const rule = reminders.rules.rules.get(entry.rule);
+  const channel = reminders.channels.get(entry.channel);
+  if (rule === undefined || channel === undefined || !rule.channels.includes(entry.channel))
+    return dropped('rule-gone');
+  const inTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
+  if (inTime.do !== 'send') return stepOf(inTime);
+  // What it would tell is in doubt, whether it is the correction or a reminder of the same time.
+  const keptBack = await keptBackBy(reminders, entry.appointmentId, tenant.clock());
+  if (keptBack !== null) return { wakeAt: tenant.clock() + DOUBT_RETRY_MS, code: keptBack, notSent: true };
+  let source: Source;
+  try {
+    source = await readSource(tenant, channel, entry.appointmentId, signal);
+  } catch (error) {
+    return sourceStep(asMirrorError(error), entry.dueAt, reminders, tenant.clock());
+  }
+  const verdict = appointmentVerdict(entry, rule, source.appointment);
+  if (verdict.do !== 'send') return stepOf(verdict);
+  if (source.patient !== null) {
+    const allowed = patientVerdict(source.patient, channel.consent);
+    if (allowed.do !== 'send') return stepOf(allowed);
+  }
+  // Reading took time, and it may be night by now.
+  const stillInTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
+  if (stillInTime.do !== 'send') return stepOf(stillInTime);
+  const correction = await correctionNow(tenant, reminders, entry, source);
+  if (correction !== null && !('kind' in correction)) return correction;
+  return address(tenant, reminders, { rule, channel, source, entry, correction });
+}
+
+/** What a correction corrects, compared once more; null for a reminder, a step when it is none any more. */
+async function correctionNow(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  entry: LedgerEntry,
+  source: Source,
+): Promise<NonNullable<ContentInput['correction']> | Step | null> {
+  if (entry.correction === null) return null;
+  if (!('found' in source.appointment)) return dropped('vanished');
+  const appointment = source.appointment.found;
+  const location = placeOf(appointment, source);
+  const zone = location?.zone ?? tenant.configuration.zone;
+  const found = await stillFalse(reminders, entry, { appointment, zone, address: location?.address ?? null });
+  if (found === 'waits') return { wakeAt: tenant.clock() + SOURCE_RETRY_MS, code: null, notSent: true };
+  return typeof found === 'string' ? dropped(found) : { kind: wordsOf(entry.correction, found.told), told: found.told };
+}
+
+/** In which words a correction is told: whoever was told that it is cancelled gets those of a reminder. */
+function wordsOf({ kind }: Correction, told: LedgerEntry): CorrectionKind {
+  return kind === 'moved' && told.correction?.kind === 'cancelled' ? 'changed' : kind;
+}
+
+/** What the clinic says at this moment. */
+interface Source {
+  appointment: Lookup<Appointment>;
+  /** Null where the channel needs nothing of the patient. */
+  patient: Lookup<Patient> | null;
+  agendas: ReadonlyMap<string, Agenda>;
+  locations: ReadonlyMap<string, Location>;
+}
+
+async function readSource(
+  tenant: OpenTenant,
+  channel: OpenChannel,
+  appointmentId: string,
+  signal: AbortSignal,
+): Promise<Source> {
+  const { clinic } = tenant;
+  const agendas = new Map((await clinic.agendas(signal)).map((agenda) => [agenda.id, agenda]));
+  const locations = new Map((await clinic.locations(signal)).map((location) => [location.id, location]));
+  const appointment = await clinic.readAppointment(appointmentId, signal);
+  const patientId = 'found' in appointment ? appointment.found.patientId : null;
+  if (patientId === null || !channel.readsPatient) {
+    return { appointment, patient: null, agendas, locations };
+  }
+  return { appointment, patient: await clinic.readPatient(patientId, signal), agendas, locations };
+}
+
+/** Finds the patient's address for the channel, and writes the text. */
+async function address(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  {
+    rule,
+    channel,
+    source,
+    entry,
+    correction,
+  }: {
+    rule: ReminderRule;
+    channel: OpenChannel;
+    source: Source;
+    entry: LedgerEntry;
+    correction: ContentInput['correction'];
+  },
+): Promise<Ready | Step> {
+  if (!('found' in source.appointment)) return dropped('vanished');
+  // The notice that it is cancelled speaks of the time that was told.
+  const { id, zone, startAt } = entry;
+  const appointment = source.appointment.found;
+  const { patientId } = appointment;
+  const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
+  const { phoneRegion } = reminders.file;
+  const email = patient?.email?.trim() || null;
+  const phone =
+    mobileNumber(patient?.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient?.phone ?? '', phoneRegion);
+  let recipientHash: AddressHash | null = null;
+  if (channel.needs !== 'nothing') {
+    const reachedAt = channel.needs === 'email' ? email : phone;
+    if (reachedAt === null) return dropped('no-address');
+    recipientHash = reminders.optOuts.hashOf(channel.needs, reachedAt);
+  }
+  const endAt = startAt + appointment.time.endAt - appointment.time.startAt;
+  const location = placeOf(appointment, source);
+  const { name, language } = tenant.configuration;
+  const input: ContentInput = {
+    rule,
+    file: reminders.file,
+    language,
+    clinic: name,
+    startAt,
+    zone,
+    location,
+    patient,
+    link:
+      correction?.kind === 'cancelled'
+        ? null
+        : ((await reminders.answers?.linkFor({ reminder: id, patientId, startAt })) ?? null),
+    correction,
+  };
+  const content = contentOf(input);
+  const told = factToldBy(content, input);
+  if (told !== null) return dropped('egress-stopped', `egress-${told}`);
+  const reminder: Reminder = {
+    id,
+    tenant: tenant.id,
+    rule: rule.id,
+    appointment: { id: appointment.id, agendaId: appointment.agendaId, startAt, endAt, zone },
+    recipient: { patientId, email, phone },
+    content,
+    correction: entry.correction?.kind ?? null,
+  };
+  const address = comparableAddress(location?.address ?? null);
+  const proofs = {
+    patientProof: reminders.proofs.patient(id, patientId),
+    placeProof: namesAddress(input) ? reminders.proofs.place(appointment.id, address) : null,
+  };
+  return { reminder, channel, rule, recipient: recipientHash, proofs };
+}
+
+/** Channels throw only for what a person must mend before anything was handed over; all else is unclear. */
+async function deliver({ reminder, channel }: Ready, log: Logger, signal: AbortSignal): Promise<Delivery> {
+  try {
+    return await channel.channel.send(reminder, signal);
+  } catch (error) {
+    const failure = asMirrorError(error);
+    const isBefore =
+      error instanceof MirrorError && !failure.ambiguous && ['settings', 'authorization'].includes(failure.actor);
+    if (isBefore) {
+      const { code, remedy, retryAfterMs = null } = failure;
+      log.error({ channel: channel.id, code, remedy }, 'a channel needs a person: its reminders wait');
+      return { result: 'later', code, retryAfterMs };
+    }
+    return { result: 'unknown', code: failure.code };
+  }
+}
+
+function afterDelivery(
+  delivery: Delivery,
+  { entry }: Claim,
+  { channel, rule, longestMs }: Ready & { longestMs: number | null },
+  now: Instant,
+): Step {
+  const own = exponentialBackoffMs(CHANNEL_BACKOFF, entry.attempts);
+  const retryMs = Math.min(own, longestMs ?? own);
+  switch (delivery.result) {
+    case 'sent':
+      return { settle: { state: 'sent', reference: delivery.reference } };
+    case 'refused':
+      return dropped(
+        delivery.channelGone ? 'channel-gone' : delivery.optedOut ? 'opted-out' : 'refused',
+        delivery.code,
+      );
+    case 'later': {
+      const wakeAt = now + Math.max(delivery.retryAfterMs ?? 0, retryMs);
+      if (wakeAt > deadlineOf(entry, rule)) return dropped('channel-failed', delivery.code);
+      return { wakeAt, code: delivery.code, notSent: entry.state === 'planned' };
+    }
+    case 'unknown': {
+      const wakeAt = now + retryMs;
+      if (!channel.deduplicates || wakeAt > deadlineOf(entry, rule)) return unclear(delivery.code);
+      return { wakeAt, code: delivery.code, notSent: false };
+    }
+  }
+}

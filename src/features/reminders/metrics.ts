@@ -1,0 +1,70 @@
+import { Gauge, Histogram, type Registry } from 'prom-client';
+import type { FeatureMetrics } from '../../control/metrics.ts';
+import type { WrongInformation } from '../../model/reminders.ts';
+import type { ObserveLag } from './ports.ts';
+
+/** Figures of reminders. */
+export interface ReminderMetrics extends FeatureMetrics {
+  observeLag: ObserveLag;
+}
+
+/** From a reminder that is sent at once to one at the end of the longest grace. */
+const LAG_BUCKETS = [1, 5, 15, 60, 300, 900, 3_600, 7_200, 14_400, 86_400];
+
+/** Registers the figures of reminders. */
+export function createReminderMetrics(registry: Registry): ReminderMetrics {
+  const registers = [registry];
+  const waiting = new Gauge({
+    name: 'clinic_mirror_reminders_waiting',
+    help: 'Reminders planned and not yet settled',
+    labelNames: ['tenant'],
+    registers,
+  });
+  const total = new Gauge({
+    name: 'clinic_mirror_reminders',
+    help: 'Reminders planned, sent, dropped and unknown since the ledger began',
+    labelNames: ['tenant', 'state', 'reason'],
+    registers,
+  });
+  const misinformed = new Gauge({
+    name: 'clinic_mirror_patients_misinformed',
+    help: 'Appointments whose patient was told what is not true now: a correction is due (time), or none is sent (person)',
+    labelNames: ['tenant', 'needs'],
+    registers,
+  });
+  const lag = new Histogram({
+    name: 'clinic_mirror_reminder_lag_seconds',
+    help: 'Time from the moment that a reminder was due to that in which it was taken',
+    labelNames: ['tenant'],
+    buckets: LAG_BUCKETS,
+    registers,
+  });
+  return {
+    observeLag: (tenant, lagMs) => lag.observe({ tenant }, Math.max(0, lagMs) / 1_000),
+    isUsedBy: ({ hasReminders }) => hasReminders,
+    async read(tenants) {
+      const publications: (() => void)[] = [];
+      for (const { id: tenant, reminders, clock } of tenants) {
+        if (reminders === null) continue;
+        const open = await reminders.ledger.openCount();
+        const counts = await reminders.ledger.counts();
+        const wrong = await reminders.ledger.wrong(clock());
+        const uncorrected = wrong.filter(({ correctsAt }) => correctsAt === null);
+        publications.push(() => {
+          waiting.set({ tenant }, open);
+          misinformed.set({ tenant, needs: 'person' }, appointmentsOf(uncorrected));
+          misinformed.set({ tenant, needs: 'time' }, appointmentsOf(wrong) - appointmentsOf(uncorrected));
+          for (const { state, reason, count } of counts) total.set({ tenant, state, reason: reason ?? 'none' }, count);
+        });
+      }
+      return () => {
+        for (const each of [waiting, total, misinformed]) each.reset();
+        for (const publish of publications) publish();
+      };
+    },
+  };
+}
+
+function appointmentsOf(wrong: readonly WrongInformation[]): number {
+  return new Set(wrong.map(({ appointmentId }) => appointmentId)).size;
+}

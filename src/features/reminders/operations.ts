@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { requireTenant } from '../../control/installation.ts';
+import { operation } from '../../operations/operation.ts';
+import { changed, id, instant, source, tenant } from '../../operations/schemas.ts';
+
+/** A reminder without name and address. */
+const reminder = z.object({
+  id: z.string().nullable().describe('Null before it is planned'),
+  appointment: z.string(),
+  rule: z.string(),
+  channel: z.string(),
+  dueAt: instant,
+  startAt: instant,
+  zone: z.string(),
+  correction: z.enum(['moved', 'changed', 'cancelled']).nullable().describe('What it corrects; null for a reminder'),
+  state: z.enum(['planned', 'sending', 'sent', 'dropped', 'unknown']),
+  reason: z.string().nullable(),
+  settledAt: instant.nullable(),
+  attempts: z.number(),
+  lastCode: z.string().nullable(),
+  reference: z.string().nullable(),
+  report: z
+    .object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant })
+    .nullable()
+    .describe('What the gateway reported later'),
+  answer: z
+    .object({ is: z.enum(['confirmed', 'cancelled']), at: instant })
+    .nullable()
+    .describe('What the patient answered by the link'),
+});
+
+const rule = z.union([
+  z.object({ rule: z.string(), channel: z.string(), dueAt: instant, zone: z.string() }),
+  z.object({ rule: z.string(), channel: z.string(), excluded: z.string() }),
+]);
+
+/** Operations on reminders. */
+export const REMINDER_OPERATIONS = {
+  listReminders: operation({
+    summary: 'list planned reminders in the order of their time, or ended ones, newest first',
+    level: 'viewer',
+    input: z.strictObject({
+      tenant,
+      state: z.enum(['upcoming', 'settled']).default('upcoming'),
+      day: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe('What is due on a local day, such as 2026-11-30 or `tomorrow`, from the clinic as it is now'),
+      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Most ended reminders'),
+    }),
+    output: z.object({
+      tenant: z.string(),
+      day: z.string().nullable().describe('The local day that was asked for'),
+      complete: z.boolean().describe("False if the clinic's list was not complete"),
+      reminders: z.array(reminder),
+    }),
+    http: { method: 'GET', path: '/tenants/{tenant}/reminders' },
+    commands: [
+      {
+        words: 'reminders upcoming <tenant>',
+        about: 'show what is planned; with --day what is due on a day, from the clinic as it is now',
+        fixed: { state: 'upcoming' },
+        options: {
+          day: { flags: '--day [date]', preset: 'tomorrow', about: 'tomorrow, or a local day such as 2026-11-30' },
+        },
+      },
+      {
+        words: 'reminders sent <tenant>',
+        about: 'show what was sent, dropped or may have been sent, newest first',
+        fixed: { state: 'settled', day: null },
+      },
+    ],
+    async run({ tenant, state, day, limit }, { services: { installation }, signals }) {
+      const { previewDay, settledReminders, upcomingReminders } = await import('./reminders.ts');
+      if (day !== null) return previewDay(installation, tenant, day === 'tomorrow' ? null : day, signals.stop);
+      return state === 'upcoming'
+        ? upcomingReminders(installation, tenant)
+        : settledReminders(installation, tenant, limit);
+    },
+  }),
+  explainReminders: operation({
+    summary: 'tell why an appointment had, has or will have its reminders, or none; reads it from the clinic',
+    level: 'viewer',
+    input: z.strictObject({ tenant, appointment: id }),
+    output: z.object({
+      tenant: z.string(),
+      appointment: z.string(),
+      source,
+      rules: z.array(rule),
+      reminders: z.array(reminder),
+    }),
+    http: { method: 'GET', path: '/tenants/{tenant}/appointments/{appointment}/reminders' },
+    commands: [
+      {
+        words: 'reminders explain <tenant> <appointment>',
+        about: 'tell the story of the reminders of one appointment',
+      },
+    ],
+    async run({ tenant, appointment }, { services, signals }) {
+      const { explainReminders } = await import('./reminders.ts');
+      return explainReminders(services.installation, tenant, appointment, signals.stop);
+    },
+  }),
+  optOut: operation({
+    summary: 'never remind at an address again, or lift that',
+    level: 'operator',
+    input: z.strictObject({
+      tenant,
+      kind: z.enum(['phone', 'email']).describe('Kind of address'),
+      address: z
+        .string()
+        .max(500)
+        .describe('A mobile number, best with its international prefix, or an e-mail address'),
+      lift: z.boolean().default(false).describe('Take the address out of the opt-outs'),
+    }),
+    output: z.object({ tenant: z.string(), kind: z.string(), lift: z.boolean(), changed: z.boolean() }),
+    // An address of a patient would stand in the logs of proxies.
+    http: null,
+    commands: [
+      {
+        words: 'reminders opt-out <tenant> <kind>',
+        about: 'never remind at an address again; the address is read from standard input',
+        options: { lift: { about: 'take the address out of the opt-outs' } },
+        reads: { field: 'address' },
+      },
+    ],
+    audit: ({ tenant, kind, lift }, { services: { installation } }) => ({
+      verb: lift ? 'lift-opt-out' : 'opt-out',
+      tenant: requireTenant(installation, tenant).id,
+      what: { kind },
+    }),
+    async run({ tenant, ...address }, { services }) {
+      const { optOut } = await import('./reminders.ts');
+      const { changed } = await optOut(services.installation, tenant, address);
+      return { tenant, kind: address.kind, lift: address.lift, changed };
+    },
+    auditResult: ({ changed }) => ({ changed }),
+  }),
+  reopenReminderChannel: operation({
+    summary: 'use a channel again that was closed because its receiver was gone',
+    level: 'operator',
+    input: z.strictObject({ tenant, channel: id }),
+    output: z.object({ tenant: z.string(), channel: z.string(), ...changed.shape }),
+    http: { method: 'POST', path: '/tenants/{tenant}/reminder-channels/{channel}/reopen' },
+    commands: [{ words: 'reminders reopen <tenant> <channel>' }],
+    audit: ({ tenant, channel }, { services: { installation } }) => {
+      const { id, configuration } = requireTenant(installation, tenant);
+      const isKnown = configuration.reminders?.channels.has(channel) === true;
+      return { verb: 'reopen-channel', tenant: id, what: { channel: isKnown ? channel : null } };
+    },
+    async run({ tenant, channel }, { services }) {
+      const { reopenChannel } = await import('./reminders.ts');
+      return { tenant, channel, ...(await reopenChannel(services.installation, tenant, channel)) };
+    },
+    auditResult: ({ changed }) => ({ changed }),
+  }),
+};

@@ -1,0 +1,194 @@
+import type { CycleFollower, Learned, ReadingScope } from '../../jobs/cycle-follower.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { Appointment } from '../../model/records.ts';
+import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
+import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
+import { DAY_MS, type Instant } from '../../model/time.ts';
+import { planCorrections, type SeenByPatients, toldStarts } from './corrections.ts';
+import { type Place, placeOf } from './places.ts';
+import type { OpenReminders } from './ports.ts';
+import { lateness, longestAheadMs, remindersFor } from './rules.ts';
+import { withdrawalOf } from './send-time.ts';
+
+/** Reminders that are due later than this are planned by a later cycle. */
+const HORIZON_MS = 2 * DAY_MS;
+
+/** How many reminders a cycle planned and withdrew. */
+export interface ReminderPlan {
+  planned: number;
+  withdrawn: number;
+}
+
+/** What reminders are planned with. */
+export interface ReminderPlanning extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'tombstones'> {
+  reminders: OpenReminders;
+}
+
+/** Has reminders planned with each cycle of a tenant. */
+export function reminderFollower(tenant: ReminderPlanning): CycleFollower {
+  const { reminders } = tenant;
+  return {
+    name: REMINDERS,
+    namedIds: new Map([...reminders.rules.rules].map(([id, rule]) => [`reminders/${id}`, rule])),
+    readingScope: (now) => readingScope(reminders, now),
+    resume: () => resumeReminders(tenant),
+    absent: (isSeen) => absentReminded(tenant, isSeen),
+    follow: async (learned) => void (await planReminders(tenant, learned)),
+  };
+}
+
+/** The appointments that reminders of the next days can belong to. */
+function readingScope({ rules }: OpenReminders, now: Instant): ReadingScope {
+  const agendas = [...rules.rules.values()].map((rule) => rule.agendas);
+  return {
+    window: { fromAt: now, toAt: now + HORIZON_MS + longestAheadMs(rules) },
+    agendas: agendas.includes('all') ? 'all' : agendas.flat(),
+  };
+}
+
+/** Puts back jobs that were lost, by asking for each again: a known one is left as it is. */
+export async function resumeReminders({
+  reminders,
+  configuration,
+}: Pick<ReminderPlanning, 'reminders' | 'configuration'>): Promise<void> {
+  if (configuration.paused) return;
+  await reminders.alarms.set(await reminders.ledger.open());
+}
+
+/**
+ * Returns the appointments of waiting reminders, and of messages that were sent, that a complete list did not show, with when they begin as
+ * far as reminders know.
+ * @param isSeen also of rows that can't be used
+ */
+async function absentReminded(
+  { reminders, clock }: Pick<ReminderPlanning, 'reminders' | 'clock'>,
+  isSeen: (recordId: string) => boolean,
+): Promise<Map<string, Instant[]>> {
+  const now = clock();
+  const open = (await reminders.ledger.open()).filter(({ startAt }) => startAt > now);
+  const absent = open.filter(({ appointmentId }) => !isSeen(appointmentId));
+  const byAppointment = Map.groupBy(absent, ({ appointmentId }) => appointmentId);
+  const starts = new Map([...byAppointment].map(([id, entries]) => [id, entries.map(({ startAt }) => startAt)]));
+  for (const [id, told] of await toldStarts(reminders, now)) {
+    if (!isSeen(id)) starts.set(id, [...(starts.get(id) ?? []), ...told]);
+  }
+  return starts;
+}
+
+/**
+ * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted, corrects
+ * what patients were told. Says nothing of an appointment that the cycle did not see.
+ */
+export async function planReminders(tenant: ReminderPlanning, learned: Learned): Promise<ReminderPlan> {
+  const { reminders } = tenant;
+  const now = tenant.clock();
+  const appointments = new Map([...learned.records, ...learned.found.map((one) => [one.id, one] as const)]);
+  const isForgotten = await tenant.tombstones.load();
+  const ofNobodyForgotten = [...appointments.values()].filter(
+    ({ patientId }) => patientId === null || !isForgotten(patientId),
+  );
+  const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, learned.directory, now);
+  const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
+  const planned = await plan(reminders, wanted, appointments, now);
+  const corrections = await planCorrections(
+    tenant.holds,
+    reminders,
+    seenByPatients(tenant, learned, ofNobodyForgotten),
+    now,
+  );
+  const all = { planned: planned + corrections.planned, withdrawn: withdrawn + corrections.withdrawn };
+  if (corrections.held > 0) tenant.log.warn({ held: corrections.held }, 'corrections of reminders wait for a decision');
+  if (all.planned + all.withdrawn > 0)
+    tenant.log.info({ ...all, corrections: corrections.planned }, 'reminders were planned');
+  return all;
+}
+
+function seenByPatients(
+  { configuration }: Pick<OpenTenant, 'configuration'>,
+  { vanished, directory }: Learned,
+  appointments: readonly Appointment[],
+): SeenByPatients {
+  const byId = new Map(appointments.map((appointment) => [appointment.id, appointment]));
+  return { appointments: byId, vanished, place: directory, zone: configuration.zone };
+}
+
+function wantedOf(
+  { configuration }: Pick<OpenTenant, 'configuration'>,
+  reminders: OpenReminders,
+  appointments: Iterable<Appointment>,
+  place: Place,
+  now: Instant,
+): Map<string, PlannedReminder> {
+  const wanted = new Map<string, PlannedReminder>();
+  for (const appointment of appointments) {
+    if (appointment.time.startAt <= now) continue;
+    const zone = placeOf(appointment, place)?.zone ?? configuration.zone;
+    for (const decision of remindersFor(appointment, reminders.rules, zone, reminders.name)) {
+      if ('reminder' in decision) wanted.set(decision.reminder.id, decision.reminder);
+    }
+  }
+  return wanted;
+}
+
+async function withdraw(
+  { ledger, alarms }: OpenReminders,
+  seen: {
+    appointments: ReadonlyMap<string, Appointment>;
+    vanished: ReadonlySet<string>;
+    wanted: ReadonlyMap<string, PlannedReminder>;
+  },
+  now: Instant,
+): Promise<number> {
+  const gone: LedgerEntry[] = [];
+  for (const entry of await ledger.open()) {
+    const reason = reasonToWithdraw(entry, seen, now);
+    if (reason !== null && (await ledger.withdraw(entry.id, reason, now))) gone.push(entry);
+  }
+  await alarms.cancel(gone);
+  return gone.length;
+}
+
+function reasonToWithdraw(
+  entry: LedgerEntry,
+  { appointments, vanished, wanted }: Parameters<typeof withdraw>[1],
+  now: Instant,
+): Withdrawal | null {
+  // Corrections are withdrawn by what is true now.
+  if (wanted.has(entry.id) || entry.correction !== null) return null;
+  if (vanished.has(entry.appointmentId)) return 'vanished';
+  const appointment = appointments.get(entry.appointmentId);
+  // One that has begun is left to the moment of sending, which says that it is too late.
+  if (appointment === undefined || (appointment.time.startAt <= now && appointment.time.startAt === entry.startAt)) {
+    return null;
+  }
+  return withdrawalOf(entry, appointment);
+}
+
+/** A reminder that is late when it is first seen is written down as dropped, so that somebody may ask why it did not come. */
+async function plan(
+  { ledger, alarms, rules }: OpenReminders,
+  wanted: ReadonlyMap<string, PlannedReminder>,
+  appointments: ReadonlyMap<string, Appointment>,
+  now: Instant,
+): Promise<number> {
+  const near = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
+  const known = await ledger.readSome(near.map(({ id }) => id));
+  const wakes = [];
+  for (const reminder of near) {
+    const entry = known.get(reminder.id);
+    if (entry !== undefined && !isOpenToChange(entry, reminder)) continue;
+    const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
+    const updatedAt = appointments.get(reminder.appointmentId)?.updatedAt ?? null;
+    // One that waits already was planned in time: only its hour has changed.
+    const late = entry?.state === 'planned' ? null : lateness(reminder, { now, updatedAt, minimumLeadMs });
+    const changed = await ledger.plan(reminder, late, now);
+    if (changed && late === null) wakes.push({ id: reminder.id, wakeAt: reminder.dueAt });
+  }
+  await alarms.set(wakes);
+  return wakes.length;
+}
+
+function isOpenToChange(entry: LedgerEntry, { dueAt, zone }: PlannedReminder): boolean {
+  if (entry.state === 'planned') return entry.dueAt !== dueAt || entry.zone !== zone;
+  return entry.state === 'dropped' && WITHDRAWALS.some((reason) => reason === entry.reason);
+}

@@ -1,0 +1,260 @@
+import { readSource, type SourceView } from '../../control/explain.ts';
+import { type Installation, requireTenant, settingsPlace } from '../../control/installation.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { Appointment } from '../../model/records.ts';
+import type {
+  AddressKind,
+  CorrectionKind,
+  LedgerEntry,
+  PlannedReminder,
+  ReminderState,
+} from '../../model/reminders.ts';
+import type { Instant } from '../../model/time.ts';
+import { localDay } from './due.ts';
+import { mobileNumber } from './phone.ts';
+import { type Place, placeOf } from './places.ts';
+import { resumeReminders } from './plan.ts';
+import type { OpenReminders } from './ports.ts';
+import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from './rules.ts';
+import type { DeliveryReport } from './store.ts';
+
+/** One reminder as it is shown: no name, no address. */
+export interface ReminderLine {
+  /** Null before it is planned. */
+  id: string | null;
+  appointment: string;
+  rule: string;
+  channel: string;
+  dueAt: Instant;
+  startAt: Instant;
+  zone: string;
+  /** What it corrects; null for a reminder. */
+  correction: CorrectionKind | null;
+  state: ReminderState;
+  reason: string | null;
+  settledAt: Instant | null;
+  attempts: number;
+  lastCode: string | null;
+  reference: string | null;
+  /** What the other side told of it since; null when nothing. */
+  report: DeliveryReport | null;
+  /** What the patient said by its link; null when nothing. */
+  answer: LedgerEntry['answer'];
+}
+
+/** Reminders of a tenant, in the order of their time. */
+export interface ReminderList {
+  tenant: string;
+  /** The local day that was asked for; null for the ledger as it is. */
+  day: string | null;
+  /** False when the clinic's list was not whole, so that some may be missing. */
+  complete: boolean;
+  reminders: ReminderLine[];
+}
+
+/** What a rule says of an appointment as the clinic has it now. */
+export type RuleView = { rule: string; channel: string } & ({ dueAt: Instant; zone: string } | { excluded: string });
+
+/** Everything about the reminders of one appointment. */
+export interface ReminderExplanation {
+  tenant: string;
+  appointment: string;
+  source: SourceView;
+  rules: RuleView[];
+  reminders: ReminderLine[];
+}
+
+/** What is planned and what is being sent, from the ledger. @throws MirrorError `settings`, code `no-reminders` */
+export async function upcomingReminders(installation: Installation, tenantId: string): Promise<ReminderList> {
+  const { reminders } = requireReminders(installation, tenantId);
+  const open = (await reminders.ledger.open()).sort((one, other) => one.dueAt - other.dueAt);
+  return { tenant: tenantId, day: null, complete: true, reminders: await linesOf(reminders, open) };
+}
+
+/**
+ * Everything that is due on a local day, from the clinic as it is now: also what lies too far ahead to be planned yet. Plans nothing.
+ * @param day `YYYY-MM-DD`; null for tomorrow
+ * @throws MirrorError `settings`, code `bad-day`
+ */
+export async function previewDay(
+  installation: Installation,
+  tenantId: string,
+  day: string | null,
+  signal: AbortSignal,
+): Promise<ReminderList> {
+  const { tenant, reminders } = requireReminders(installation, tenantId);
+  const now = tenant.clock();
+  const span = daySpan(day, now, tenant.configuration.zone);
+  const window = { fromAt: span.fromAt, toAt: span.toAt + longestAheadMs(reminders.rules) };
+  const place = await readPlace(tenant, signal);
+  const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
+  const isForgotten = await tenant.tombstones.load();
+  const followed = [...snapshot.records.values()].filter(({ patientId }) => !isForgotten(patientId ?? ''));
+  const due = followed.flatMap((appointment) =>
+    decisionsFor(tenant, reminders, appointment, place).flatMap((decision) =>
+      'reminder' in decision && span.fromAt <= decision.reminder.dueAt && decision.reminder.dueAt < span.toAt
+        ? [{ reminder: decision.reminder, appointment }]
+        : [],
+    ),
+  );
+  const known = await reminders.ledger.readSome(due.map(({ reminder }) => reminder.id));
+  const lines = due.map(({ reminder, appointment }) => {
+    const entry = known.get(reminder.id);
+    return entry === undefined ? foreseen(reminder, appointment, reminders, now) : lineOf(entry, null);
+  });
+  lines.sort((one, other) => one.dueAt - other.dueAt || one.startAt - other.startAt);
+  return { tenant: tenantId, day: span.day, complete: snapshot.completeness === 'complete', reminders: lines };
+}
+
+/** What came to its end, newest first: sent, dropped and unknown. */
+export async function settledReminders(
+  installation: Installation,
+  tenantId: string,
+  limit: number,
+): Promise<ReminderList> {
+  const { reminders } = requireReminders(installation, tenantId);
+  const lines = await linesOf(reminders, await reminders.ledger.settled(limit));
+  return { tenant: tenantId, day: null, complete: true, reminders: lines };
+}
+
+/** Why an appointment had, has or will have its reminders, or none. */
+export async function explainReminders(
+  installation: Installation,
+  tenantId: string,
+  appointmentId: string,
+  signal: AbortSignal,
+): Promise<ReminderExplanation> {
+  const { tenant, reminders } = requireReminders(installation, tenantId);
+  const { source, appointment } = await readSource(tenant, appointmentId, signal);
+  const entries = await reminders.ledger.ofAppointment(appointmentId);
+  const decisions =
+    appointment === null ? [] : decisionsFor(tenant, reminders, appointment, await readPlace(tenant, signal));
+  const rules = decisions.map((decision): RuleView => {
+    const { rule, channel } = decision;
+    if ('excluded' in decision) return { rule, channel, excluded: decision.excluded };
+    return { rule, channel, dueAt: decision.reminder.dueAt, zone: decision.reminder.zone };
+  });
+  return { tenant: tenantId, appointment: appointmentId, source, rules, reminders: await linesOf(reminders, entries) };
+}
+
+/**
+ * Remembers, or lifts, that nobody at this address wants reminders.
+ * @throws MirrorError `settings`, code `bad-address`
+ */
+export async function optOut(
+  installation: Installation,
+  tenantId: string,
+  { kind, address, lift }: { kind: AddressKind; address: string; lift: boolean },
+): Promise<{ changed: boolean }> {
+  const { tenant, reminders } = requireReminders(installation, tenantId);
+  const known = kind === 'email' ? emailOf(address) : mobileNumber(address, reminders.file.phoneRegion);
+  if (known === null) {
+    throw new MirrorError('this is no address that reminders can be sent to', {
+      actor: 'settings',
+      code: 'bad-address',
+      retry: 'never',
+      remedy: kind === 'email' ? 'give an e-mail address' : 'give a mobile number, best with its international prefix',
+    });
+  }
+  const hash = reminders.optOuts.hashOf(kind, known);
+  if (lift) return { changed: await reminders.optOuts.remove(hash) };
+  const before = await reminders.optOuts.find(hash);
+  await reminders.optOuts.add(hash, { source: 'operator', at: tenant.clock() });
+  return { changed: before === null };
+}
+
+/** Opens a channel again that was closed for a day because the other side was gone, and rings what waits. */
+export async function reopenChannel(
+  installation: Installation,
+  tenantId: string,
+  channel: string,
+): Promise<{ changed: boolean }> {
+  const { tenant, reminders } = requireReminders(installation, tenantId);
+  const changed = await reminders.ledger.reopenChannel(channel);
+  await resumeReminders({ reminders, configuration: tenant.configuration });
+  return { changed };
+}
+
+function requireReminders(installation: Installation, id: string): { tenant: OpenTenant; reminders: OpenReminders } {
+  const tenant = requireTenant(installation, id);
+  if (tenant.reminders !== null) return { tenant, reminders: tenant.reminders };
+  throw new MirrorError(`the tenant "${id}" has no reminders`, {
+    actor: 'settings',
+    code: 'no-reminders',
+    retry: 'never',
+    remedy: `add reminders to ${settingsPlace(installation, id)}`,
+  });
+}
+
+function daySpan(day: string | null, now: Instant, zone: string) {
+  try {
+    return localDay(day ?? { after: now }, zone);
+  } catch (cause) {
+    throw new MirrorError('this is no day', {
+      actor: 'settings',
+      code: 'bad-day',
+      retry: 'never',
+      remedy: 'write it as 2026-11-30',
+      cause,
+    });
+  }
+}
+
+async function readPlace({ clinic }: OpenTenant, signal: AbortSignal): Promise<Place> {
+  const agendas = await clinic.agendas(signal);
+  const locations = await clinic.locations(signal);
+  return {
+    agendas: new Map(agendas.map((agenda) => [agenda.id, agenda])),
+    locations: new Map(locations.map((location) => [location.id, location])),
+  };
+}
+
+function decisionsFor(
+  { configuration }: OpenTenant,
+  { rules, name }: OpenReminders,
+  appointment: Appointment,
+  place: Place,
+): ReminderDecision[] {
+  return remindersFor(appointment, rules, placeOf(appointment, place)?.zone ?? configuration.zone, name);
+}
+
+/** A reminder that nobody planned yet, as the next cycle would plan it. */
+function foreseen(
+  reminder: PlannedReminder,
+  { updatedAt }: Appointment,
+  { rules }: OpenReminders,
+  now: Instant,
+): ReminderLine {
+  const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
+  const reason = lateness(reminder, { now, updatedAt, minimumLeadMs });
+  const { appointmentId: appointment, rule, channel, dueAt, startAt, zone } = reminder;
+  const untouched = {
+    id: null,
+    settledAt: null,
+    attempts: 0,
+    lastCode: null,
+    reference: null,
+    report: null,
+    answer: null,
+    correction: null,
+  };
+  const state = reason === null ? 'planned' : 'dropped';
+  return { ...untouched, appointment, rule, channel, dueAt, startAt, zone, state, reason };
+}
+
+async function linesOf({ ledger }: OpenReminders, entries: readonly LedgerEntry[]): Promise<ReminderLine[]> {
+  const reports = await ledger.reports(entries.flatMap(({ reference }) => reference ?? []));
+  return entries.map((entry) => lineOf(entry, reports.get(entry.reference ?? '') ?? null));
+}
+
+function lineOf(entry: LedgerEntry, report: DeliveryReport | null): ReminderLine {
+  const { appointmentId: appointment, plannedAt: _plannedAt, wakeAt: _wakeAt, correction, ...rest } = entry;
+  const { handedAs: _handedAs, patientProof: _patientProof, placeProof: _placeProof, ...shown } = rest;
+  return { appointment, ...shown, correction: correction?.kind ?? null, report };
+}
+
+function emailOf(address: string): string | null {
+  const trimmed = address.trim();
+  return /^[^\s@]+@[^\s@]+$/.test(trimmed) ? trimmed : null;
+}

@@ -1,0 +1,130 @@
+import type { Appointment } from '../../model/records.ts';
+import type { PlannedReminder, ReminderKey } from '../../model/reminders.ts';
+import { type Instant, MINUTE_MS } from '../../model/time.ts';
+import { minuteOfDay, type ReminderFile, type ReminderRuleFile } from '../../settings/reminder-schema.ts';
+import { dueAtOf, type QuietHours, type When } from './due.ts';
+
+/** A rule of a tenant, ready for use. */
+export interface ReminderRule {
+  id: string;
+  when: When;
+  channels: readonly string[];
+  agendas: 'all' | readonly string[];
+  treatments: 'all' | readonly string[];
+  statuses: readonly string[];
+  minimumLeadMs: number;
+  graceMs: number;
+  texts: ReminderRuleFile['texts'];
+  corrections: ReminderRuleFile['corrections'];
+}
+
+/** Everything that decides which reminders there should be. */
+export interface ReminderRules {
+  rules: ReadonlyMap<string, ReminderRule>;
+  quiet: QuietHours;
+}
+
+/** Why a rule gives no reminder for an appointment. */
+export type ReminderExclusion =
+  | 'no-patient'
+  | 'all-day'
+  | 'agenda'
+  | 'treatment'
+  | 'status'
+  | 'too-close'
+  | 'quiet-hours';
+
+/** What one rule says of one appointment, for one channel. */
+export type ReminderDecision = { rule: string; channel: string } & (
+  | { reminder: PlannedReminder }
+  | { excluded: ReminderExclusion }
+);
+
+/** Names a reminder: the same one for ever, unguessable. */
+export type NameReminder = (key: ReminderKey) => string;
+
+/** The rules of a tenant file. */
+export function compileRules(file: ReminderFile): ReminderRules {
+  const { from, to } = file.quietHours;
+  const rules = [...file.rules].map(([id, rule]): [string, ReminderRule] => [
+    id,
+    {
+      id,
+      when: whenOf(rule),
+      channels: rule.channels,
+      agendas: rule.agendas,
+      treatments: rule.treatments,
+      statuses: rule.statuses,
+      minimumLeadMs: (rule.minimumLeadMinutes ?? file.minimumLeadMinutes) * MINUTE_MS,
+      graceMs: (rule.graceMinutes ?? file.graceMinutes) * MINUTE_MS,
+      texts: rule.texts,
+      corrections: rule.corrections,
+    },
+  ]);
+  return { rules: new Map(rules), quiet: { fromMinute: minuteOfDay(from), toMinute: minuteOfDay(to) } };
+}
+
+function whenOf({ before, at }: ReminderRuleFile): When {
+  if (before !== undefined) return { kind: 'before', ...before };
+  // The schema asks for one of the two.
+  return { kind: 'at', daysBefore: at?.daysBefore ?? 0, minuteOfDay: minuteOfDay(at?.time ?? '00:00') };
+}
+
+/** Which reminders there should be for an appointment, one line per rule and channel. @param zone the patient's */
+export function remindersFor(
+  appointment: Appointment,
+  { rules, quiet }: ReminderRules,
+  zone: string,
+  name: NameReminder,
+): ReminderDecision[] {
+  return [...rules.values()].flatMap((rule) => {
+    const excluded = reminderExclusion(appointment, rule);
+    const { startAt } = appointment.time;
+    const due = excluded
+      ? { excluded }
+      : dueAtOf(rule.when, startAt, { zone, quiet, minimumLeadMs: rule.minimumLeadMs });
+    return rule.channels.map((channel): ReminderDecision => {
+      if ('excluded' in due) return { rule: rule.id, channel, excluded: due.excluded };
+      const key = { appointmentId: appointment.id, startAt, rule: rule.id, channel };
+      return { rule: rule.id, channel, reminder: { ...key, id: name(key), dueAt: due.dueAt, zone } };
+    });
+  });
+}
+
+/** Why a rule leaves an appointment out, its time aside; null when it doesn't. */
+export function reminderExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
+  if (appointment.patientId === null) return 'no-patient';
+  if (appointment.time.kind === 'all-day') return 'all-day';
+  if (rule.agendas !== 'all' && !rule.agendas.includes(appointment.agendaId)) return 'agenda';
+  if (rule.treatments !== 'all' && !rule.treatments.includes(appointment.treatmentId ?? '')) return 'treatment';
+  return rule.statuses.includes(appointment.status) ? null : 'status';
+}
+
+/** The same for the notice that an appointment is cancelled, whatever statuses the rule reminds of. */
+export function cancellationExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
+  const excluded = reminderExclusion(appointment, rule);
+  return excluded === 'status' ? null : excluded;
+}
+
+/**
+ * Whether a reminder that nobody planned before comes too late to be planned now. When it was due already it is never sent: it may
+ * have been sent before the state was lost. Else the appointment must have stood, as it is, for the minimum lead before.
+ * @param updatedAt when the clinic last changed the appointment: it was booked and moved no later than this
+ */
+export function lateness(
+  { dueAt }: { dueAt: Instant },
+  { now, updatedAt, minimumLeadMs }: { now: Instant; updatedAt: Instant | null; minimumLeadMs: number },
+): 'booked-late' | 'missed' | null {
+  const knownInTime = updatedAt !== null && updatedAt <= dueAt - minimumLeadMs;
+  if (dueAt <= now) return knownInTime ? 'missed' : 'booked-late';
+  return now > dueAt - minimumLeadMs && !knownInTime ? 'booked-late' : null;
+}
+
+/** How far before an appointment its reminders can be due, in milliseconds. */
+export function longestAheadMs({ rules }: ReminderRules): number {
+  // A day more for the night before, and for a local time earlier than that of the appointment.
+  const days = [...rules.values()].map(({ when }) =>
+    when.kind === 'before' ? when.days + Math.ceil(when.minutes / 1_440) + 1 : when.daysBefore + 2,
+  );
+  return Math.max(0, ...days) * 1_440 * MINUTE_MS;
+}

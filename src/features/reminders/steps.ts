@@ -1,0 +1,49 @@
+import type { MirrorError } from '../../model/errors.ts';
+import type { DropReason } from '../../model/reminders.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import type { OpenReminders } from './ports.ts';
+import type { Verdict } from './send-time.ts';
+import type { ReminderSettlement } from './store.ts';
+
+/** Between two tries to ask a clinic that doesn't answer. */
+export const SOURCE_RETRY_MS = MINUTE_MS;
+const HOURLY_LIMIT = 'hourly-limit';
+
+/** How a look at a reminder ended. */
+export type Step =
+  | { settle: ReminderSettlement }
+  /** @property notSent it was surely not handed over */
+  | { wakeAt: Instant; code: string | null; notSent: boolean };
+
+/** What a verdict before handing over means. */
+export function stepOf(verdict: Exclude<Verdict, { do: 'send' }>): Step {
+  return verdict.do === 'drop' ? dropped(verdict.reason) : { wakeAt: verdict.untilAt, code: null, notSent: true };
+}
+
+/** A clinic that can't be asked is asked again until the reminder has waited long enough. */
+export function sourceStep(
+  { code, retryAfterMs }: MirrorError,
+  dueAt: Instant,
+  { file }: OpenReminders,
+  now: Instant,
+): Step {
+  const wakeAt = now + Math.max(SOURCE_RETRY_MS, retryAfterMs ?? 0);
+  if (wakeAt > dueAt + file.unreachableMinutes * MINUTE_MS) return dropped('source-unreachable', code);
+  return { wakeAt, code, notSent: true };
+}
+
+/** The hour's limit is reached: the reminder waits for the next one, as long as its grace lasts. */
+export function nextHour(now: Instant, deadlineAt: Instant): Step {
+  const wakeAt = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
+  return wakeAt > deadlineAt ? dropped(HOURLY_LIMIT) : { wakeAt, code: HOURLY_LIMIT, notSent: true };
+}
+
+/** It is not sent. @param told the code of what refused it */
+export function dropped(reason: DropReason, told: string | null = null): Step {
+  return { settle: { state: 'dropped', reason, code: told } };
+}
+
+/** It may have been handed over, and nobody knows. */
+export function unclear(told: string): Step {
+  return { settle: { state: 'unknown', code: told } };
+}

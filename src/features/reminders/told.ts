@@ -1,0 +1,93 @@
+import type { Appointment } from '../../model/records.ts';
+import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
+import { toZonedIso } from '../../model/zones.ts';
+import type { ToldProofs } from './identity.ts';
+import { comparableAddress } from './places.ts';
+
+/** An appointment as the clinic has it now, with what messages name of it. */
+export interface Truth {
+  appointment: Appointment;
+  zone: string;
+  /** Of the location; null where the clinic tells none. */
+  address: string | null;
+}
+
+/**
+ * How what a patient was told by one channel compares with the truth:
+ * - `untold`: no message was handed over; `sending`: one is being handed over now;
+ * - `true`: every message that the patient may go by is true, or the visit has begun;
+ * - `false`: `last` is the last message.
+ */
+export type ToldStand =
+  | { is: 'untold' | 'sending' | 'true' }
+  | {
+      is: 'false';
+      last: LedgerEntry;
+      kind: CorrectionKind;
+      /** The last message is true, and whether it came is not known. */
+      isUnclear: boolean;
+      /** The last message went to the patient whose appointment it is now. */
+      isSamePatient: boolean;
+    };
+
+const OVER = new Set<string>(['arrived', 'in_progress', 'completed', 'no_show']);
+
+/**
+ * Compares what one channel told of one appointment with the truth. The patient goes by the last message that was certainly handed over and
+ * by each one after it of which that is not known.
+ * @param entries all of the appointment by this channel
+ * @param truth null when the clinic has no such appointment any more
+ * @param failed whether the other side reported that a message did not reach the patient
+ */
+export function toldStand(
+  entries: readonly LedgerEntry[],
+  truth: Truth | null,
+  { proofs, failed }: { proofs: ToldProofs; failed(entry: LedgerEntry): boolean },
+): ToldStand {
+  if (entries.some(({ state }) => state === 'sending')) return { is: 'sending' };
+  const messages = entries.filter(({ state }) => state === 'sent' || state === 'unknown').sort(inOrder);
+  const certain = messages.findLastIndex((entry) => entry.state === 'sent' && !failed(entry));
+  const relevant = messages.slice(Math.max(certain, 0));
+  const last = relevant.at(-1);
+  if (last === undefined) return { is: 'untold' };
+  const appointment = truth?.appointment ?? null;
+  if (appointment !== null && OVER.has(appointment.status)) return { is: 'true' };
+  const isStanding = appointment !== null && appointment.status !== 'cancelled';
+  if (!isStanding && relevant.some(({ answer }) => answer?.is === 'cancelled')) return { is: 'true' };
+  const isSamePatient = (entry: LedgerEntry) =>
+    appointment === null || entry.patientProof === proofs.patient(entry.id, appointment.patientId);
+  const agrees = (entry: LedgerEntry) =>
+    isStanding && truth !== null
+      ? statesTruth(entry, truth, proofs) && (entry.patientProof === null || isSamePatient(entry))
+      : entry.correction?.kind === 'cancelled';
+  if (relevant.every(agrees)) return { is: 'true' };
+  const isMoved = last.correction?.kind === 'cancelled' || last.startAt !== appointment?.time.startAt;
+  return {
+    is: 'false',
+    last,
+    kind: isStanding ? (isMoved ? 'moved' : 'changed') : 'cancelled',
+    isUnclear: agrees(last),
+    isSamePatient: isSamePatient(last),
+  };
+}
+
+/** The correction of a false message that says what is true: one message has one for each truth. */
+export function correctionOf(
+  { kind, last }: Pick<Extract<ToldStand, { is: 'false' }>, 'kind' | 'last'>,
+  { appointment, zone, address }: Truth,
+  proofs: ToldProofs,
+): Correction {
+  const place = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), comparableAddress(address)] : [];
+  return { kind, fact: proofs.place(appointment.id, last.id, ...place) };
+}
+
+function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: ToldProofs): boolean {
+  const { startAt } = appointment.time;
+  if (entry.correction?.kind === 'cancelled' || entry.startAt !== startAt) return false;
+  if (toZonedIso(entry.zone, startAt) !== toZonedIso(zone, startAt)) return false;
+  return entry.placeProof === null || entry.placeProof === proofs.place(appointment.id, comparableAddress(address));
+}
+
+function inOrder(one: LedgerEntry, other: LedgerEntry): number {
+  return (one.handedAs ?? 0) - (other.handedAs ?? 0) || (one.settledAt ?? 0) - (other.settledAt ?? 0);
+}

@@ -1,0 +1,186 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
+import { takeReminderCallback } from '../../../src/features/reminders/callbacks.ts';
+import type { ChannelEvent } from '../../../src/features/reminders/channels/channel.ts';
+import { explainReminders, settledReminders } from '../../../src/features/reminders/reminders.ts';
+import { createPublicServer } from '../../../src/http-server/public-server.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import { DAY_MS } from '../../../src/model/time.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { useRedis } from '../../support/redis.ts';
+import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+
+const redis = useRedis({ appendOnly: false });
+const ID = 'studio-rossi';
+const SECRET = 'of the gateway';
+const PHONE = '+393331234567';
+
+/** A channel that takes what is signed: a list of events in JSON. */
+function reportingWorld(): ReminderWorld {
+  return createReminderWorld(redis.connect(), {
+    callback: ({ headers, body, method }) => {
+      if (method !== 'POST') return { status: 405, events: [] };
+      if (headers['x-signature'] !== sign(body)) return { status: 403, events: [] };
+      return { status: 204, events: JSON.parse(body) as ChannelEvent[] };
+    },
+  });
+}
+
+function sign(body: string): string {
+  return createHmac('sha256', SECRET).update(body).digest('hex');
+}
+
+const tell = (world: ReminderWorld, events: ChannelEvent[], headers?: Record<string, string>) => {
+  const body = JSON.stringify(events);
+  const installation = openInstallation({ tenants: [world.tenant] });
+  const signed = headers ?? { 'x-signature': sign(body) };
+  return takeReminderCallback(installation, {
+    tenant: ID,
+    channel: 'text',
+    method: 'POST',
+    query: '',
+    headers: signed,
+    body,
+  });
+};
+
+describe('what a channel reports', () => {
+  test('an opt-out by number stops what is planned, and an opt-in lets the next go', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    book(world, 'two', 49);
+    await world.cycle();
+    expect(await tell(world, [{ kind: 'opted-out', who: { phone: PHONE } }])).toBe(204);
+    await world.advance(DAY_MS);
+    expect(await world.fate('one')).toBe('dropped opted-out');
+    await tell(world, [{ kind: 'opted-in', who: { phone: PHONE }, message: 'SM1' }]);
+    await world.advance(DAY_MS);
+    expect(await world.fate('two')).toBe('sent');
+  });
+
+  test('an opt-in that is shown again does not undo an opt-out that came since', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    book(world, 'two', 72);
+    await world.cycle();
+    const optIn = (message: string) => tell(world, [{ kind: 'opted-in', who: { phone: PHONE }, message }]);
+    const optOut = () => tell(world, [{ kind: 'opted-out', who: { phone: PHONE } }]);
+    await optOut();
+    await optIn('SM1');
+    await optOut();
+    expect(await optIn('SM1')).toBe(204);
+    await world.advance(DAY_MS);
+    expect(await world.fate('one')).toBe('dropped opted-out');
+    await optIn('SM2');
+    await world.advance(DAY_MS);
+    expect(await world.fate('two')).toBe('sent');
+  });
+
+  test('an opt-out by a reminder that was sent holds for the address it went to', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    book(world, 'two', 72);
+    await world.cycle();
+    await world.advance(DAY_MS);
+    const [sent] = (await world.entries()).filter(({ state }) => state === 'sent');
+    await tell(world, [{ kind: 'opted-out', who: { reminderId: sent?.id ?? '' } }]);
+    await world.cycle();
+    await world.advance(2 * DAY_MS);
+    expect(await world.fate('two')).toBe('dropped opted-out');
+  });
+
+  test('an opt-out of a reminder that is not known changes nothing', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    await world.cycle();
+    expect(await tell(world, [{ kind: 'opted-out', who: { reminderId: 'x'.repeat(32) } }])).toBe(204);
+    await world.advance(DAY_MS);
+    expect(await world.fate('one')).toBe('sent');
+  });
+
+  test('what is not genuine changes nothing', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    await world.cycle();
+    const forged = { 'x-signature': 'forged' };
+    expect(await tell(world, [{ kind: 'opted-out', who: { phone: PHONE } }], forged)).toBe(403);
+    await world.advance(DAY_MS);
+    expect(await world.fate('one')).toBe('sent');
+  });
+
+  test('a delivery is shown, also when it is told before the call has its answer, and outlives a late failure', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    await world.cycle();
+    world.gateway.onSend = async () => void (await tell(world, [{ kind: 'delivered', reference: 'ref-1' }]));
+    await world.advance(DAY_MS);
+    await tell(world, [{ kind: 'failed', reference: 'ref-1', code: 'late' }]);
+    const installation = openInstallation({ tenants: [world.tenant] });
+    const { reminders } = await settledReminders(installation, ID, 1);
+    expect(reminders[0]).toMatchObject({ state: 'sent', report: { state: 'delivered', code: null } });
+    expect(renderReminderExplanation(await explainReminders(installation, ID, 'one', NEVER))).toContain(
+      'reported 2026-06-16 10:00+02:00: delivered',
+    );
+  });
+
+  test('a failure is shown with its code', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    await world.cycle();
+    await world.advance(DAY_MS);
+    await tell(world, [{ kind: 'failed', reference: 'ref-1', code: 'landline' }]);
+    const installation = openInstallation({ tenants: [world.tenant] });
+    expect(renderReminderExplanation(await explainReminders(installation, ID, 'one', NEVER))).toContain(
+      'not delivered (landline)',
+    );
+  });
+});
+
+describe('the callback address', () => {
+  async function open(world: ReminderWorld) {
+    const installation = openInstallation({ tenants: [world.tenant] });
+    const verbs = {
+      describeLogin: async () => null,
+      beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
+      completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
+      takeNotification: async () => null,
+      showFeed: async () => ({ status: 404 as const }),
+      takeReminderCallback: (report: Parameters<typeof takeReminderCallback>[1]) =>
+        takeReminderCallback(installation, report),
+      showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
+      takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
+    };
+    return createPublicServer(verbs, { publicUrl: () => 'https://mirror.test', log: silentLogger });
+  }
+
+  test.each([
+    ['POST', `/reminders/${ID}/text`, true, 204],
+    ['POST', `/reminders/${ID}/text`, false, 403],
+    ['GET', `/reminders/${ID}/text?reminder=1`, false, 405],
+    ['POST', `/reminders/${ID}/other`, true, 404],
+    ['POST', '/reminders/nobody/text', true, 404],
+    ['POST', '/reminders/constructor/__proto__', true, 404],
+  ] as const)('%s %s, signed: %s, is answered with %i', async (method, url, isSigned, status) => {
+    const app = await open(reportingWorld());
+    // Longer than what the other routes take, and of a type that nobody parses.
+    const payload = JSON.stringify(
+      Array.from({ length: 50 }, () => ({ kind: 'delivered', reference: 'ref-of-a-message' })),
+    );
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-signature': isSigned ? sign(payload) : '',
+    };
+    const answer = await app.inject(method === 'GET' ? { method, url } : { method, url, payload, headers });
+    await app.close();
+    expect([answer.statusCode, answer.headers['cache-control']]).toEqual([status, 'no-store']);
+  });
+
+  test('a body without end is refused', async () => {
+    const app = await open(reportingWorld());
+    const answer = await app.inject({ method: 'POST', url: `/reminders/${ID}/text`, payload: 'x'.repeat(100_000) });
+    await app.close();
+    expect(answer.statusCode).toBe(404);
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { dry } from '../../../../src/features/reminders/channels/dry/index.ts';
+import { reminderChannels } from '../../../../src/features/reminders/channels/registry.ts';
+import { attempt, collectingLog, openChannel, PATIENT, reminderOf } from './bed.ts';
+import { describeChannel } from './contract.ts';
+import { openEmailBed } from './email-bed.ts';
+import { openSmsBed } from './sms-bed.ts';
+import { openWebhookBed } from './webhook-bed.ts';
+
+describeChannel('webhook', openWebhookBed, { garbage: 'nothing in an answer is read but its status' });
+describeChannel('email', openEmailBed, { throttleForSevenSeconds: 'SMTP has no word for how long' });
+describeChannel('sms', openSmsBed);
+
+describe('the channel dry', () => {
+  test('writes by id, time and length what would be sent, and nothing of the patient', async () => {
+    const { log, lines } = collectingLog();
+    const reminder = reminderOf({ text: `${'x'.repeat(155)} ${PATIENT.name}` });
+    const channel = openChannel({ module: dry, settings: {}, env: {} }, { log });
+    expect(await attempt(channel, reminder)).toEqual({ result: 'sent', reference: null });
+    expect(lines).toEqual([
+      `would send a reminder ${JSON.stringify({
+        reminder: reminder.id,
+        rule: 'day-before',
+        appointment: 'apt-1',
+        agenda: 'agenda-2',
+        startAt: '2026-12-01T09:30:00.000Z',
+        language: 'it',
+        characters: 175,
+        textMessages: 2,
+      })}`,
+    ]);
+  });
+});
+
+test('every channel is registered under its own kind', () => {
+  expect([...reminderChannels.keys()]).toEqual(['dry', 'email', 'sms', 'webhook']);
+});

@@ -1,0 +1,201 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { MailSandboxOptions } from '../../../../sandbox/mail/index.ts';
+import { attempt, errorOf, openChannel, PATIENT, reminderOf } from './bed.ts';
+import { openEmailBed } from './email-bed.ts';
+
+const beds: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const bed of beds.splice(0)) await bed.close();
+});
+
+async function open(options?: MailSandboxOptions) {
+  const bed = await openEmailBed(options);
+  beds.push(bed);
+  return bed;
+}
+
+describe('whether the mail server is away', () => {
+  test.each([
+    ['CONNECT', 421, 'failed'],
+    ['CONNECT', 554, 'failed'],
+    ['MAIL', 421, 'failed'],
+    ['RCPT', 451, 'answered'],
+    ['RCPT', 550, 'answered'],
+    ['AUTH', 535, 'answered'],
+  ])('is told by %s with %i: it has %s', async (method, code, expected) => {
+    const bed = await open();
+    bed.server.faults.add({ match: { method }, fault: { kind: 'reply', code } });
+    const heard: string[][] = [];
+    const httpClient = { observeHost: (host: string, state: string) => void heard.push([host, state]) };
+    await attempt(openChannel(bed, { httpClient }), reminderOf()).catch(() => {});
+    expect(heard).toEqual([[`${bed.server.host}:${bed.server.port}`, expected]]);
+  });
+
+  test('is told where it takes a mail, and where nobody listens', async () => {
+    const bed = await open();
+    const heard: string[] = [];
+    const httpClient = { observeHost: (_: string, state: string) => void heard.push(state) };
+    const channel = openChannel(bed, { httpClient });
+    await attempt(channel, reminderOf());
+    await bed.server.close();
+    beds.splice(0);
+    await attempt(channel, reminderOf());
+    expect(heard).toEqual(['answered', 'failed']);
+  });
+});
+
+describe('what the mail server says', () => {
+  async function replied(method: string, code: number) {
+    const bed = await open();
+    bed.server.faults.add({ match: { method }, fault: { kind: 'reply', code } });
+    const delivery = attempt(openChannel(bed), reminderOf());
+    await delivery.catch(() => {});
+    expect(bed.server.mails()).toEqual([]);
+    return delivery;
+  }
+
+  test.each([
+    ['CONNECT', 421],
+    ['CONNECT', 554],
+    ['AUTH', 454],
+    ['MAIL', 421],
+    ['MAIL', 452],
+    ['RCPT', 450],
+    ['RCPT', 451],
+    ['DATA', 451],
+  ])('at %s with %i comes later', async (method, code) => {
+    expect(await replied(method, code)).toEqual({ result: 'later', code: 'smtp-busy', retryAfterMs: null });
+  });
+
+  test.each([
+    ['RCPT', 550, 'recipient-refused'],
+    ['RCPT', 553, 'recipient-refused'],
+    ['DATA', 554, 'mail-refused'],
+  ])('at %s with %i is for good', async (method, reply, code) => {
+    expect(await replied(method, reply)).toEqual({ result: 'refused', code, optedOut: false, channelGone: false });
+  });
+
+  test.each([
+    ['AUTH', 535, 'smtp-login-refused'],
+    ['MAIL', 530, 'smtp-sender-refused'],
+    ['MAIL', 550, 'smtp-sender-refused'],
+  ])('at %s with %i asks for a person', async (method, reply, code) => {
+    expect(await errorOf(replied(method, reply))).toMatchObject({ actor: 'settings', code, retry: 'later' });
+  });
+});
+
+describe('a connection that ends', () => {
+  test.each(['CONNECT', 'AUTH', 'MAIL', 'RCPT'])('at %s shows that nothing was sent', async (method) => {
+    const bed = await open();
+    bed.server.faults.add({ match: { method }, fault: { kind: 'cut' } });
+    expect(await attempt(openChannel(bed), reminderOf())).toEqual({
+      result: 'later',
+      code: 'connection-failed',
+      retryAfterMs: null,
+    });
+  });
+
+  test.each([
+    ['before the server kept the mail', 'cut', 0],
+    ['after the server kept the mail', 'lost-answer', 1],
+  ])('%s leaves open what became of it', async (_, kind, kept) => {
+    const bed = await open();
+    bed.server.faults.add({ match: { method: 'DATA' }, fault: { kind } });
+    expect(await attempt(openChannel(bed), reminderOf())).toEqual({ result: 'unknown', code: 'smtp-answer-lost' });
+    expect(bed.server.counts.value(`mail:${PATIENT.email}`)).toBe(kept);
+  });
+
+  test.each([
+    ['RCPT', { result: 'later', code: 'timeout', retryAfterMs: null }],
+    ['DATA', { result: 'unknown', code: 'smtp-answer-lost' }],
+  ])('because the server is too slow at %s', async (method, expected) => {
+    const bed = await open();
+    bed.server.faults.add({ match: { method }, fault: { kind: 'latency', ms: 2_000 } });
+    const settings = { ...bed.settings, timeoutSeconds: 1 };
+    expect(await attempt(openChannel(bed, { settings }), reminderOf())).toEqual(expected);
+  });
+});
+
+describe('encryption', () => {
+  test('from the first byte', async () => {
+    const bed = await open({ security: 'tls' });
+    expect(await attempt(openChannel(bed), reminderOf())).toMatchObject({ result: 'sent' });
+    expect(bed.server.mails()[0]?.secure).toBe(true);
+  });
+
+  test('is left out for a server nearby, when the settings say so', async () => {
+    const bed = await open({ security: 'none' });
+    expect(await attempt(openChannel(bed), reminderOf())).toMatchObject({ result: 'sent' });
+    expect(bed.server.mails()[0]?.secure).toBe(false);
+  });
+
+  test('is never left out because the server offers none', async () => {
+    const bed = await open({ security: 'none', login: { user: 'u', password: 'secret words' } });
+    const settings = { ...bed.settings, security: 'starttls' };
+    const error = await errorOf(attempt(openChannel(bed, { settings }), reminderOf()));
+    expect(error).toMatchObject({ actor: 'settings', code: 'smtp-tls-failed' });
+    expect([bed.server.counts.value('AUTH'), bed.server.counts.value('MAIL')]).toEqual([0, 0]);
+  });
+
+  test.each(['starttls', 'tls'] as const)('by %s with a certificate that is not trusted is none', async (security) => {
+    const bed = await open({ security });
+    const { certificateAuthority: _, ...settings } = bed.settings as { certificateAuthority: string };
+    const error = await errorOf(attempt(openChannel(bed, { settings }), reminderOf()));
+    expect(error).toMatchObject({ actor: 'settings', code: 'smtp-tls-failed' });
+    expect(bed.server.counts.value('MAIL')).toBe(0);
+  });
+
+  test('may not be left out for a server elsewhere', async () => {
+    const bed = await open();
+    const settings = { ...bed.settings, host: 'mail.clinic.example', security: 'none' };
+    expect(() => openChannel(bed, { settings })).toThrow('in clear');
+  });
+});
+
+/** Speaks up to STARTTLS, or not at all, then says nothing more. */
+async function openSilentServer(security: string) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    if (security === 'starttls') socket.write('220 silent.example\r\n');
+    socket.on('data', (data) => {
+      const line = data.toString('latin1');
+      if (line.startsWith('EHLO')) socket.write('250-silent.example\r\n250 STARTTLS\r\n');
+      else if (line.startsWith('STARTTLS')) socket.write('220 go ahead\r\n');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  beds.push({
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+test.each(['starttls', 'tls'])(
+  'a server that is silent while encryption by %s begins is tried later',
+  async (security) => {
+    const bed = await open();
+    const settings = { ...bed.settings, port: await openSilentServer(security), security, timeoutSeconds: 1 };
+    expect(await attempt(openChannel(bed, { settings }), reminderOf())).toEqual({
+      result: 'later',
+      code: 'timeout',
+      retryAfterMs: null,
+    });
+  },
+);
+
+test('a login is asked of a server that knows none: a person must look', async () => {
+  const bed = await open({ security: 'none' });
+  const settings = { ...bed.settings, login: { user: 'u', password: { env: 'SMTP_PASSWORD' } } };
+  expect(await errorOf(attempt(openChannel(bed, { settings }), reminderOf()))).toMatchObject({
+    actor: 'settings',
+    code: 'smtp-login-refused',
+  });
+});

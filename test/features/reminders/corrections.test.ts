@@ -1,0 +1,331 @@
+import { describe, expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { keys } from '../../../src/state/keys.ts';
+import { dumpRedis } from '../../e2e/support/dump-redis.ts';
+import { useRedis } from '../../support/redis.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+import { patientOf } from './model-reminders.ts';
+import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+
+const redis = useRedis({ appendOnly: false });
+
+/** An appointment on the 17th at 10:00 in Rome whose reminder came on the 16th at 10:00. It is that moment. */
+async function told(options: Parameters<typeof createReminderWorld>[1] = {}): Promise<ReminderWorld> {
+  const world = createReminderWorld(redis.connect(), options);
+  book(world, 'one', 48);
+  await world.cycle();
+  await world.advance(24 * HOUR_MS);
+  expect(world.gateway.delivered).toHaveLength(1);
+  return world;
+}
+
+/** The clinic changes the appointment, a cycle learns of it, and time passes. */
+async function change(
+  world: ReminderWorld,
+  inHours: number,
+  own: Parameters<typeof book>[3] = {},
+  passes = MINUTE_MS,
+): Promise<void> {
+  book(world, 'one', inHours, { updatedAt: world.now, ...own });
+  await world.cycle();
+  await world.advance(passes);
+}
+
+const texts = (world: ReminderWorld) => world.gateway.delivered.map(({ content }) => content.text);
+const wrong = async (world: ReminderWorld) => (await world.tenant.reminders?.ledger.wrong(world.now)) ?? [];
+const reasons = async (world: ReminderWorld) => (await wrong(world)).map(({ reason }) => reason);
+const off = (corrections: object) => ({
+  file: { rules: { 'day-before': { before: 'P1D', channels: ['text'], corrections } } },
+});
+
+const REMINDER = 'Promemoria: appuntamento mercoledì 17 giugno alle 10:00, Studio Rossi.';
+const MOVED_TO_9 =
+  'Appuntamento spostato: non mercoledì 17 giugno alle 10:00 ma mercoledì 17 giugno alle 09:00, Studio Rossi.';
+const MOVED_TO_13 = MOVED_TO_9.replace('alle 09:00', 'alle 13:00');
+const CANCELLED = 'Appuntamento di mercoledì 17 giugno alle 10:00 annullato, Studio Rossi.';
+
+describe('a patient who was reminded is told', () => {
+  test('that the appointment was moved there, by its reminder, and back, by a correction', async () => {
+    const world = await told();
+    await change(world, 50, {}, 3 * HOUR_MS);
+    expect(texts(world)).toEqual([REMINDER, 'Promemoria: appuntamento mercoledì 17 giugno alle 12:00, Studio Rossi.']);
+    await change(world, 48);
+    expect(texts(world).slice(2)).toEqual([
+      'Appuntamento spostato: non mercoledì 17 giugno alle 12:00 ma mercoledì 17 giugno alle 10:00, Studio Rossi.',
+    ]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('that it was moved inside the lead time', async () => {
+    const world = await told();
+    await change(world, 47);
+    expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
+    expect(world.gateway.delivered[1]?.correction).toBe('moved');
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('that it was moved to later, also when that is read after the time that was told', async () => {
+    const world = await told();
+    await world.advance(24.5 * HOUR_MS);
+    await change(world, 51, { updatedAt: world.now - HOUR_MS });
+    expect(texts(world).slice(1)).toEqual([MOVED_TO_13]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('nothing of another visit, to which it was put off after the time that was told', async () => {
+    const world = await told();
+    await world.advance(24.5 * HOUR_MS);
+    await change(world, 51, { updatedAt: world.now - 10 * MINUTE_MS });
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('nothing of a later time that is read after the one that was told, where the clinic tells no time of change', async () => {
+    const world = await told();
+    await world.advance(24.5 * HOUR_MS);
+    await change(world, 51, { updatedAt: null });
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test.each([null, 'after the start that was told'])(
+    'that it was moved, when a cycle knew of it before the time that was told and it could not be sent by then; changed: %s',
+    async (changed) => {
+      const world = await told();
+      // The gateway can't be reached from 09:50 on.
+      await world.advance(23 * HOUR_MS + 50 * MINUTE_MS);
+      world.gateway.answers.push({ result: 'later', code: 'busy', retryAfterMs: HOUR_MS });
+      await change(world, 51, { updatedAt: changed === null ? null : world.now }, 20 * MINUTE_MS);
+      expect(texts(world)).toEqual([REMINDER]);
+      await change(world, 51, { updatedAt: changed === null ? null : world.now }, HOUR_MS);
+      expect(texts(world)).toEqual([REMINDER, MOVED_TO_13]);
+      expect(await wrong(world)).toEqual([]);
+    },
+  );
+
+  test('that it is cancelled, and that it takes place after all', async () => {
+    const world = await told();
+    await change(world, 48, { status: 'cancelled' });
+    expect(texts(world)).toEqual([REMINDER, CANCELLED]);
+    expect(world.gateway.delivered[1]?.content).toMatchObject({ link: null, calendarEntry: null });
+    await change(world, 48);
+    expect(texts(world)).toEqual([REMINDER, CANCELLED, REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('of another address, where the message named it', async () => {
+    const texts = { it: { text: '{date} {time} {address}' } };
+    const rules = { 'day-before': { before: 'P1D', channels: ['text'], texts } };
+    const world = createReminderWorld(redis.connect(), { file: { rules } });
+    world.clinic.locationList.push({ id: 'l1', name: 'Uno', address: 'Via Milano 1', zone: null });
+    book(world, 'one', 48, { locationId: 'l1' });
+    await world.cycle();
+    await world.advance(24 * HOUR_MS);
+    expect(await wrong(world)).toEqual([]);
+    world.clinic.locationList.push({ id: 'l2', name: 'Due', address: 'Via Roma 2', zone: null });
+    await change(world, 48, { agendaId: 'a2', locationId: 'l2' });
+    expect(world.gateway.delivered.map(({ content }) => content.text)).toEqual([
+      '17/06/2026 10:00 Via Milano 1',
+      '17/06/2026 10:00 Via Roma 2',
+    ]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test.each(['via  milano 1', 'Via Milano, 1', 'VÍA MILANO 1.'])(
+    'nothing of an address that is only written another way: %s',
+    async (written) => {
+      const texts = { it: { text: '{date} {time} {address}' } };
+      const world = createReminderWorld(redis.connect(), {
+        file: { rules: { 'day-before': { before: 'P1D', channels: ['text'], texts } } },
+      });
+      const location = { id: 'l1', name: 'Uno', address: 'Via Milano 1', zone: null };
+      world.clinic.locationList.push(location);
+      book(world, 'one', 48, { locationId: 'l1' });
+      await world.cycle();
+      await world.advance(24 * HOUR_MS);
+      world.clinic.locationList.splice(0, 1, { ...location, address: written });
+      await change(world, 48, { locationId: 'l1' });
+      expect(world.gateway.delivered).toHaveLength(1);
+      expect(await wrong(world)).toEqual([]);
+    },
+  );
+
+  test('nothing of another agenda that the message did not name', async () => {
+    const world = await told();
+    await change(world, 48, { agendaId: 'elsewhere' });
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('each move once, however often the appointment is moved there and back', async () => {
+    const world = await told();
+    for (const inHours of [47, 48, 47]) await change(world, inHours);
+    expect(texts(world)).toHaveLength(4);
+    expect(await wrong(world)).toEqual([]);
+    await world.cycle();
+    expect(texts(world), 'nothing is sent twice').toHaveLength(4);
+  });
+
+  test('when the night is over; until then it is shown that a correction is due', async () => {
+    const world = await told();
+    // At 22:00 the appointment is moved to 09:00.
+    await world.advance(12 * HOUR_MS);
+    await change(world, 47);
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toMatchObject([{ appointmentId: 'one', reason: null, correctsAt: NOW + 46 * HOUR_MS }]);
+    await world.advance(10 * HOUR_MS);
+    expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('nothing when it is moved back before the correction is due', async () => {
+    const world = await told();
+    await world.advance(12 * HOUR_MS);
+    await change(world, 47);
+    await change(world, 48);
+    await world.advance(12 * HOUR_MS);
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('nothing when it is moved back after the last cycle before the correction is due', async () => {
+    const world = await told();
+    await world.advance(12 * HOUR_MS);
+    await change(world, 47);
+    book(world, 'one', 48);
+    await world.advance(12 * HOUR_MS);
+    expect(texts(world)).toEqual([REMINDER]);
+  });
+
+  test('only of the one appointment of two that was moved', async () => {
+    const world = createReminderWorld(redis.connect());
+    book(world, 'one', 48);
+    book(world, 'two', 49);
+    await world.cycle();
+    await world.advance(25 * HOUR_MS);
+    await change(world, 47);
+    expect(texts(world).slice(2)).toEqual([MOVED_TO_9]);
+    // The first takes the time that the second had, and the second is cancelled.
+    book(world, 'two', 49, { status: 'cancelled', updatedAt: world.now });
+    await change(world, 49);
+    expect(texts(world).slice(3).sort()).toEqual([
+      'Appuntamento di mercoledì 17 giugno alle 11:00 annullato, Studio Rossi.',
+      'Appuntamento spostato: non mercoledì 17 giugno alle 09:00 ma mercoledì 17 giugno alle 11:00, Studio Rossi.',
+    ]);
+    expect(await wrong(world)).toEqual([]);
+  });
+});
+
+describe('wrong information that no message corrects is shown', () => {
+  const moved = (world: ReminderWorld) => change(world, 47);
+  const cancelled = (world: ReminderWorld) => change(world, 48, { status: 'cancelled' });
+  test.each<[string, string, Parameters<typeof told>[0], (world: ReminderWorld) => Promise<void>]>([
+    ['the rule corrects no moves', 'corrections-off', off({ moved: false }), moved],
+    ['the rule tells of no cancellations', 'corrections-off', off({ cancelled: false }), cancelled],
+    [
+      'no rule covers it',
+      'rule-none',
+      { file: { rules: { 'day-before': { before: 'P1D', channels: ['text'], agendas: ['a1'] } } } },
+      (world) => change(world, 47, { agendaId: 'other' }),
+    ],
+    [
+      'the patient opted out',
+      'opted-out',
+      {},
+      async (world) => {
+        const { optOuts } = world.tenant.reminders ?? {};
+        await optOuts?.add(optOuts.hashOf('phone', '+393331234567'), { source: 'reply', at: world.now });
+        await moved(world);
+      },
+    ],
+    [
+      'the patient can no longer be reached',
+      'no-address',
+      {},
+      async (world) => {
+        world.clinic.patientList.splice(0, 1, patientOf('p1', { mobilePhone: null }));
+        await moved(world);
+      },
+    ],
+    ['it is another patient’s now', 'other-patient', {}, (world) => change(world, 47, { patientId: 'p2' })],
+    [
+      'the channel is closed',
+      'channel-gone',
+      {},
+      async (world) => {
+        await world.tenant.reminders?.ledger.closeChannel('text', { code: 'gone', at: world.now });
+        await moved(world);
+      },
+    ],
+    [
+      'it is night until it begins',
+      'quiet-hours',
+      {},
+      async (world) => {
+        await world.advance(12 * HOUR_MS);
+        await change(world, 45);
+      },
+    ],
+    [
+      'whether the correction came is not known',
+      'unclear',
+      {},
+      async (world) => {
+        world.gateway.answers.push({ result: 'unknown', code: 'no-answer' });
+        await moved(world);
+      },
+    ],
+    [
+      'the clinic has no such appointment any more',
+      'vanished',
+      {},
+      async (world) => {
+        world.clinic.appointments.delete('one');
+        for (let cycles = 0; cycles < 4; cycles += 1) await world.cycle();
+      },
+    ],
+  ])('%s', async (_, reason, options, happens) => {
+    const world = await told(options);
+    const before = world.gateway.delivered.length;
+    await happens(world);
+    await world.cycle();
+    expect(await reasons(world)).toEqual([reason]);
+    expect(world.gateway.delivered).toHaveLength(before);
+    // It ends with the appointment.
+    await world.advance(25 * HOUR_MS);
+    await world.cycle();
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('not when the patient cancelled it by the link', async () => {
+    const world = await told();
+    const [entry] = await world.entries();
+    await redis
+      .connect()
+      .hset(keys.reminder('studio-rossi', entry?.id ?? ''), { answer: 'cancelled', answeredAt: world.now });
+    await cancelled(world);
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+  });
+});
+
+test('a correction whose worker died while it handed it over is not sent again', async () => {
+  const world = await told();
+  world.gateway.answers.push('accept-and-die');
+  await change(world, 47);
+  for (let cycles = 0; cycles < 3; cycles += 1) {
+    await world.cycle();
+    await world.advance(HOUR_MS);
+  }
+  expect(world.gateway.calls).toHaveLength(2);
+  expect(await reasons(world)).toEqual(['unclear']);
+});
+
+test('what was told is kept in Redis without name, number, address or id of the patient', async () => {
+  const world = await told();
+  await change(world, 47);
+  await change(world, 48, { status: 'cancelled', patientId: 'p1' });
+  const kept = JSON.stringify([...(await dumpRedis(redis.connect()))]);
+  expect(kept).toContain('reminders-told');
+  for (const word of ['Anna', 'Verdi', 'anna@', '3331234567', 'Appuntamento', '"p1"']) expect(kept).not.toContain(word);
+});

@@ -1,0 +1,430 @@
+import { describe, expect, test } from 'vitest';
+import { remind } from '../../../src/features/reminders/job.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import type { AppointmentStatus } from '../../../src/model/records.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { dumpRedis } from '../../e2e/support/dump-redis.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { useRedis } from '../../support/redis.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+import { patientOf } from './model-reminders.ts';
+import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+
+const redis = useRedis({ appendOnly: false });
+
+const PROOFS = { patientProof: 'p', placeProof: null };
+
+/** An appointment on the 17th at 10:00 in Rome, whose reminder is due on the 16th at 10:00: in 24 hours. */
+async function booked(options: Parameters<typeof createReminderWorld>[1] = {}): Promise<ReminderWorld> {
+  const world = createReminderWorld(redis.connect(), options);
+  book(world, 'one', 48);
+  await world.cycle();
+  return world;
+}
+
+describe('a reminder', () => {
+  test('comes once, when it is due, in the words of the patient', async () => {
+    const world = await booked();
+    await world.advance(24 * HOUR_MS - 1);
+    expect(world.gateway.calls).toEqual([]);
+    await world.advance(1);
+    for (let cycles = 0; cycles < 3; cycles += 1) await world.cycle();
+    await world.advance(3 * DAY_MS);
+    expect(world.gateway.delivered).toHaveLength(1);
+    const [{ recipient, content, appointment } = {}] = world.gateway.delivered;
+    expect(recipient).toEqual({ patientId: 'p1', email: 'anna@example.org', phone: '+393331234567' });
+    expect(content?.text).toBe('Promemoria: appuntamento mercoledì 17 giugno alle 10:00, Studio Rossi.');
+    expect(appointment?.startAt).toBe(NOW + 48 * HOUR_MS);
+    expect(await world.fate()).toBe('sent');
+    expect(world.lags).toEqual([0]);
+  });
+
+  test('follows an appointment that is moved', async () => {
+    const world = await booked();
+    book(world, 'one', 54, { updatedAt: NOW + HOUR_MS });
+    await world.advance(2 * HOUR_MS);
+    await world.cycle();
+    expect(world.alarms.wakes.size).toBe(1);
+    await world.advance(3 * DAY_MS);
+    expect(world.gateway.delivered.map(({ appointment }) => appointment.startAt)).toEqual([NOW + 54 * HOUR_MS]);
+    expect(await world.fate()).toBe('sent, dropped moved');
+  });
+
+  test('comes after all when the appointment is moved back', async () => {
+    const world = await booked();
+    book(world, 'one', 54);
+    await world.cycle();
+    book(world, 'one', 48);
+    await world.cycle();
+    await world.advance(3 * DAY_MS);
+    expect(world.gateway.delivered.map(({ appointment }) => appointment.startAt)).toEqual([NOW + 48 * HOUR_MS]);
+  });
+
+  test.each<[string, (world: ReminderWorld) => void, string]>([
+    ['cancelled', (world) => book(world, 'one', 48, { status: 'cancelled' }), 'dropped cancelled'],
+    ['gone', (world) => world.clinic.appointments.delete('one'), 'dropped vanished'],
+    ['given to nobody', (world) => book(world, 'one', 48, { patientId: null }), 'dropped excluded'],
+  ])('is withdrawn by the cycle that learns that the appointment is %s', async (_, change, fate) => {
+    const world = await booked();
+    change(world);
+    await world.cycle();
+    // One that is gone is missed by two cycles first.
+    if (fate.endsWith('vanished')) {
+      expect(await world.fate()).toBe('planned');
+      await world.cycle();
+    }
+    expect(await world.fate()).toBe(fate);
+    expect(world.alarms.wakes.size).toBe(0);
+    await world.advance(3 * DAY_MS);
+    expect(world.gateway.calls).toEqual([]);
+  });
+
+  test('stays when a list that breaks off does not show its appointment', async () => {
+    const world = await booked();
+    world.clinic.truncatedAfter = 0;
+    await world.cycle();
+    expect(await world.fate()).toBe('planned');
+    await world.advance(2 * DAY_MS);
+    expect(await world.fate()).toBe('sent');
+  });
+});
+
+describe('at the moment of sending', () => {
+  const statuses: AppointmentStatus[] = ['arrived', 'in_progress', 'completed', 'no_show'];
+  test.each<[string, (world: ReminderWorld) => unknown, string]>([
+    ['cancelled', (world) => book(world, 'one', 48, { status: 'cancelled' }), 'dropped cancelled'],
+    ['moved', (world) => book(world, 'one', 47), 'dropped moved'],
+    ['gone', (world) => world.clinic.appointments.delete('one'), 'dropped vanished'],
+    ['unreadable', (world) => world.clinic.unusable.add('one'), 'dropped unusable'],
+    ...statuses.map((status): [string, (world: ReminderWorld) => unknown, string] => [
+      status,
+      (world) => book(world, 'one', 48, { status }),
+      'dropped arrived',
+    ]),
+    ['of nobody', (world) => book(world, 'one', 48, { patientId: null }), 'dropped excluded'],
+    ['of a patient who is gone', (world) => world.clinic.patientList.splice(0), 'dropped patient-gone'],
+    ['of one who left', (world) => withPatient(world, { isActive: false }), 'dropped patient-gone'],
+    ['of one without a telephone', (world) => withPatient(world, { mobilePhone: null }), 'dropped no-address'],
+    [
+      'of one with a number for voice',
+      (world) => withPatient(world, { mobilePhone: '02 1234 5678' }),
+      'dropped no-address',
+    ],
+  ])('an appointment that is %s is not reminded of', async (_, change, fate) => {
+    const world = await booked();
+    change(world);
+    await world.advance(2 * DAY_MS);
+    expect(world.gateway.calls).toEqual([]);
+    expect(await world.fate()).toBe(fate);
+  });
+
+  test('the number for text messages is taken, else the other one if it can take them', async () => {
+    const world = await booked();
+    withPatient(world, { mobilePhone: 'none', phone: '+39 347 765 4321' });
+    await world.advance(2 * DAY_MS);
+    expect(world.gateway.delivered[0]?.recipient.phone).toBe('+393477654321');
+  });
+
+  test('an opt-out counts from that moment on, however the number is written', async () => {
+    const world = await booked();
+    await world.advance(DAY_MS - 1);
+    const { optOuts } = openOf(world);
+    await optOuts.add(optOuts.hashOf('phone', '+39 333 1234567'), { source: 'reply', at: world.now });
+    await world.advance(DAY_MS);
+    expect(world.gateway.calls).toEqual([]);
+    expect(await world.fate()).toBe('dropped opted-out');
+  });
+
+  test.each([
+    [{}, 'dropped no-consent'],
+    [{ reminders: false }, 'dropped no-consent'],
+    [{ reminders: true }, 'sent'],
+  ])('a channel that asks for consent, given %j: %s', async (consents, fate) => {
+    const world = await booked({ channel: { consent: 'reminders' } });
+    withPatient(world, { consents });
+    await world.advance(2 * DAY_MS);
+    expect(await world.fate()).toBe(fate);
+  });
+
+  test('a clinic that comes back within the hour delays the reminder', async () => {
+    const world = await booked();
+    world.clinic.lookupsFail = true;
+    await world.advance(DAY_MS + 30 * MINUTE_MS);
+    world.clinic.lookupsFail = false;
+    await world.advance(MINUTE_MS);
+    expect(await world.fate()).toBe('sent');
+    expect(world.lags[0]).toBeGreaterThanOrEqual(30 * MINUTE_MS);
+  });
+
+  test('a clinic that stays away for longer drops it', async () => {
+    const world = await booked();
+    world.clinic.lookupsFail = true;
+    await world.advance(3 * DAY_MS);
+    expect(world.gateway.calls).toEqual([]);
+    expect(await world.fate()).toBe('dropped source-unreachable');
+    expect((await world.entries())[0]?.lastCode).toBe('server-error');
+  });
+});
+
+function openOf(world: ReminderWorld) {
+  const { reminders } = world.tenant;
+  if (reminders === null) throw new Error('no reminders');
+  return reminders;
+}
+
+function withPatient(world: ReminderWorld, own: Parameters<typeof patientOf>[1]): void {
+  world.clinic.patientList.splice(0, 1, patientOf('p1', own));
+}
+
+describe('after a time away', () => {
+  /** Alarms don't ring while nobody is there. */
+  async function away(world: ReminderWorld, durationMs: number): Promise<void> {
+    const kept = [...world.alarms.wakes];
+    world.alarms.wakes.clear();
+    await world.advance(durationMs);
+    for (const [name, wake] of kept) world.alarms.wakes.set(name, wake);
+    await world.advance(0);
+  }
+
+  test('a reminder within its grace is sent late', async () => {
+    const world = await booked();
+    await away(world, DAY_MS + 2 * HOUR_MS);
+    expect(await world.fate()).toBe('sent');
+    expect(world.lags).toEqual([2 * HOUR_MS]);
+  });
+
+  test('one beyond its grace is dropped', async () => {
+    const world = await booked();
+    await away(world, DAY_MS + 2 * HOUR_MS + 1);
+    expect(await world.fate()).toBe('dropped too-late');
+    expect(world.gateway.calls).toEqual([]);
+  });
+
+  test('one that would come at night waits for the morning, if its grace lasts', async () => {
+    // Due at 18:00 in Rome; back at 22:00.
+    const file = (graceMinutes: number) => ({
+      rules: { evening: { at: { daysBefore: 1, time: '18:00' }, channels: ['text'], graceMinutes } },
+    });
+    const patient = await booked({ file: file(24 * 60) });
+    await away(patient, DAY_MS + 12 * HOUR_MS);
+    expect(patient.gateway.calls).toEqual([]);
+    await patient.advance(10 * HOUR_MS - 1);
+    expect(patient.gateway.calls).toEqual([]);
+    await patient.advance(1);
+    expect(await patient.fate()).toBe('sent');
+  });
+
+  test('one whose grace ends in the night is dropped', async () => {
+    const world = await booked({
+      file: { rules: { evening: { at: { daysBefore: 1, time: '18:00' }, channels: ['text'], graceMinutes: 300 } } },
+    });
+    await away(world, DAY_MS + 12 * HOUR_MS);
+    expect(await world.fate()).toBe('dropped quiet-hours');
+  });
+
+  test('lost alarms are set again by the next cycle, also when the clinic is away', async () => {
+    const world = await booked();
+    world.alarms.wakes.clear();
+    world.clinic.listError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+    await world.cycle();
+    await world.advance(2 * DAY_MS);
+    expect(await world.fate()).toBe('sent');
+  });
+
+  test('an emptied Redis loses no reminder that is still to come', async () => {
+    const world = await booked();
+    await redis.connect().flushall();
+    world.alarms.wakes.clear();
+    await world.advance(23 * HOUR_MS + 30 * MINUTE_MS);
+    await world.cycle();
+    await world.advance(2 * DAY_MS);
+    expect(world.gateway.delivered).toHaveLength(1);
+  });
+
+  test('an emptied Redis has no reminder sent a second time', async () => {
+    const world = await booked();
+    await world.advance(DAY_MS + MINUTE_MS);
+    expect(await world.fate()).toBe('sent');
+    await redis.connect().flushall();
+    await world.cycle();
+    await world.advance(2 * DAY_MS);
+    expect(world.gateway.delivered).toHaveLength(1);
+    expect(await world.fate()).toBe('dropped missed');
+  });
+});
+
+describe('an appointment that is booked late', () => {
+  test('has no reminder when it would come at once', async () => {
+    const world = createReminderWorld(redis.connect());
+    book(world, 'one', 24.5);
+    await world.cycle();
+    expect(await world.fate()).toBe('dropped booked-late');
+    await world.advance(DAY_MS);
+    expect(world.gateway.calls).toEqual([]);
+  });
+
+  test('has one when it was booked as early as the minimum lead asks for', async () => {
+    const world = createReminderWorld(redis.connect());
+    book(world, 'one', 25);
+    await world.cycle();
+    await world.advance(DAY_MS);
+    expect(await world.fate()).toBe('sent');
+  });
+
+  test('that was first seen late and booked long before has one', async () => {
+    const world = createReminderWorld(redis.connect());
+    book(world, 'one', 24.5, { updatedAt: NOW - 2 * HOUR_MS });
+    await world.cycle();
+    await world.advance(DAY_MS);
+    expect(await world.fate()).toBe('sent');
+  });
+
+  test('further ahead than the horizon waits for a later cycle', async () => {
+    const world = createReminderWorld(redis.connect());
+    book(world, 'one', 24 * 10);
+    await world.cycle();
+    expect(await world.entries()).toEqual([]);
+    await world.advance(7.5 * DAY_MS);
+    await world.cycle();
+    await world.advance(3 * DAY_MS);
+    expect(await world.fate()).toBe('sent');
+  });
+});
+
+describe('what the other side answers', () => {
+  const opened = (deduplicates = false) => booked({ deduplicates });
+  const end = 30 * HOUR_MS;
+
+  test('later: it is tried again, not sooner than asked', async () => {
+    const world = await opened();
+    world.gateway.answers.push({ result: 'later', code: 'throttled', retryAfterMs: 10 * MINUTE_MS });
+    await world.advance(end);
+    expect(await world.fate()).toBe('sent');
+    expect(world.lags).toEqual([10 * MINUTE_MS]);
+  });
+
+  test('later until the grace is over: dropped, with its code', async () => {
+    const world = await opened();
+    for (let tries = 0; tries < 100; tries += 1) {
+      world.gateway.answers.push({ result: 'later', code: 'throttled', retryAfterMs: null });
+    }
+    await world.advance(end);
+    expect(await world.fate()).toBe('dropped channel-failed');
+    expect(world.gateway.calls.length).toBeLessThan(20);
+    expect((await world.entries())[0]?.lastCode).toBe('throttled');
+  });
+
+  test.each([
+    ['unknown', { result: 'unknown' as const, code: 'no-answer' }, 1],
+    ['an error after it was taken', 'accept-and-die' as const, 1],
+    ['an error before it was taken', 'die' as const, 0],
+  ])('%s: never a second time where a repetition would be another message', async (_, answer, got) => {
+    const world = await opened();
+    world.gateway.answers.push(answer);
+    await world.advance(end);
+    for (let cycles = 0; cycles < 3; cycles += 1) await world.cycle();
+    await world.advance(end);
+    expect(world.gateway.calls).toHaveLength(1);
+    expect(world.gateway.delivered.length).toBe(typeof answer === 'string' ? got : 0);
+    expect(await world.fate()).toBe('unknown');
+  });
+
+  test('unclear answers are tried again where the other side knows the id, under the same one', async () => {
+    const world = await opened(true);
+    world.gateway.answers.push('accept-and-die', 'die', { result: 'unknown', code: 'no-answer' });
+    await world.advance(end);
+    expect(new Set(world.gateway.calls).size).toBe(1);
+    expect(world.gateway.calls).toHaveLength(4);
+    expect(world.gateway.delivered).toHaveLength(1);
+    expect(await world.fate()).toBe('sent');
+  });
+
+  test('one that may have been sent and is cancelled meanwhile stays unknown, not dropped', async () => {
+    const world = await opened(true);
+    world.gateway.answers.push('accept-and-die');
+    world.gateway.onSend = () => void book(world, 'one', 48, { status: 'cancelled' });
+    await world.advance(end);
+    expect(await world.fate()).toBe('unknown');
+  });
+
+  test('opted out: remembered for the next ones', async () => {
+    const world = createReminderWorld(redis.connect());
+    book(world, 'one', 48);
+    book(world, 'two', 49);
+    await world.cycle();
+    world.gateway.answers.push({ result: 'refused', code: 'stop', optedOut: true, channelGone: false });
+    await world.advance(end);
+    expect(world.gateway.calls).toHaveLength(1);
+    expect(await world.fate('one')).toBe('dropped opted-out');
+    expect(await world.fate('two')).toBe('dropped opted-out');
+  });
+
+  test('gone for good: nothing more is handed to it', async () => {
+    const world = createReminderWorld(redis.connect());
+    book(world, 'one', 48);
+    book(world, 'two', 49);
+    await world.cycle();
+    world.gateway.answers.push({ result: 'refused', code: 'gone', optedOut: false, channelGone: true });
+    await world.advance(end);
+    expect(world.gateway.calls).toHaveLength(1);
+    expect(await world.fate('two')).toBe('dropped channel-gone');
+  });
+});
+
+test('no more than the limit begin in an hour; the rest waits, then is dropped', async () => {
+  const world = createReminderWorld(redis.connect(), { file: { maxPerHour: 10 } });
+  for (let index = 0; index < 50; index += 1) book(world, `${index}`, 48);
+  await world.cycle();
+  await world.advance(DAY_MS);
+  expect(world.gateway.delivered).toHaveLength(10);
+  await world.advance(6 * HOUR_MS);
+  expect(world.gateway.delivered).toHaveLength(30);
+  const dropped = (await world.entries()).filter(({ reason }) => reason === 'hourly-limit');
+  expect(dropped).toHaveLength(20);
+});
+
+test('two workers at one reminder hand it over once', async () => {
+  const world = await booked();
+  const [entry] = await world.entries();
+  world.now += DAY_MS;
+  const signals = { stop: NEVER, abort: NEVER };
+  await Promise.all([1, 2, 3].map(() => remind(world.tenant, entry?.id ?? '', signals)));
+  expect(world.gateway.delivered).toHaveLength(1);
+  await world.advance(HOUR_MS);
+  expect(world.gateway.delivered).toHaveLength(1);
+});
+
+test('a reminder that is cancelled between its last look and its intent is not handed over', async () => {
+  const world = await booked();
+  const { ledger } = world.tenant.reminders ?? {};
+  const [entry] = await world.entries();
+  const claim = await ledger?.claim(entry?.id ?? '');
+  if (claim == null || !('token' in claim)) throw new Error('no claim');
+  await ledger?.withdraw(claim.entry.id, 'cancelled', world.now);
+  expect(
+    await ledger?.intend(claim, { now: world.now, maxPerHour: 10, mayRepeat: false, recipient: null, ...PROOFS }),
+  ).toBe('lost');
+});
+
+test('an opt-out that comes between the last look and the intent is heeded', async () => {
+  const world = await booked();
+  const { ledger, optOuts } = openOf(world);
+  const [entry] = await world.entries();
+  const claim = await ledger.claim(entry?.id ?? '');
+  if (claim == null || !('token' in claim)) throw new Error('no claim');
+  const recipient = optOuts.hashOf('phone', '+393331234567');
+  await optOuts.add(recipient, { source: 'reply', at: world.now });
+  const intent = { now: world.now, maxPerHour: 10, mayRepeat: true, recipient, ...PROOFS };
+  expect(await ledger.intend(claim, intent)).toBe('opted-out');
+  expect((await ledger.read(claim.entry.id))?.state).toBe('planned');
+});
+
+test('no name, number or address of a patient is kept in Redis', async () => {
+  const world = await booked();
+  const { optOuts } = openOf(world);
+  await optOuts.add(optOuts.hashOf('email', 'anna@example.org'), { source: 'reply', at: world.now });
+  await world.advance(2 * DAY_MS);
+  const kept = JSON.stringify([...(await dumpRedis(redis.connect()))]);
+  expect(kept).toContain('day-before');
+  for (const word of ['Anna', 'Verdi', 'anna@', '3331234567', 'Promemoria']) expect(kept).not.toContain(word);
+});

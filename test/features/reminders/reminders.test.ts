@@ -1,0 +1,250 @@
+import { describe, expect, test } from 'vitest';
+import { PLAIN_COLUMNS } from '../../../src/cli/paper.ts';
+import { renderReminderExplanation, renderReminders } from '../../../src/cli/render-reminders.ts';
+import { renderStatus } from '../../../src/cli/render-status.ts';
+import { createMetrics } from '../../../src/control/metrics.ts';
+import { status } from '../../../src/control/status.ts';
+import { addFeatureMetrics } from '../../../src/features/metrics.ts';
+import {
+  explainReminders,
+  optOut,
+  previewDay,
+  reopenChannel,
+  settledReminders,
+  upcomingReminders,
+} from '../../../src/features/reminders/reminders.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { createModelClinic } from '../../jobs/model-clinic.ts';
+import { openTenant } from '../../jobs/open-tenant.ts';
+import { useRedis } from '../../support/redis.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+
+const redis = useRedis({ appendOnly: false });
+const ID = 'studio-rossi';
+const installationOf = (world: ReminderWorld) => openInstallation({ tenants: [world.tenant] });
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+
+async function worldWith(hours: Record<string, number>): Promise<ReminderWorld> {
+  const world = createReminderWorld(redis.connect());
+  for (const [id, inHours] of Object.entries(hours)) book(world, id, inHours);
+  await world.cycle();
+  return world;
+}
+
+describe('reminders of a tenant', () => {
+  test('that are planned, the next one first', async () => {
+    const world = await worldWith({ late: 49, early: 30, 'far-away': 24 * 20 });
+    const list = await upcomingReminders(installationOf(world), ID);
+    expect(list.reminders.map(({ appointment, state }) => [appointment, state])).toEqual([
+      ['early', 'planned'],
+      ['late', 'planned'],
+    ]);
+    expect(renderReminders(list, '')).toContain('2026-06-15 16:00+02:00  early');
+  });
+
+  test('of a day far ahead, from the clinic, without planning them', async () => {
+    const world = await worldWith({ there: 24 * 20, cancelled: 24 * 20, 'a-day-later': 24 * 21 });
+    book(world, 'cancelled', 24 * 20, { status: 'cancelled' });
+    const list = await previewDay(installationOf(world), ID, '2026-07-04', NEVER);
+    expect(list.reminders.map(({ appointment, dueAt, id }) => [appointment, dueAt, id])).toEqual([
+      ['there', NOW + 19 * DAY_MS, null],
+    ]);
+    expect(await world.entries()).toEqual([]);
+    expect(renderReminders(list, '')).toContain('1 reminder due on 2026-07-04.');
+  });
+
+  test('of tomorrow, with what is known of them already', async () => {
+    const world = await worldWith({ known: 48, late: 40.5 });
+    book(world, 'new', 47);
+    const { day, reminders } = await previewDay(installationOf(world), ID, null, NEVER);
+    expect([day, ...reminders.map(({ appointment, id }) => `${appointment} ${id === null}`)]).toEqual([
+      '2026-06-16',
+      'late false',
+      'new true',
+      'known false',
+    ]);
+  });
+
+  test('of a day for which the clinic does not give its whole list: it is said', async () => {
+    const world = await worldWith({ one: 48 });
+    world.clinic.truncatedAfter = 0;
+    const list = await previewDay(installationOf(world), ID, null, NEVER);
+    expect(renderReminders(list, '')).toContain('some may be missing');
+  });
+
+  test('that came to their end, newest first', async () => {
+    const world = await worldWith({ one: 30, two: 31 });
+    await world.advance(6 * HOUR_MS);
+    book(world, 'two', 31, { status: 'cancelled' });
+    await world.advance(2 * HOUR_MS);
+    const list = await settledReminders(installationOf(world), ID, 10);
+    expect(list.reminders.map(({ appointment, state, reason }) => [appointment, state, reason])).toEqual([
+      ['two', 'dropped', 'cancelled'],
+      ['one', 'sent', null],
+    ]);
+    expect((await settledReminders(installationOf(world), ID, 1)).reminders).toHaveLength(1);
+  });
+
+  test.each(['2026-02-30', 'tomorrow', '2026'])('of %s: no day', async (day) => {
+    const world = await worldWith({});
+    await expect(previewDay(installationOf(world), ID, day, NEVER)).rejects.toMatchObject({ code: 'bad-day' });
+  });
+
+  test('that has none: said so', async () => {
+    const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => NOW });
+    const installation = openInstallation({ tenants: [tenant] });
+    await expect(upcomingReminders(installation, ID)).rejects.toMatchObject({ code: 'no-reminders' });
+  });
+});
+
+describe('the story of an appointment', () => {
+  const story = async (world: ReminderWorld, id = 'one') =>
+    renderReminderExplanation(await explainReminders(installationOf(world), ID, id, NEVER));
+
+  test('that was reminded of', async () => {
+    const world = await worldWith({ one: 48 });
+    await world.advance(DAY_MS);
+    const text = await story(world);
+    expect(text).toContain('day-before, text: for 2026-06-17 10:00+02:00, due 2026-06-16 10:00+02:00');
+    expect(text).toContain('sent 2026-06-16 10:00+02:00, handed over 1 time, known there as ref-1');
+  });
+
+  test('that was moved: both times', async () => {
+    const world = await worldWith({ one: 48 });
+    book(world, 'one', 50);
+    await world.cycle();
+    const text = await story(world);
+    expect(text).toContain('dropped 2026-06-15 10:00+02:00: the appointment was moved (moved)');
+    expect(text).toContain('planned');
+    expect(text).toContain('rule day-before, text: due 2026-06-16 12:00+02:00');
+  });
+
+  test('that is of no patient, and of one that the clinic does not have', async () => {
+    const world = await worldWith({});
+    book(world, 'one', 48, { patientId: null });
+    expect(await story(world)).toContain('none, it has no patient');
+    expect(await story(world, 'nobody')).toContain('no such appointment');
+    expect(await story(world, 'nobody')).toContain('Nothing was planned');
+  });
+
+  test('while the clinic is away: what the ledger holds', async () => {
+    const world = await worldWith({ one: 48 });
+    world.clinic.lookupsFail = true;
+    const text = await story(world);
+    expect(text).toContain('could not be asked');
+    expect(text).toContain('planned');
+  });
+
+  test('fits in a hundred columns, whatever the ids', async () => {
+    const world = await worldWith({ ['x'.repeat(150)]: 48 });
+    expect(widest(await story(world, 'x'.repeat(150)))).toBeLessThanOrEqual(PLAIN_COLUMNS);
+    expect(widest(renderReminders(await upcomingReminders(installationOf(world), ID), ''))).toBeLessThanOrEqual(
+      PLAIN_COLUMNS,
+    );
+  });
+});
+
+describe('an opt-out by the operator', () => {
+  test('holds from then on, and can be lifted', async () => {
+    const world = await worldWith({ one: 30, two: 54 });
+    const address = '333-1234567';
+    const installation = installationOf(world);
+    expect(await optOut(installation, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: true });
+    expect(await optOut(installation, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: false });
+    await world.advance(10 * HOUR_MS);
+    expect(await world.fate('one')).toBe('dropped opted-out');
+    expect(await optOut(installation, ID, { kind: 'phone', address, lift: true })).toEqual({ changed: true });
+    await world.cycle();
+    await world.advance(2 * DAY_MS);
+    expect(await world.fate('two')).toBe('sent');
+  });
+
+  test.each(['phone', 'email'] as const)('of something that is no %s is refused', async (kind) => {
+    const world = await worldWith({});
+    await expect(optOut(installationOf(world), ID, { kind, address: 'nobody', lift: false })).rejects.toMatchObject({
+      code: 'bad-address',
+    });
+  });
+});
+
+test('a patient who holds wrong information stands in status, on pages and in metrics until that ends', async () => {
+  const rules = { 'day-before': { before: 'P1D', channels: ['text'], corrections: { cancelled: false } } };
+  const world = createReminderWorld(redis.connect(), { file: { rules } });
+  book(world, 'one', 48);
+  await world.cycle();
+  await world.advance(DAY_MS);
+  book(world, 'one', 48, { status: 'cancelled' });
+  await world.cycle();
+  const installation = installationOf(world);
+  const sinceAt = world.now;
+  const seen = await status(installation);
+  expect(seen.problems).toMatchObject([
+    {
+      ...{ tenant: ID, subject: 'appointment one', code: 'patient-misinformed', needs: 'person', sinceAt },
+      next: `clinic-mirror reminders explain ${ID} one`,
+    },
+  ]);
+  expect(renderStatus(seen)).toContain('corrections-off');
+  const metrics = createMetrics(() => installationOf(world));
+  addFeatureMetrics(metrics);
+  const figures = async () => {
+    const text = await metrics.render();
+    return text.split('\n').filter((line) => line.startsWith('clinic_mirror_patients_misinformed'));
+  };
+  expect(await figures()).toEqual([
+    `clinic_mirror_patients_misinformed{tenant="${ID}",needs="person"} 1`,
+    `clinic_mirror_patients_misinformed{tenant="${ID}",needs="time"} 0`,
+  ]);
+  book(world, 'one', 48);
+  await world.cycle();
+  expect((await status(installationOf(world))).problems).toEqual([]);
+});
+
+test('a channel whose other side is gone stays closed, for days, and status says how to open it', async () => {
+  const world = await worldWith({ one: 48, two: 24 * 20 });
+  world.gateway.answers.push({ result: 'refused', code: 'webhook-gone', optedOut: false, channelGone: true });
+  await world.advance(DAY_MS);
+  const closedAt = world.now;
+  await world.advance(17 * DAY_MS);
+  await world.cycle();
+  await world.advance(2 * DAY_MS);
+  expect(await world.fate('two')).toBe('dropped channel-gone');
+  expect(world.gateway.calls).toHaveLength(1);
+  const seen = await status(installationOf(world));
+  expect(seen.tenants[0]?.reminders).toEqual({
+    waiting: 0,
+    hold: null,
+    closedChannels: [{ channel: 'text', code: 'webhook-gone', at: closedAt }],
+    wrong: [],
+  });
+  expect(renderStatus(seen)).toContain('reminders by text: closed since');
+  expect(renderStatus(seen).replaceAll(/\s+/g, ' ')).toContain(`clinic-mirror reminders reopen ${ID} text`);
+});
+
+test('a channel that was closed is used again when it is reopened', async () => {
+  const world = await worldWith({ one: 48, two: 49 });
+  world.gateway.answers.push({ result: 'refused', code: 'gone', optedOut: false, channelGone: true });
+  await world.advance(DAY_MS);
+  expect(await reopenChannel(installationOf(world), ID, 'text')).toEqual({ changed: true });
+  expect(await reopenChannel(installationOf(world), ID, 'text')).toEqual({ changed: false });
+  await world.advance(DAY_MS);
+  expect(await world.fate('two')).toBe('sent');
+});
+
+test('the metrics count what waits, was sent and was dropped, and how late', async () => {
+  const world = await worldWith({ one: 30, two: 31, three: 48 });
+  book(world, 'two', 31, { status: 'cancelled' });
+  await world.cycle();
+  await world.advance(10 * HOUR_MS);
+  const metrics = createMetrics(() => installationOf(world));
+  addFeatureMetrics(metrics)(ID, 7_000);
+  const text = await metrics.render();
+  expect(text).toContain(`clinic_mirror_reminders_waiting{tenant="${ID}"} 1`);
+  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="planned",reason="none"} 3`);
+  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="sent",reason="none"} 1`);
+  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="dropped",reason="cancelled"} 1`);
+  expect(text).toContain(`clinic_mirror_reminder_lag_seconds_bucket{le="15",tenant="${ID}"} 1`);
+});
