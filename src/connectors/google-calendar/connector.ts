@@ -6,7 +6,7 @@ import type { Connector, ConnectorContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
 import { locateCalendar, prepareCalendar } from '../owner.ts';
-import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
+import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, openCalendars } from './container.ts';
@@ -81,17 +81,16 @@ async function* readPages(
   list: (pageToken: string | null) => Promise<WireResponse>,
   ownerTag: string,
 ): AsyncGenerator<RemoteItem[]> {
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  let pageToken: string | null = null;
-  do {
-    visit(pageToken);
+  const ask = async (pageToken: string | null) => {
     const answer = await list(pageToken);
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = parsedBy(errors, eventsPageSchema, answer.body);
-    const events = page.items.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
+    const { items: page, nextPageToken: next } = parsedBy(errors, eventsPageSchema, answer.body);
+    return { page, next };
+  };
+  for await (const page of walkPages(null, ask, () => errors.make('unexpected-answer'))) {
+    const events = page.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);
-    pageToken = page.nextPageToken ?? null;
-  } while (pageToken !== null);
+  }
 }

@@ -3,7 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { parsedBy } from '../errors.ts';
-import { guardWalk, isSuccess } from '../wire.ts';
+import { isSuccess, walkPages } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';
 import { namesToRead, readRecord, type Scope, type StoredRecord } from './from-model.ts';
 import { BATCH_SIZE, PAGE_SIZE, SEARCH_BATCH_SIZE, SEARCH_PAGE_SIZE } from './limits.ts';
@@ -79,16 +79,17 @@ export async function* listRecords(
     if (record === null) return [];
     return [belongs ? { ...record, hasContact: joinedSchema.safeParse(answered).success } : record];
   };
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
-    visit(after ?? null);
-    if (after !== undefined) query.set('after', after);
+  const ask = async (after: string | null) => {
+    if (after !== null) query.set('after', after);
     const path = `${scope.paths.objects(scope.object)}?${query}`;
     const page = await scope.client.demand(pageSchema, { label: 'hubspot.objects.list', method: 'GET', path });
-    yield page.results.flatMap(readListed);
-    after = page.paging?.next?.after;
-  }
+    return { page: page.results.flatMap(readListed), next: page.paging?.next?.after };
+  };
+  yield* walkPages(null, ask, lost);
 }
+
+/** The error of a walk that leads nowhere. */
+const lost = () => errors.make('unexpected-answer');
 
 /** A create or an update. */
 export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
@@ -126,20 +127,17 @@ async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string
   const path = `${scope.paths.objects(scope.object)}/search`;
   for (const values of slices(keys, SEARCH_BATCH_SIZE)) {
     const filters = [{ propertyName: scope.keyProperty, operator: 'IN', values }];
-    const visit = guardWalk(() => errors.make('unexpected-answer'));
-    let after: string | undefined;
-    do {
-      visit(after ?? null);
-      const paging = after === undefined ? {} : { after };
+    const ask = async (after: string | null) => {
+      const paging = after === null ? {} : { after };
       const body = { filterGroups: [{ filters }], properties: [scope.keyProperty], limit: SEARCH_PAGE_SIZE, ...paging };
       const answer = await scope.client.send({ label: 'hubspot.objects.search', method: 'POST', path, body });
       if (answer.status === 400) throw errors.make('search-refused', { status: 400 });
       if (!isSuccess(answer)) throw scope.client.errorOf(answer);
       const page = parsedBy(errors, pageSchema, answer.body);
       // What can't be read must not count as not there: a second record would be made.
-      ids.push(...parsedBy(errors, z.array(foundSchema), page.results).map(({ id }) => id));
-      after = page.paging?.next?.after;
-    } while (after !== undefined);
+      return { page: parsedBy(errors, z.array(foundSchema), page.results), next: page.paging?.next?.after };
+    };
+    for await (const found of walkPages(null, ask, lost)) ids.push(...found.map(({ id }) => id));
   }
   return ids;
 }

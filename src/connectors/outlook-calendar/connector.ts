@@ -6,7 +6,7 @@ import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
 import { Mutex } from '../mutex.ts';
 import { locateCalendar, prepareCalendar } from '../owner.ts';
-import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
 import { openCalendars } from './container.ts';
@@ -14,7 +14,7 @@ import { errors, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem, UTC } from './from-model.ts';
 import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
-import { eventsQuery, mailboxPath, readPage, withQuery } from './paths.ts';
+import { eventsQuery, mailboxPath, walkLists, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
@@ -93,17 +93,11 @@ async function* readPages(
   window: TimeWindow | null,
 ): AsyncGenerator<RemoteItem[]> {
   const query = eventsQuery(PROPERTIES.ownerTag, scope.ownerTag, window === null ? [] : overlaps(window));
-  let path: string | null = withQuery(eventsPath(scope), query);
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  while (path !== null) {
-    visit(path);
-    const answer = await list(path);
-    if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
-    if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer);
-    const events = page.elements.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
+  const refused = (answer: WireResponse) =>
+    isGone(answer) ? errors.make('calendar-gone', { status: answer.status }) : errors.of(answer);
+  for await (const page of walkLists(withQuery(eventsPath(scope), query), list, refused)) {
+    const events = page.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
     if (events.length > 0) yield events.map(toRemoteItem);
-    path = page.next;
   }
 }
 
