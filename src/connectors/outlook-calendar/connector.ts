@@ -1,11 +1,9 @@
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { askedAlone } from '../asked-alone.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { applyFlows, findByFlows } from '../flow.ts';
+import { type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
 import { Mutex } from '../mutex.ts';
-import { locateCalendar, prepareCalendar } from '../owner.ts';
 import type { WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
@@ -46,18 +44,15 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   };
   const calendarsOf = (signal: AbortSignal) =>
     openCalendars({ call: (label, wire) => call(label, wire, signal), mailbox, ownerTag, owner });
-  const connector: Connector = {
-    prepare: (known, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, known),
-    ...('create' in settings.calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
-    async apply(container, operations, signal) {
-      const scope = scopeOf(container);
-      return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
-    },
+  const vendor: FlowVendor<FlowScope> = {
+    errors,
+    scopeOf,
+    batches,
+    calendarsOf,
+    operationFlow,
+    findFlow,
+    pageFlow,
     read,
-    find: (container, keys, signal) => {
-      const flows = keys.map((key) => findFlow(scopeOf(container), key));
-      return findByFlows(flows, batches(signal));
-    },
     changes(container, query, signal) {
       const scope = scopeOf(container);
       const calls = {
@@ -72,19 +67,9 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       };
       return readChanges(calls, container, query);
     },
-    pagesOf: async (container, remoteIds, signal) =>
-      new Map(
-        await findByFlows(
-          remoteIds.map((id) => pageFlow(scopeOf(container), id)),
-          batches(signal),
-        ),
-      ),
     subscriptions: createGraphSubscriptions({ call, mailbox, clock }),
   };
-  return askedAlone(connector, {
-    errors,
-    isThere: async (id, signal) => (await calendarsOf(signal).find(id)) !== null,
-  });
+  return flowConnector(vendor, settings.calendar);
 }
 
 async function* readPages(

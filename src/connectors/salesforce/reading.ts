@@ -5,7 +5,7 @@ import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { parsedBy } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
-import { guardWalk } from '../wire.ts';
+import { walkPages } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
 import { errors } from './errors.ts';
@@ -41,16 +41,13 @@ export async function* readPages(scope: Scope, window: TimeWindow | null): Async
 /** Every record of the object that meets a condition in SOQL, page by page. */
 export async function* queryPages({ client, form }: Scope, condition: string): AsyncGenerator<SeenRecord[]> {
   const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${condition}`;
-  let path: string | null = client.pathOf(queryPath(soql));
-  const visit = guardWalk(() => errors.make('unexpected-answer'), MAX_PAGES);
-  while (path !== null) {
-    visit(path);
-    const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
+  const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
+  const ask = async (path: string) => {
     const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers });
     const page = parsedBy(errors, pageSchema, body);
-    yield page.records;
-    path = page.done ? null : nextPath(client, page.nextRecordsUrl);
-  }
+    return { page: page.records, next: page.done ? null : nextPath(client, page.nextRecordsUrl) };
+  };
+  yield* walkPages(client.pathOf(queryPath(soql)), ask, () => errors.make('unexpected-answer'), MAX_PAGES);
 }
 
 /** Those of the keys that are there and carry our owner tag. */
