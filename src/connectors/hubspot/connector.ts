@@ -4,6 +4,7 @@ import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { findHolders } from './addresses.ts';
@@ -73,9 +74,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     },
     pagesOf: async (container, remoteIds) => pagesOf(container, remoteIds),
     existing: openExisting(scopeFor),
-    async changes(_container, { window }, signal) {
-      return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
-    },
+    changes: (_container, { window }, signal) => wholeChanges(read(window, signal)),
   };
   return askedAlone(connector, { errors });
 }

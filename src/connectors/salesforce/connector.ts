@@ -4,6 +4,7 @@ import type { Operation } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
@@ -67,9 +68,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       return new Map(remoteIds.map((id) => [id, `${address}/${id}`]));
     },
     existing: openExisting(scopeFor),
-    async changes(_, { window }, signal) {
-      return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
-    },
+    changes: (_, { window }, signal) => wholeChanges(read(window, signal)),
   };
   return askedAlone(connector, {
     errors,
