@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import type { Item } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
 import type { RemoteItem } from '../model/operations.ts';
-
 import type { RemoteChanges } from './connector.ts';
 
 /**
@@ -54,6 +54,13 @@ export interface Feed<Place> {
   readEach(ids: readonly string[]): Promise<RemoteItem[]>;
   /** All of ours, in pages. */
   readAll(): AsyncIterable<RemoteItem[]>;
+}
+
+/** All of ours, where a vendor has no feed of changes. */
+export async function wholeChanges<Wanted extends Item>(
+  pages: AsyncIterable<RemoteItem<Wanted>[]>,
+): Promise<RemoteChanges<Wanted>> {
+  return { scope: 'whole', items: (await Array.fromAsync(pages)).flat(), removed: [], cursor: null };
 }
 
 /** What changed since a place; all of ours without one that the vendor takes. @throws MirrorError; a page that fails ends the reading without a cursor */

@@ -1,6 +1,9 @@
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
-import type { Operation, Outcome } from '../model/operations.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import { askedAlone, type Judge } from './asked-alone.ts';
+import type { Connector, Subscriptions } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
+import { type Calendars, locateCalendar, prepareCalendar } from './owner.ts';
 import { failed, settle } from './settle.ts';
 import type { WireCall, WireResponse } from './wire.ts';
 
@@ -40,6 +43,53 @@ export async function findByFlows<Found>(flows: readonly Flow<Found | null>[], s
   return (await runFlows(flows, send)).flatMap((end) => {
     if ('error' in end) throw end.error;
     return end.result === null ? [] : [end.result];
+  });
+}
+
+/** A vendor of calendars whose events are found and written by flows. */
+export interface FlowVendor<Scope> {
+  errors: Judge['errors'];
+  /** What the flows of one calendar have in common. */
+  scopeOf(container: string): Scope;
+  batches(signal: AbortSignal): SendCalls;
+  calendarsOf(signal: AbortSignal): Calendars;
+  operationFlow(scope: Scope, operation: Operation): Flow<Outcome>;
+  findFlow(scope: Scope, key: ItemKey): Flow<RemoteItem | null>;
+  /** The page that the vendor gives of an event, with its id; null when it gives none. */
+  pageFlow(scope: Scope, id: string): Flow<[string, string] | null>;
+  read: Connector['read'];
+  changes: Connector['changes'];
+  subscriptions: Subscriptions;
+}
+
+/** The connector of a vendor's calendar: the configured one, or one of ours. */
+export function flowConnector<Scope>(
+  vendor: FlowVendor<Scope>,
+  calendar: { id: string } | { create: string },
+): Connector {
+  const { errors, scopeOf, batches, calendarsOf, read, changes, subscriptions } = vendor;
+  const connector: Connector = {
+    prepare: (known, signal) => prepareCalendar(calendarsOf(signal), calendar, known),
+    ...('create' in calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
+    async apply(container, operations, signal) {
+      const scope = scopeOf(container);
+      return applyFlows(operations, (operation) => vendor.operationFlow(scope, operation), batches(signal), errors);
+    },
+    find(container, keys, signal) {
+      const flows = keys.map((key) => vendor.findFlow(scopeOf(container), key));
+      return findByFlows(flows, batches(signal));
+    },
+    async pagesOf(container, remoteIds, signal) {
+      const flows = remoteIds.map((id) => vendor.pageFlow(scopeOf(container), id));
+      return new Map(await findByFlows(flows, batches(signal)));
+    },
+    read,
+    changes,
+    subscriptions,
+  };
+  return askedAlone(connector, {
+    errors,
+    isThere: async (container, signal) => (await calendarsOf(signal).find(container)) !== null,
   });
 }
 

@@ -60,3 +60,24 @@ export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (place: st
     visited.add(digest);
   };
 }
+
+/**
+ * The pages of a walk whose way the other side gives, guarded by {@link guardWalk}.
+ * @param first the place of the first page
+ * @param ask gives the page at a place, and the place of the next one; null or undefined after the last
+ */
+export async function* walkPages<Place extends string | null, Page>(
+  first: NoInfer<Place>,
+  ask: (place: Place) => Promise<{ page: Page; next: NonNullable<Place> | null | undefined }>,
+  lost: () => Error,
+  mostPages = MOST_PAGES,
+): AsyncGenerator<Page> {
+  const visit = guardWalk(lost, mostPages);
+  for (let place = first; ; ) {
+    visit(place);
+    const { page, next } = await ask(place);
+    yield page;
+    if (next === null || next === undefined) return;
+    place = next;
+  }
+}

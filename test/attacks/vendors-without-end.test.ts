@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readChanges } from '../../src/connectors/google-calendar/changes.ts';
-import type { HubSpotClient } from '../../src/connectors/hubspot/client.ts';
 import type { Scope } from '../../src/connectors/hubspot/from-model.ts';
 import { listRecords } from '../../src/connectors/hubspot/records.ts';
 import { guardWalk } from '../../src/connectors/wire.ts';
@@ -52,6 +51,7 @@ describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
   test('is asked no more by the list of HubSpot', async () => {
     const vendor = endless((asked) => ({ results: [], paging: { next: { after: tokenOf(asked) } } }));
     const scope = {
+      client: { demand: vendor.ask },
       object: 'contacts',
       paths: { objects: () => '/objects' },
       properties: [],
@@ -59,8 +59,7 @@ describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
       keyProperty: 'k',
       stampProperty: 's',
     };
-    const client = { demand: vendor.ask } as unknown as HubSpotClient;
-    const reading = Array.fromAsync(listRecords(client, scope as unknown as Scope));
+    const reading = Array.fromAsync(listRecords(scope as unknown as Scope));
     await expect(reading).rejects.toMatchObject({ code: 'unexpected-answer' });
     expect(vendor.asked()).toBeLessThanOrEqual(mostAsked);
   });

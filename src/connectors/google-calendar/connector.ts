@@ -1,17 +1,15 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { askedAlone } from '../asked-alone.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
-import { applyFlows, findByFlows } from '../flow.ts';
-import { locateCalendar, prepareCalendar } from '../owner.ts';
-import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
+import { type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
+import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, openCalendars } from './container.ts';
 import { errors } from './errors.ts';
-import { findFlow, operationFlow, pageFlow } from './flows.ts';
+import { type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
 import { createGoogleSubscriptions } from './subscriptions.ts';
@@ -37,34 +35,24 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
     const flows = keys.map((key) => findFlow(scopeOf(container), key));
     return findByFlows(flows, batches(signal));
   };
-  const connector: Connector = {
-    prepare: (known, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, known),
-    ...('create' in settings.calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
-    async apply(container, operations, signal) {
-      const scope = scopeOf(container);
-      return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
-    },
+  const vendor: FlowVendor<FlowScope> = {
+    errors,
+    scopeOf,
+    batches,
+    calendarsOf,
+    operationFlow,
+    findFlow,
+    pageFlow,
     read,
-    find,
     changes(container, { cursor, window }, signal) {
       const list = (syncToken: string | null, pageToken: string | null) =>
         call(signal, (options) => client.listChanges({ calendarId: container, syncToken, pageToken }, options));
       const readAll = () => read(container, window, signal);
       return readChanges({ ownerTag, list, readAll, find: (keys) => find(container, keys, signal) }, container, cursor);
     },
-    pagesOf: async (container, remoteIds, signal) =>
-      new Map(
-        await findByFlows(
-          remoteIds.map((id) => pageFlow(scopeOf(container), id)),
-          batches(signal),
-        ),
-      ),
     subscriptions: createGoogleSubscriptions(client, call),
   };
-  return askedAlone(connector, {
-    errors,
-    isThere: async (container, signal) => (await calendarsOf(signal).find(container)) !== null,
-  });
+  return flowConnector(vendor, settings.calendar);
 }
 
 type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) => Promise<WireResponse>;
@@ -81,17 +69,16 @@ async function* readPages(
   list: (pageToken: string | null) => Promise<WireResponse>,
   ownerTag: string,
 ): AsyncGenerator<RemoteItem[]> {
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  let pageToken: string | null = null;
-  do {
-    visit(pageToken);
+  const ask = async (pageToken: string | null) => {
     const answer = await list(pageToken);
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = parsedBy(errors, eventsPageSchema, answer.body);
-    const events = page.items.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
+    const { items: page, nextPageToken: next } = parsedBy(errors, eventsPageSchema, answer.body);
+    return { page, next };
+  };
+  for await (const page of walkPages(null, ask, () => errors.make('unexpected-answer'))) {
+    const events = page.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);
-    pageToken = page.nextPageToken ?? null;
-  } while (pageToken !== null);
+  }
 }

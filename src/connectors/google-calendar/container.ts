@@ -1,7 +1,6 @@
-import type { z } from 'zod';
 import { parsedBy } from '../errors.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
-import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
+import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
 import { errors } from './errors.ts';
 import { calendarSchema, calendarsPageSchema } from './schemas.ts';
 
@@ -45,20 +44,14 @@ async function findCalendar(calls: ContainerCalls, id: string): Promise<string |
   return parsedBy(errors, calendarSchema, answer.body).id;
 }
 
-type Entry = z.output<typeof calendarsPageSchema>['items'][number];
-
 async function listCalendars(calls: ContainerCalls, ownerTag: string): Promise<ListedCalendar[]> {
-  const entries: Entry[] = [];
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  let pageToken: string | null = null;
-  do {
-    visit(pageToken);
+  const ask = async (pageToken: string | null) => {
     const answer = await calls.list(pageToken);
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = parsedBy(errors, calendarsPageSchema, answer.body);
-    entries.push(...page.items);
-    pageToken = page.nextPageToken ?? null;
-  } while (pageToken !== null);
+    const { items: page, nextPageToken: next } = parsedBy(errors, calendarsPageSchema, answer.body);
+    return { page, next };
+  };
+  const entries = (await Array.fromAsync(walkPages(null, ask, () => errors.make('unexpected-answer')))).flat();
   const account = entries.find(({ primary }) => primary === true)?.id ?? null;
   return entries.map(({ id, description, accessRole = 'owner', dataOwner = account }) => ({
     id,

@@ -3,7 +3,6 @@ import type { ItemKey } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import type { Holder } from '../connector.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
-import type { HubSpotClient } from './client.ts';
 import { type Refusal, readRefusal } from './errors.ts';
 import type { Scope } from './from-model.ts';
 import { type Row, readRecord, type StoredRecord } from './from-model.ts';
@@ -70,14 +69,10 @@ export function isRefusedForAddress({ object }: Scope, { codes, properties, isTa
  * Which rows ask for an address that another contact has, found by one look for all: refused as HubSpot would refuse each alone. Where
  * the look tells nothing, halving finds them.
  */
-export async function heldAddresses(
-  client: HubSpotClient,
-  scope: Scope,
-  rows: readonly Row[],
-): Promise<Map<ItemKey, Refusal>> {
+export async function heldAddresses(scope: Scope, rows: readonly Row[]): Promise<Map<ItemKey, Refusal>> {
   const addresses = addressesOf(rows.map(({ values }) => values));
   if (addresses.length === 0) return new Map();
-  const answer = await client.send(holdersCall(scope, addresses));
+  const answer = await scope.client.send(holdersCall(scope, addresses));
   const holders: ReadonlyMap<string, StoredRecord> = isSuccess(answer) ? holdersIn(scope, answer) : new Map();
   const held = rows.flatMap(({ key, values }): [ItemKey, Refusal][] => {
     const holder = holders.get(addressOf(values));
@@ -93,7 +88,6 @@ export async function heldAddresses(
  * @throws MirrorError what the call meets
  */
 export async function findHolders(
-  client: HubSpotClient,
   scope: Scope,
   wanted: ReadonlyMap<ItemKey, CrmItem['properties']>,
 ): Promise<Holder[]> {
@@ -105,8 +99,8 @@ export async function findHolders(
   for (const slice of slices(asked, BATCH_SIZE)) {
     const addresses = addressesOf(slice.map(({ values }) => values));
     if (addresses.length === 0) continue;
-    const answer = await client.send(holdersCall(scope, addresses));
-    if (!isSuccess(answer)) throw client.errorOf(answer);
+    const answer = await scope.client.send(holdersCall(scope, addresses));
+    if (!isSuccess(answer)) throw scope.client.errorOf(answer);
     const holders = holdersIn(scope, answer);
     for (const { key, values } of slice) {
       const holder = holders.get(addressOf(values));

@@ -4,10 +4,11 @@ import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { findHolders } from './addresses.ts';
-import { type Account, createClient, type HubSpotClient, pathsOf, readAccount } from './client.ts';
+import { type Account, createClient, pathsOf, readAccount } from './client.ts';
 import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
@@ -25,64 +26,68 @@ import { writeAll } from './writing.ts';
  */
 export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connector<CrmItem> {
   const { http, authorizer, clock, settings } = context;
-  const scope = scopeOf(context);
-  const rules = new Map(scope.properties.map(({ name }) => [name, ruleOf(scope, name)]));
+  const target = targetOf(context);
+  const rules = new Map(target.properties.map(({ name }) => [name, ruleOf(target, name)]));
   const refused: RefusedValues = new Map();
   let account: Account | null = null;
   const { apiUrl } = settings;
   const zone = () => account?.zone ?? null;
-  const clientFor = (signal: AbortSignal) => createClient({ http, authorizer, clock, apiUrl, zone }, signal);
-  const readyFor = async (signal: AbortSignal) => {
-    const client = clientFor(signal);
-    scope.choices ??= await lookUpChoices(client, scope);
-    return client;
+  const bareScope = (signal: AbortSignal): Scope => ({
+    ...target,
+    client: createClient({ http, authorizer, clock, apiUrl, zone }, signal),
+  });
+  const scopeFor = async (signal: AbortSignal) => {
+    target.choices ??= await lookUpChoices(bareScope(signal));
+    return bareScope(signal);
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
-    yield* readOurs(await readyFor(signal), scope, window);
+    yield* readOurs(await scopeFor(signal), window);
   }
   const connector: Connector<CrmItem> = {
     async prepare(_known, signal) {
-      const client = clientFor(signal);
-      account = await readAccount(client, scope.paths);
-      const { catalogue, hasUniqueKey } = await prepareProperties(client, scope);
-      scope.hasUniqueKey = hasUniqueKey;
-      scope.choices = await resolveChoices(client, scope, catalogue);
-      scope.catalogueNames = new Set(catalogue.keys());
-      await checkSubscriptions(client, scope);
+      const scope = bareScope(signal);
+      account = await readAccount(scope.client, scope.paths);
+      const { catalogue, hasUniqueKey } = await prepareProperties(scope);
+      target.hasUniqueKey = hasUniqueKey;
+      target.choices = await resolveChoices(scope, catalogue);
+      target.catalogueNames = new Set(catalogue.keys());
+      await checkSubscriptions(scope);
       const isDayAsInstant = ({ name, kind }: MappedProperty) =>
         kind === 'date' && catalogue.get(name)?.type === 'datetime';
-      scope.daysAsInstants = new Set(scope.properties.filter(isDayAsInstant).map(({ name }) => name));
-      return `${account.portalId}/${scope.object}`;
+      target.daysAsInstants = new Set(target.properties.filter(isDayAsInstant).map(({ name }) => name));
+      return `${account.portalId}/${target.object}`;
     },
     apply: (_container, operations, signal) =>
-      applyFitting(operations, { ...scope, rules, refused, batchSize: BATCH_SIZE }, (some) =>
-        apply(clientFor(signal), scope, some),
+      applyFitting(operations, { ...target, rules, refused, batchSize: BATCH_SIZE }, (some) =>
+        apply(bareScope(signal), some),
       ),
     read: (_container, window, signal) => read(window, signal),
     async find(_container, keys, signal) {
-      const records = await findByKeys(await readyFor(signal), scope, keys, namesToRead(scope));
+      const scope = await scopeFor(signal);
+      const records = await findByKeys(scope, keys, namesToRead(scope));
       return records.filter(({ isForeign }) => !isForeign).map((record) => toRemoteItem(scope, record));
     },
     async holders(wanted, signal) {
-      if (scope.object !== 'contacts') return [];
+      if (target.object !== 'contacts') return [];
       const properties = new Map([...wanted].map(([key, item]) => [key, item.properties]));
-      return await findHolders(clientFor(signal), scope, properties);
+      return await findHolders(bareScope(signal), properties);
     },
     pagesOf: async (container, remoteIds) => pagesOf(container, remoteIds),
-    existing: openExisting(scope, readyFor),
-    async changes(_container, { window }, signal) {
-      return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
-    },
+    existing: openExisting(scopeFor),
+    changes: (_container, { window }, signal) => wholeChanges(read(window, signal)),
   };
   return askedAlone(connector, { errors });
 }
 
+/** What is known of a target between its calls. */
+type Target = Omit<Scope, 'client'>;
+
 /** HubSpot looks at the form of a contact's address alone, and holds all values as texts. */
-function ruleOf({ object }: Scope, name: string): PropertyRule {
+function ruleOf({ object }: Target, name: string): PropertyRule {
   return { longest: LONGEST_VALUE, form: object === 'contacts' && name === 'email' ? 'email' : undefined };
 }
 
-function scopeOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSettings>): Scope {
+function targetOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSettings>): Target {
   if (crm === undefined) throw errors.make('crm-part-missing');
   const { keyProperty, stampProperty, propertyGroup, version, subscriptions } = settings;
   if (crm.stream === 'patients' && settings.object !== undefined) throw errors.make('object-unsuitable');
@@ -109,17 +114,13 @@ function scopeOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSetti
 }
 
 /** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
-async function apply(
-  client: HubSpotClient,
-  scope: Scope,
-  operations: readonly Operation<CrmItem>[],
-): Promise<Outcome<CrmItem>[]> {
+async function apply(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
   const outcomes = new Map<string, Outcome<CrmItem>>();
   const note = (outcome: Outcome<CrmItem>) => outcomes.set(outcome.recordId, outcome);
   let failure: MirrorError | null = null;
   try {
-    await writeAll(client, scope, operations.filter(isWrite), note);
-    await deleteAll(client, scope, operations.filter(isDeletion), note);
+    await writeAll(scope, operations.filter(isWrite), note);
+    await deleteAll(scope, operations.filter(isDeletion), note);
   } catch (error) {
     failure = asMirrorError(error);
   }
@@ -135,16 +136,12 @@ function isDeletion(operation: Operation<CrmItem>): operation is Extract<Operati
   return operation.kind === 'delete';
 }
 
-async function* readOurs(
-  client: HubSpotClient,
-  scope: Scope,
-  window: TimeWindow | null,
-): AsyncGenerator<RemoteItem<CrmItem>[]> {
+async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
   // Contacts have no time; of the others the stamp tells it, and HubSpot's lists can't be filtered.
   const isIn = ({ stamp }: StoredRecord) =>
     stamp !== null &&
     (window === null || scope.object === 'contacts' || (stamp.startAt >= window.fromAt && stamp.startAt < window.toAt));
-  for await (const page of listRecords(client, scope)) {
+  for await (const page of listRecords(scope)) {
     const ours = page.filter(isIn);
     if (ours.length > 0) yield ours.map((record) => toRemoteItem(scope, record));
   }

@@ -1,7 +1,6 @@
 import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
-import type { HubSpotClient } from './client.ts';
 import { errors, type Refusal, readRefusal, requireNothing } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
 import { namesToRead, type Scope } from './from-model.ts';
@@ -18,14 +17,9 @@ type Deletion = Extract<Operation, { kind: 'delete' }>;
  * They are looked up by key before, since the id of a record that people merged leads to another patient's.
  * @throws MirrorError for what concerns all that is not settled by then
  */
-export async function deleteAll(
-  client: HubSpotClient,
-  scope: Scope,
-  deletions: readonly Deletion[],
-  note: NoteOutcome,
-) {
+export async function deleteAll(scope: Scope, deletions: readonly Deletion[], note: NoteOutcome) {
   if (deletions.length === 0) return;
-  const found = await lookUp(client, scope, deletions);
+  const found = await lookUp(scope, deletions);
   const isGone = ({ key }: Deletion) => !found.has(key);
   const isErasure = ({ erase }: Deletion) => erase === true && scope.object === 'contacts';
   for (const { recordId } of deletions.filter(isGone)) {
@@ -37,11 +31,10 @@ export async function deleteAll(
     const forgotten = slice.filter(({ deletion }) => deletion.erase === true);
     if (forgotten.length > 0)
       await empty(
-        client,
         scope,
         forgotten.map(({ id }) => id),
       );
-    await client.demandNothing({
+    await scope.client.demandNothing({
       label: 'hubspot.objects.archive',
       method: 'POST',
       path: `${scope.paths.objects(scope.object)}/batch/archive`,
@@ -52,7 +45,7 @@ export async function deleteAll(
     }
   }
   for (const { recordId, key } of there.filter(isErasure)) {
-    const effect = await eraseContact(client, scope, found.get(key)![0]!.id);
+    const effect = await eraseContact(scope, found.get(key)![0]!.id);
     note({ recordId, result: 'deleted', effect });
   }
 }
@@ -67,12 +60,12 @@ function leavesOf(deletion: Deletion, found: ReadonlyMap<string, readonly Stored
  * Clears what we wrote, but for the key, by which a try that broke off finds the records again. What a rule of the account won't have empty
  * stays, and that alone.
  */
-async function empty(client: HubSpotClient, scope: Scope, ids: readonly string[]): Promise<void> {
+async function empty(scope: Scope, ids: readonly string[]): Promise<void> {
   const written = [...namesToRead(scope), ...(scope.object === 'meetings' ? ['hs_meeting_start_time'] : [])];
   let names = written.filter((name) => name !== scope.keyProperty && name !== 'hs_timestamp');
   for (let isWhole = true; names.length > 0; isWhole = false) {
     const properties = Object.fromEntries(names.map((name) => [name, '']));
-    const answer = await client.send({
+    const answer = await scope.client.send({
       label: 'hubspot.objects.update',
       method: 'POST',
       path: `${scope.paths.objects(scope.object)}/batch/update`,
@@ -84,7 +77,7 @@ async function empty(client: HubSpotClient, scope: Scope, ids: readonly string[]
       if (!isWhole) scope.log.warn({ count: ids.length }, 'records are deleted with properties that must not be empty');
       return;
     }
-    if (answer.status !== 400 && answer.status !== 207) throw client.errorOf(answer);
+    if (answer.status !== 400 && answer.status !== 207) throw scope.client.errorOf(answer);
     const kept = new Set(refusalsIn(answer).flatMap((refusal) => refusal.properties));
     if (!names.some((name) => kept.has(name))) break;
     names = names.filter((name) => !kept.has(name));
@@ -99,7 +92,7 @@ function refusalsIn({ status, body }: WireResponse): Refusal[] {
 }
 
 /** Deletes a contact for good, with its address (developers.hubspot.com, CRM contacts, GDPR delete). */
-async function eraseContact(client: HubSpotClient, { paths }: Scope, objectId: string) {
+async function eraseContact({ client, paths }: Scope, objectId: string) {
   const path = `${paths.objects('contacts')}/gdpr-delete`;
   const answer = await client.send({ label: 'hubspot.contacts.erase', method: 'POST', path, body: { objectId } });
   if (answer.status === 404) return 'already-gone';
@@ -109,27 +102,22 @@ async function eraseContact(client: HubSpotClient, { paths }: Scope, objectId: s
 }
 
 /** Records to take out, by key: the live ones of the key, one of ours that somebody took the key from, and for erasures one in the bin. */
-async function lookUp(
-  client: HubSpotClient,
-  scope: Scope,
-  deletions: readonly Deletion[],
-): Promise<Map<string, StoredRecord[]>> {
+async function lookUp(scope: Scope, deletions: readonly Deletion[]): Promise<Map<string, StoredRecord[]>> {
   const { object, keyProperty, stampProperty } = scope;
   const keys = deletions.map(({ key }) => key);
-  const records = await findByKeys(client, scope, keys, [keyProperty, stampProperty]);
+  const records = await findByKeys(scope, keys, [keyProperty, stampProperty]);
   const found = Map.groupBy(
     records.filter(({ isForeign }) => !isForeign),
     ({ key }) => key ?? '',
   );
-  await lookUpById(client, scope, deletions, false, found);
+  await lookUpById(scope, deletions, false, found);
   const erasures = deletions.filter(({ erase }) => erase === true && object === 'contacts');
-  await lookUpById(client, scope, erasures, true, found);
+  await lookUpById(scope, erasures, true, found);
   return found;
 }
 
 /** Adds those that are not found by key, are known by id, carry our stamp, and no other record's key. */
 async function lookUpById(
-  client: HubSpotClient,
   scope: Scope,
   deletions: readonly Deletion[],
   archived: boolean,
@@ -141,7 +129,7 @@ async function lookUpById(
   }
   const properties = [scope.keyProperty, scope.stampProperty];
   const wanted = { object: scope.object, ids: [...byId.keys()], byKey: false, properties, archived };
-  for (const record of (await readRecords(client, scope, wanted)).records) {
+  for (const record of (await readRecords(scope, wanted)).records) {
     const key = byId.get(record.id)?.key;
     const isOurs = record.stamp !== null && (record.key === null || record.key === key);
     if (key !== undefined && isOurs) found.set(key, [record]);

@@ -2,7 +2,6 @@ import type { MirrorError } from '../../model/errors.ts';
 import { slices } from '../../model/slices.ts';
 import type { ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { toStamp } from '../stamp.ts';
-import type { HubSpotClient } from './client.ts';
 import { errors } from './errors.ts';
 import { namesToRead, type Scope, type StoredRecord, toItem, type Values } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
@@ -13,26 +12,26 @@ import { errorOfRow, sendUpdates } from './rows.ts';
 const OTHER_ADDRESSES = 'hs_additional_emails';
 
 /** The contacts of an account that were there before us. */
-export function openExisting(
-  scope: Scope,
-  readyFor: (signal: AbortSignal) => Promise<HubSpotClient>,
-): ExistingContacts {
-  const properties = [...namesToRead(scope), OTHER_ADDRESSES];
+export function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
+  const namesOf = (scope: Scope) => [...namesToRead(scope), OTHER_ADDRESSES];
   return {
     async *list(signal) {
-      for await (const page of listRecords(await readyFor(signal), scope, properties)) {
+      const scope = await scopeFor(signal);
+      for await (const page of listRecords(scope, namesOf(scope))) {
         const free = page.map((record) => toExisting(scope, record)).filter(({ isFree }) => isFree);
         if (free.length > 0) yield free;
       }
     },
     async read(remoteIds, signal) {
-      const wanted = { object: scope.object, ids: remoteIds, byKey: false, properties };
-      const { records } = await readRecords(await readyFor(signal), scope, wanted);
+      const scope = await scopeFor(signal);
+      const wanted = { object: scope.object, ids: remoteIds, byKey: false, properties: namesOf(scope) };
+      const { records } = await readRecords(scope, wanted);
       const asked = new Set(remoteIds);
       // The id of a contact that was merged leads to the one that is left.
       return records.filter(({ id }) => asked.has(id)).map((record) => toExisting(scope, record));
     },
     async stamp(stamps, signal) {
+      const scope = await scopeFor(signal);
       const refused = new Map<string, MirrorError>();
       for (const slice of slices(stamps, BATCH_SIZE)) {
         const rows = slice.map((stamp) => ({
@@ -40,7 +39,7 @@ export function openExisting(
           id: stamp.remoteId,
           values: valuesOf(scope, stamp),
         }));
-        const ends = await sendUpdates(await readyFor(signal), scope, rows);
+        const ends = await sendUpdates(scope, rows);
         for (const { key, id } of rows) {
           const end = ends.get(key);
           if (end === undefined || !('record' in end))

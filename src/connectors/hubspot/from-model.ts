@@ -5,7 +5,7 @@ import type { StreamName } from '../../model/streams.ts';
 import { DAY_MS } from '../../model/time.ts';
 import type { Choices } from '../options.ts';
 import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp, withRevision } from '../stamp.ts';
-import type { Paths } from './client.ts';
+import type { HubSpotClient, Paths } from './client.ts';
 import { recordSchema, type SubscriptionRule } from './schemas.ts';
 
 /** Values as they go over the wire: strings, an empty one to clear. */
@@ -166,6 +166,8 @@ function instantOf(text: string): number | null {
 
 /** What all work on one target goes by. */
 export interface Scope {
+  /** Calls under the signal of the work. */
+  client: HubSpotClient;
   stream: StreamName;
   /** The kind of record that the stream becomes: `contacts`, `meetings`, `deals`, or a custom object. */
   object: string;

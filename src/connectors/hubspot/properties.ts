@@ -3,7 +3,6 @@ import type { MappedProperty, PropertyKind } from '../../model/items.ts';
 import { parsedBy } from '../errors.ts';
 import { type Choices, chooseAll, chooseOptions, type ListOption } from '../options.ts';
 import { isSuccess } from '../wire.ts';
-import type { HubSpotClient } from './client.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';
 import type { Scope } from './from-model.ts';
 import { KEY_OF_NOTHING, TYPE_IDS } from './limits.ts';
@@ -44,31 +43,31 @@ const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
  * @throws MirrorError `settings`: `crm-property-missing`, `property-read-only`, `property-unsuitable`, `property-not-made`,
  * `object-missing`; `authorization`: `scope-missing`
  */
-export async function prepareProperties(client: HubSpotClient, scope: Scope): Promise<Prepared> {
+export async function prepareProperties(scope: Scope): Promise<Prepared> {
   const { object, keyProperty, stampProperty } = scope;
-  const catalogue = await readCatalogue(client, scope, object);
-  const own = await ensureOwn(client, scope, object, catalogue, [keyProperty, stampProperty]);
+  const catalogue = await readCatalogue(scope, object);
+  const own = await ensureOwn(scope, object, catalogue, [keyProperty, stampProperty]);
   // What belongs to a contact finds it by the key: the property must be there even before the first contact is.
   if (object !== 'contacts') {
-    await ensureOwn(client, scope, 'contacts', await readCatalogue(client, scope, 'contacts'), [keyProperty]);
+    await ensureOwn(scope, 'contacts', await readCatalogue(scope, 'contacts'), [keyProperty]);
   }
-  const all = await checkMapped(client, scope, own);
+  const all = await checkMapped(scope, own);
   const isUnique = own.get(keyProperty)?.hasUniqueValue === true;
   return {
     catalogue: all,
-    hasUniqueKey: isUnique && (mustHaveUniqueKey(object) || (await namesRecords(client, scope))),
+    hasUniqueKey: isUnique && (mustHaveUniqueKey(object) || (await namesRecords(scope))),
   };
 }
 
 /** Checks every property of the mapping. @returns all properties, sensitive ones among them where they are needed */
-async function checkMapped(client: HubSpotClient, scope: Scope, catalogue: Catalogue): Promise<Catalogue> {
+async function checkMapped(scope: Scope, catalogue: Catalogue): Promise<Catalogue> {
   const { object, keyProperty, stampProperty, properties } = scope;
   const own = properties.filter(({ name }) => name === keyProperty || name === stampProperty);
   if (own.length > 0) throw unsuitable(object, namesOf(own), 'free for a mapping: it is our own');
   const sensitive = properties.filter(({ name }) => !catalogue.has(name));
-  const all = sensitive.length === 0 ? catalogue : await withSensitive(client, scope, catalogue);
+  const all = sensitive.length === 0 ? catalogue : await withSensitive(scope, catalogue);
   checkMapping(scope, all);
-  if (sensitive.length > 0) await checkSensitive(client, scope, namesOf(sensitive));
+  if (sensitive.length > 0) await checkSensitive(scope, namesOf(sensitive));
   return all;
 }
 
@@ -83,7 +82,7 @@ function mustHaveUniqueKey(object: string): boolean {
 }
 
 /** Whether HubSpot finds records by a key that it says to be unique: asked with one that no record has. */
-async function namesRecords(client: HubSpotClient, { object, paths, keyProperty }: Scope): Promise<boolean> {
+async function namesRecords({ client, object, paths, keyProperty }: Scope): Promise<boolean> {
   const path = `${paths.objects(object)}/batch/read`;
   const body = { inputs: [{ id: KEY_OF_NOTHING }], properties: [keyProperty], idProperty: keyProperty };
   const answer = await client.send({ label: 'hubspot.objects.read', method: 'POST', path, body });
@@ -112,8 +111,7 @@ function canHold({ type, options }: PropertyDefinition, kind: PropertyKind): boo
 
 /** Every property of a kind of record. */
 async function readCatalogue(
-  client: HubSpotClient,
-  { paths }: Scope,
+  { client, paths }: Scope,
   object: string,
   sensitivity: Sensitivity = 'non_sensitive',
 ): Promise<Map<string, PropertyDefinition>> {
@@ -132,10 +130,10 @@ async function readCatalogue(
 }
 
 /** Sensitive properties stand in lists of their own (developers.hubspot.com, sensitive data). */
-async function withSensitive(client: HubSpotClient, scope: Scope, plain: Catalogue): Promise<Catalogue> {
+async function withSensitive(scope: Scope, plain: Catalogue): Promise<Catalogue> {
   const all = new Map(plain);
   for (const sensitivity of ['sensitive', 'highly_sensitive'] as const) {
-    const listed = await readCatalogue(client, scope, scope.object, sensitivity);
+    const listed = await readCatalogue(scope, scope.object, sensitivity);
     for (const [name, definition] of listed) all.set(name, definition);
   }
   return all;
@@ -146,11 +144,7 @@ async function withSensitive(client: HubSpotClient, scope: Scope, plain: Catalog
  * is no record yet, the first write will tell.
  * @throws MirrorError `scope-missing`
  */
-async function checkSensitive(
-  client: HubSpotClient,
-  { object, paths }: Scope,
-  names: readonly string[],
-): Promise<void> {
+async function checkSensitive({ client, object, paths }: Scope, names: readonly string[]): Promise<void> {
   const query = new URLSearchParams({ limit: '1', properties: names.join(',') });
   const path = `${paths.objects(object)}?${query}`;
   const page = pageSchema.safeParse(
@@ -167,16 +161,15 @@ async function checkSensitive(
  * @returns every property of the kind of record
  */
 async function ensureOwn(
-  client: HubSpotClient,
   scope: Scope,
   object: string,
   catalogue: Catalogue,
   names: readonly string[],
 ): Promise<Catalogue> {
   const absent = names.filter((name) => !catalogue.has(name));
-  if (absent.length > 0) await ensureGroup(client, scope, object);
-  for (const name of absent) await makeProperty(client, scope, object, name);
-  const now = absent.length > 0 ? await readCatalogue(client, scope, object) : catalogue;
+  if (absent.length > 0) await ensureGroup(scope, object);
+  for (const name of absent) await makeProperty(scope, object, name);
+  const now = absent.length > 0 ? await readCatalogue(scope, object) : catalogue;
   for (const name of names) {
     const definition = now.get(name);
     if (definition === undefined)
@@ -189,7 +182,7 @@ async function ensureOwn(
   return now;
 }
 
-async function ensureGroup(client: HubSpotClient, { paths, propertyGroup }: Scope, object: string): Promise<void> {
+async function ensureGroup({ client, paths, propertyGroup }: Scope, object: string): Promise<void> {
   const path = `${paths.properties(object)}/groups`;
   const body = { name: propertyGroup, label: 'Clinic mirror' };
   const answer = await client.send({ label: 'hubspot.properties.group', method: 'POST', path, body });
@@ -197,7 +190,6 @@ async function ensureGroup(client: HubSpotClient, { paths, propertyGroup }: Scop
 }
 
 async function makeProperty(
-  client: HubSpotClient,
   scope: Scope,
   object: string,
   name: string,
@@ -215,15 +207,15 @@ async function makeProperty(
     formField: false,
   };
   const path = scope.paths.properties(object);
-  const answer = await client.send({ label: 'hubspot.properties.create', method: 'POST', path, body });
+  const answer = await scope.client.send({ label: 'hubspot.properties.create', method: 'POST', path, body });
   if (isSuccess(answer) || answer.status === 409) return;
   if (answer.status === 400 && isUnique && !mustHaveUniqueKey(object)) {
-    await makeProperty(client, scope, object, name, false);
+    await makeProperty(scope, object, name, false);
     return;
   }
   throw answer.status === 400
     ? errors.make('property-not-made', { status: 400, names: namesIn(object, [name]) })
-    : client.errorOf(answer);
+    : scope.client.errorOf(answer);
 }
 
 function unsuitable(object: string, names: readonly string[], wanted: string) {
@@ -242,26 +234,21 @@ const PIPELINE_OF: Readonly<Record<string, string>> = { dealstage: 'pipeline', h
  * ids. Stages are those of the pipeline, where the mapping names one.
  * @throws MirrorError `settings`, code `option-missing`, that lists the names there are
  */
-export async function resolveChoices(
-  client: HubSpotClient,
-  scope: Scope,
-  catalogue: Catalogue,
-): Promise<Map<string, Choices>> {
+export async function resolveChoices(scope: Scope, catalogue: Catalogue): Promise<Map<string, Choices>> {
   // A list of HubSpot's own making, such as that of owners, is not told with the property.
-  const optionsFor = (property: MappedProperty) => optionsOf(client, scope, property, catalogue);
+  const optionsFor = (property: MappedProperty) => optionsOf(scope, property, catalogue);
   const missing = (names: string[]) => errors.make('option-missing', { names });
   return await chooseAll(scope.properties, optionsFor, (name) => `${scope.object}.${name}`, missing);
 }
 
 /** The same for whoever only reads: the lists are asked for where the mapping names words. */
-export async function lookUpChoices(client: HubSpotClient, scope: Scope): Promise<Map<string, Choices>> {
+export async function lookUpChoices(scope: Scope): Promise<Map<string, Choices>> {
   if (!scope.properties.some(({ words }) => words !== undefined)) return new Map();
-  return await resolveChoices(client, scope, await readCatalogue(client, scope, scope.object));
+  return await resolveChoices(scope, await readCatalogue(scope, scope.object));
 }
 
 async function optionsOf(
-  client: HubSpotClient,
-  { object, properties, paths }: Scope,
+  { client, object, properties, paths }: Scope,
   { name }: MappedProperty,
   catalogue: Catalogue,
 ): Promise<readonly ListOption[]> {

@@ -3,8 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { parsedBy } from '../errors.ts';
-import { guardWalk, isSuccess } from '../wire.ts';
-import type { HubSpotClient } from './client.ts';
+import { isSuccess, walkPages } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';
 import { namesToRead, readRecord, type Scope, type StoredRecord } from './from-model.ts';
 import { BATCH_SIZE, PAGE_SIZE, SEARCH_BATCH_SIZE, SEARCH_PAGE_SIZE } from './limits.ts';
@@ -32,10 +31,10 @@ export interface Found {
  * Reads records by id or by key, in batches; those that are not there are told and no error.
  * @throws MirrorError `crm-property-missing` when the key's property is gone or not unique
  */
-export async function readRecords(client: HubSpotClient, scope: Scope, wanted: Wanted): Promise<Found> {
+export async function readRecords(scope: Scope, wanted: Wanted): Promise<Found> {
   const found: Found = { records: [], missing: new Set() };
   for (const ids of slices([...new Set(wanted.ids)], BATCH_SIZE)) {
-    const answer = await client.send({
+    const answer = await scope.client.send({
       label: 'hubspot.objects.read',
       method: 'POST',
       path: `${scope.paths.objects(wanted.object)}/batch/read${wanted.archived === true ? '?archived=true' : ''}`,
@@ -48,7 +47,7 @@ export async function readRecords(client: HubSpotClient, scope: Scope, wanted: W
     if (readRefusal(answer.status, answer.body).isKeyUnusable) {
       throw errors.make('crm-property-missing', { names: namesIn(wanted.object, [scope.keyProperty]) });
     }
-    if (!isSuccess(answer)) throw client.errorOf(answer);
+    if (!isSuccess(answer)) throw scope.client.errorOf(answer);
     const batch = parsedBy(errors, batchSchema, answer.body);
     found.records.push(...batch.results.flatMap((record) => readRecord(scope, record) ?? []));
     for (const id of batch.errors.flatMap(missingIds)) found.missing.add(id);
@@ -69,7 +68,6 @@ function missingIds(entry: unknown): string[] {
  * @param names of the properties that are read
  */
 export async function* listRecords(
-  client: HubSpotClient,
   scope: Scope,
   names: readonly string[] = namesToRead(scope),
 ): AsyncGenerator<StoredRecord[]> {
@@ -81,16 +79,17 @@ export async function* listRecords(
     if (record === null) return [];
     return [belongs ? { ...record, hasContact: joinedSchema.safeParse(answered).success } : record];
   };
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
-    visit(after ?? null);
-    if (after !== undefined) query.set('after', after);
+  const ask = async (after: string | null) => {
+    if (after !== null) query.set('after', after);
     const path = `${scope.paths.objects(scope.object)}?${query}`;
-    const page = await client.demand(pageSchema, { label: 'hubspot.objects.list', method: 'GET', path });
-    yield page.results.flatMap(readListed);
-    after = page.paging?.next?.after;
-  }
+    const page = await scope.client.demand(pageSchema, { label: 'hubspot.objects.list', method: 'GET', path });
+    return { page: page.results.flatMap(readListed), next: page.paging?.next?.after };
+  };
+  yield* walkPages(null, ask, lost);
 }
+
+/** The error of a walk that leads nowhere. */
+const lost = () => errors.make('unexpected-answer');
 
 /** A create or an update. */
 export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
@@ -111,47 +110,41 @@ interface Standing {
  * late, so what it names is read once more as it is now; what it does not show yet is not found.
  */
 export async function findByKeys(
-  client: HubSpotClient,
   scope: Scope,
   keys: readonly ItemKey[],
   properties: readonly string[],
 ): Promise<StoredRecord[]> {
   const { object, hasUniqueKey } = scope;
-  const ids = hasUniqueKey ? keys : await searchIds(client, scope, [...new Set(keys)]);
-  const { records } = await readRecords(client, scope, { object, ids, byKey: hasUniqueKey, properties });
+  const ids = hasUniqueKey ? keys : await searchIds(scope, [...new Set(keys)]);
+  const { records } = await readRecords(scope, { object, ids, byKey: hasUniqueKey, properties });
   const asked = new Set(keys);
   return records.filter(({ key }) => key !== null && asked.has(key));
 }
 
 /** Ids of records that the search shows under these keys. Keys are in lower case, as `IN` wants texts. */
-async function searchIds(client: HubSpotClient, scope: Scope, keys: readonly ItemKey[]): Promise<string[]> {
+async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string[]> {
   const ids: string[] = [];
   const path = `${scope.paths.objects(scope.object)}/search`;
   for (const values of slices(keys, SEARCH_BATCH_SIZE)) {
     const filters = [{ propertyName: scope.keyProperty, operator: 'IN', values }];
-    const visit = guardWalk(() => errors.make('unexpected-answer'));
-    let after: string | undefined;
-    do {
-      visit(after ?? null);
-      const paging = after === undefined ? {} : { after };
+    const ask = async (after: string | null) => {
+      const paging = after === null ? {} : { after };
       const body = { filterGroups: [{ filters }], properties: [scope.keyProperty], limit: SEARCH_PAGE_SIZE, ...paging };
-      const answer = await client.send({ label: 'hubspot.objects.search', method: 'POST', path, body });
+      const answer = await scope.client.send({ label: 'hubspot.objects.search', method: 'POST', path, body });
       if (answer.status === 400) throw errors.make('search-refused', { status: 400 });
-      if (!isSuccess(answer)) throw client.errorOf(answer);
+      if (!isSuccess(answer)) throw scope.client.errorOf(answer);
       const page = parsedBy(errors, pageSchema, answer.body);
       // What can't be read must not count as not there: a second record would be made.
-      ids.push(...parsedBy(errors, z.array(foundSchema), page.results).map(({ id }) => id));
-      after = page.paging?.next?.after;
-    } while (after !== undefined);
+      return { page: parsedBy(errors, z.array(foundSchema), page.results), next: page.paging?.next?.after };
+    };
+    for await (const found of walkPages(null, ask, lost)) ids.push(...found.map(({ id }) => id));
   }
   return ids;
 }
 
 /** What stands in HubSpot before the writes. Where keys are unique, creates need no look: an upsert finds what is there. */
-export async function lookBefore(client: HubSpotClient, scope: Scope, writes: readonly Write[]): Promise<Standing> {
-  return scope.hasUniqueKey
-    ? await lookAtUpdates(client, scope, writes.filter(isUpdate))
-    : await lookUpAll(client, scope, writes);
+export async function lookBefore(scope: Scope, writes: readonly Write[]): Promise<Standing> {
+  return scope.hasUniqueKey ? await lookAtUpdates(scope, writes.filter(isUpdate)) : await lookUpAll(scope, writes);
 }
 
 function isUpdate(write: Write): write is Update {
@@ -162,29 +155,25 @@ function isUpdate(write: Write): write is Update {
  * What stands under the keys of updates. A key that HubSpot neither answers nor calls missing leads to another record: ours was merged
  * into it. That record is another patient's, so nothing is written into it and the key is burnt.
  */
-async function lookAtUpdates(client: HubSpotClient, scope: Scope, updates: readonly Update[]): Promise<Standing> {
+async function lookAtUpdates(scope: Scope, updates: readonly Update[]): Promise<Standing> {
   const { object } = scope;
   const ids = updates.map(({ key }) => key);
   const wanted = { object, ids, byKey: true, properties: namesToLookAt(scope) };
-  const { records, missing } = await readRecords(client, scope, wanted);
+  const { records, missing } = await readRecords(scope, wanted);
   const standing = new Map(records.map((record) => [record.key ?? '', record]));
   const gone = updates.filter(({ key }) => missing.has(key));
   const isElsewhere = (key: ItemKey) => !standing.has(key) && !missing.has(key);
   const burnt = ids.filter((key) => isElsewhere(key) || standing.get(key)?.isForeign === true);
-  for (const [key, record] of await restoreKeys(client, scope, gone)) standing.set(key, record);
+  for (const [key, record] of await restoreKeys(scope, gone)) standing.set(key, record);
   return { records: standing, burnt, several: [] };
 }
 
 /** Gives records their key back from which somebody took it; the stamp says whose they are. */
-async function restoreKeys(
-  client: HubSpotClient,
-  scope: Scope,
-  updates: readonly Update[],
-): Promise<Map<ItemKey, StoredRecord>> {
-  const known = await readById(client, scope, updates);
+async function restoreKeys(scope: Scope, updates: readonly Update[]): Promise<Map<ItemKey, StoredRecord>> {
+  const known = await readById(scope, updates);
   const keyless = known.filter(({ record }) => record.key === null);
   if (keyless.length > 0) {
-    await client.demand(z.unknown(), {
+    await scope.client.demand(z.unknown(), {
       label: 'hubspot.objects.update',
       method: 'POST',
       path: `${scope.paths.objects(scope.object)}/batch/update`,
@@ -200,11 +189,11 @@ async function restoreKeys(
  * What stands for each write where keys are not unique: by the id that was stored, which HubSpot answers as it is now, else by a search
  * for the key. One record with the key is it, and of several none is chosen.
  */
-async function lookUpAll(client: HubSpotClient, scope: Scope, writes: readonly Write[]): Promise<Standing> {
-  const known = await readById(client, scope, writes.filter(isUpdate));
+async function lookUpAll(scope: Scope, writes: readonly Write[]): Promise<Standing> {
+  const known = await readById(scope, writes.filter(isUpdate));
   const records = new Map(known.map(({ record, key }) => [key, record]));
   const keys = writes.flatMap(({ key }) => (records.has(key) ? [] : [key]));
-  const found = Map.groupBy(await findByKeys(client, scope, keys, namesToLookAt(scope)), ({ key }) => key ?? '');
+  const found = Map.groupBy(await findByKeys(scope, keys, namesToLookAt(scope)), ({ key }) => key ?? '');
   const standing: Standing = { records, burnt: [], several: [] };
   for (const [key, carriers] of found) {
     const [first, ...others] = carriers.filter(({ isForeign }) => !isForeign);
@@ -216,15 +205,11 @@ async function lookUpAll(client: HubSpotClient, scope: Scope, writes: readonly W
 }
 
 /** Records that updates know by id, as far as they are ours: by the key, or without one by the stamp. */
-async function readById(
-  client: HubSpotClient,
-  scope: Scope,
-  updates: readonly Update[],
-): Promise<{ record: StoredRecord; key: ItemKey }[]> {
+async function readById(scope: Scope, updates: readonly Update[]): Promise<{ record: StoredRecord; key: ItemKey }[]> {
   const byId = new Map(updates.flatMap((write) => (write.remoteId === null ? [] : [[write.remoteId, write]])));
   const { object } = scope;
   const wanted = { object, ids: [...byId.keys()], byKey: false, properties: namesToLookAt(scope) };
-  const { records } = await readRecords(client, scope, wanted);
+  const { records } = await readRecords(scope, wanted);
   return records.flatMap((record) => {
     const write = byId.get(record.id);
     if (write === undefined || record.isForeign) return [];

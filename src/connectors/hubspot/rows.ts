@@ -3,7 +3,6 @@ import type { ItemKey } from '../../model/operations.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { heldAddresses, isRefusedForAddress } from './addresses.ts';
-import type { HubSpotClient } from './client.ts';
 import { errors, namesIn, type Refusal, readRefusal, toRowError } from './errors.ts';
 import type { Scope } from './from-model.ts';
 import { type Row, readRecord, type StoredRecord } from './from-model.ts';
@@ -30,16 +29,11 @@ type Verb = 'upsert' | 'create' | 'update';
  * @returns one end for each row
  * @throws MirrorError for what concerns all rows; those of batches that went before were written then
  */
-export async function sendRows(
-  client: HubSpotClient,
-  scope: Scope,
-  rows: readonly Row[],
-): Promise<Map<ItemKey, RowEnd>> {
-  if (scope.hasUniqueKey) return await sendBatch(client, scope, 'upsert', rows);
+export async function sendRows(scope: Scope, rows: readonly Row[]): Promise<Map<ItemKey, RowEnd>> {
+  if (scope.hasUniqueKey) return await sendBatch(scope, 'upsert', rows);
   const known = rows.flatMap((row) => (row.id === undefined ? [] : [{ ...row, id: row.id }]));
-  const updated = await sendUpdates(client, scope, known);
+  const updated = await sendUpdates(scope, known);
   const made = await sendBatch(
-    client,
     scope,
     'create',
     rows.filter(({ id }) => id === undefined),
@@ -49,11 +43,10 @@ export async function sendRows(
 
 /** Writes at most 100 rows into records that are known by their ids, as {@link sendRows}. */
 export async function sendUpdates(
-  client: HubSpotClient,
   scope: Scope,
   rows: readonly (Row & { id: string })[],
 ): Promise<Map<ItemKey, RowEnd>> {
-  return await sendBatch(client, scope, 'update', rows);
+  return await sendBatch(scope, 'update', rows);
 }
 
 /**
@@ -62,23 +55,18 @@ export async function sendUpdates(
  * is sent again without those who have one, found by one look; for anything else it is halved until the bad rows stand alone.
  * @see https://developers.hubspot.com/docs/api-reference/latest/error-handling
  */
-async function sendBatch(
-  client: HubSpotClient,
-  scope: Scope,
-  verb: Verb,
-  rows: readonly Row[],
-): Promise<Map<ItemKey, RowEnd>> {
+async function sendBatch(scope: Scope, verb: Verb, rows: readonly Row[]): Promise<Map<ItemKey, RowEnd>> {
   const ends = new Map<ItemKey, RowEnd>();
   const waiting = rows.length === 0 ? [] : [[...rows]];
   let allowance = HALVING_ALLOWANCE;
   let mayLook = true;
   for (let batch = waiting.pop(); batch !== undefined; batch = waiting.pop()) {
-    const answer = await client.send(callFor(scope, verb, batch));
+    const answer = await scope.client.send(callFor(scope, verb, batch));
     if (isSuccess(answer)) {
       readEnds(scope, verb, batch, answer, ends);
       continue;
     }
-    if (!ROWS_AT_FAULT.has(answer.status)) throw client.errorOf(answer);
+    if (!ROWS_AT_FAULT.has(answer.status)) throw scope.client.errorOf(answer);
     const refusal = wholeRefusal(scope, answer);
     if (batch.length === 1) {
       ends.set(batch[0]!.key, { refusal });
@@ -87,7 +75,7 @@ async function sendBatch(
     if (refusal.codes.includes('PROPERTY_DOESNT_EXIST')) throw missingProperty(scope, answer);
     const looks: boolean = mayLook && isRefusedForAddress(scope, refusal);
     mayLook &&= !looks;
-    const held = looks ? await heldAddresses(client, scope, batch) : NOBODY;
+    const held = looks ? await heldAddresses(scope, batch) : NOBODY;
     if (held.size > 0) {
       for (const [key, one] of held) ends.set(key, { refusal: one });
       const others = batch.filter(({ key }) => !held.has(key));

@@ -3,7 +3,6 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { parsedBy } from '../errors.ts';
-import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
 import type { Scope } from './from-model.ts';
 import { STATUS_BATCH_SIZE } from './limits.ts';
@@ -39,7 +38,7 @@ const UNREAD = 'UNREAD';
  * Sees that every subscription type of the settings is there, and that the mapping gives what they follow.
  * @throws MirrorError `settings`, `subscription-missing` or `subscription-unmapped`
  */
-export async function checkSubscriptions(client: HubSpotClient, scope: Scope): Promise<void> {
+export async function checkSubscriptions(scope: Scope): Promise<void> {
   const { object, paths, properties, subscriptions } = scope;
   if (subscriptions.length === 0) return;
   const kinds = new Map(properties.map(({ name, kind }) => [name, kind]));
@@ -47,7 +46,7 @@ export async function checkSubscriptions(client: HubSpotClient, scope: Scope): P
   if (!kinds.has('email')) unmapped.push('email');
   if (unmapped.length > 0) throw errors.make('subscription-unmapped', { names: namesIn(object, unmapped) });
   const path = `${paths.communicationPreferences}/definitions`;
-  const list = await client.demand(batchSchema, { label: 'hubspot.subscriptions.list', method: 'GET', path });
+  const list = await scope.client.demand(batchSchema, { label: 'hubspot.subscriptions.list', method: 'GET', path });
   const known = new Set(list.results.flatMap((one) => definitionSchema.safeParse(one).data?.id ?? []));
   const missing = subscriptions.map(({ subscription }) => String(subscription)).filter((id) => !known.has(id));
   if (missing.length > 0) throw errors.make('subscription-missing', { names: missing });
@@ -61,14 +60,10 @@ export async function checkSubscriptions(client: HubSpotClient, scope: Scope): P
  * @returns keys of contacts of whom HubSpot did not take a status
  * @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide
  */
-export async function tellSubscriptions(
-  client: HubSpotClient,
-  scope: Scope,
-  told: readonly Told[],
-): Promise<Set<ItemKey>> {
+export async function tellSubscriptions(scope: Scope, told: readonly Told[]): Promise<Set<ItemKey>> {
   const wishes = wishesOf(scope.subscriptions, told);
   if (wishes.length === 0) return new Set();
-  const standing = await readStatuses(client, scope, wishes);
+  const standing = await readStatuses(scope, wishes);
   const untaken = new Set<ItemKey>();
   const changes = wishes.flatMap((wish) => {
     const now = standing.get(nameOf(wish.address, wish.rule.subscription)) ?? 'NOT_SPECIFIED';
@@ -78,7 +73,7 @@ export async function tellSubscriptions(
     return isDue ? [{ wish, next }] : [];
   });
   for (const slice of slices(changes, STATUS_BATCH_SIZE)) {
-    const taken = await writeStatuses(client, scope, slice);
+    const taken = await writeStatuses(scope, slice);
     for (const { wish, next } of slice) {
       if (taken.get(nameOf(wish.address, wish.rule.subscription)) === next) continue;
       for (const key of wish.keys) untaken.add(key);
@@ -108,8 +103,7 @@ function wishesOf(rules: readonly SubscriptionRule[], told: readonly Told[]): Wi
 
 /** What stands for the wishes; what HubSpot can't tell may be an opt-out. */
 async function readStatuses(
-  client: HubSpotClient,
-  { paths, subscriptions }: Scope,
+  { client, paths, subscriptions }: Scope,
   wishes: readonly Wish[],
 ): Promise<Map<string, string>> {
   const statuses = new Map<string, string>();
@@ -132,8 +126,7 @@ async function readStatuses(
 
 /** @returns the statuses that HubSpot says to hold now */
 async function writeStatuses(
-  client: HubSpotClient,
-  { paths }: Scope,
+  { client, paths }: Scope,
   changes: readonly { wish: Wish; next: Status }[],
 ): Promise<Map<string, string>> {
   const inputs = changes.map(({ wish: { address, rule }, next }) => ({

@@ -4,7 +4,6 @@ import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { notSent } from '../settle.ts';
 import { isRefusedForAddress, type SharedOut, shareOut, withoutAddress } from './addresses.ts';
-import type { HubSpotClient } from './client.ts';
 import { errors } from './errors.ts';
 import { type Row, type Scope, type StoredRecord, toItem, toValues } from './from-model.ts';
 import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
@@ -21,7 +20,6 @@ export type NoteOutcome = (outcome: Outcome<CrmItem>) => void;
 
 /** One run of writing: what is still to be done, by key. */
 interface Writing {
-  client: HubSpotClient;
   scope: Scope;
   waiting: Map<ItemKey, Write>;
   end(key: ItemKey, end: End): void;
@@ -33,10 +31,9 @@ interface Writing {
  * there, and joined with it.
  * @throws MirrorError for what concerns all that is not settled by then
  */
-export async function writeAll(client: HubSpotClient, scope: Scope, writes: readonly Write[], note: NoteOutcome) {
+export async function writeAll(scope: Scope, writes: readonly Write[], note: NoteOutcome) {
   const waiting = new Map(writes.map((write) => [write.key, write]));
   const writing: Writing = {
-    client,
     scope,
     waiting,
     end(key, end) {
@@ -68,8 +65,8 @@ async function beforeWriting(writing: Writing) {
 }
 
 /** What stands in HubSpot for the writes; what can't be written into is settled. */
-async function whatStands({ client, scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
-  const { records, burnt, several } = await lookBefore(client, scope, [...waiting.values()]);
+async function whatStands({ scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
+  const { records, burnt, several } = await lookBefore(scope, [...waiting.values()]);
   for (const key of burnt) end(key, { result: 'key-burnt' });
   for (const key of several) end(key, { result: 'failed', error: errors.make('several-matches') });
   return records;
@@ -86,13 +83,13 @@ function rowOf(scope: Scope, write: Write, standing: ReadonlyMap<ItemKey, Stored
  * first: once the stamp names the new contact, nobody would know of the old one.
  */
 async function placeContacts(
-  { client, scope, waiting, end }: Writing,
+  { scope, waiting, end }: Writing,
   standing: ReadonlyMap<ItemKey, StoredRecord>,
 ): Promise<Map<ItemKey, string>> {
   const former = (key: ItemKey) => standing.get(key)?.stamp?.contactKey ?? null;
   const writes = [...waiting.values()];
   const wanted = writes.flatMap(({ key, item }) => [item.contactKey, former(key)]).filter((key) => key !== null);
-  const contacts = await findContacts(client, scope, wanted);
+  const contacts = await findContacts(scope, wanted);
   const moved: Pair[] = [];
   for (const { key, item } of writes) {
     const [before, now] = [former(key), item.contactKey];
@@ -103,7 +100,7 @@ async function placeContacts(
     const contactId = before === now ? undefined : contacts.get(before ?? '');
     if (contactId !== undefined) moved.push({ recordId: standing.get(key)!.id, contactId });
   }
-  await dissociate(client, scope, moved);
+  await dissociate(scope, moved);
   return contacts;
 }
 
@@ -113,11 +110,11 @@ type Written = Map<ItemKey, { record: StoredRecord; row: Row }>;
  * Writes rows, and once more without their address the contacts whose address HubSpot refuses: it belongs to another contact (families),
  * was shut out by a deletion for good, or is none. The other contact is never touched.
  */
-async function writeRows({ client, scope, end }: Writing, { rows, afterwards, without }: SharedOut): Promise<Written> {
+async function writeRows({ scope, end }: Writing, { rows, afterwards, without }: SharedOut): Promise<Written> {
   const written: Written = new Map();
   const failed = new Map<ItemKey, Exclude<RowEnd, { record: StoredRecord }>>();
   const take = async (some: readonly Row[]) => {
-    for (const [key, rowEnd] of await sendRows(client, scope, some)) {
+    for (const [key, rowEnd] of await sendRows(scope, some)) {
       if ('record' in rowEnd) written.set(key, { record: rowEnd.record, row: some.find((row) => row.key === key)! });
       else failed.set(key, rowEnd);
     }
@@ -135,7 +132,7 @@ async function writeRows({ client, scope, end }: Writing, { rows, afterwards, wi
     scope.log.info({ count: refused.length + without }, 'contacts are written without their e-mail address');
   }
   await take(refused.map(({ row }) => withoutAddress(row)));
-  await takeFreed(client, scope, written, [...afterwards, ...refused]);
+  await takeFreed(scope, written, [...afterwards, ...refused]);
   for (const [key, rowEnd] of failed) end(key, { result: 'failed', error: errorOfRow(scope, rowEnd) });
   return written;
 }
@@ -145,7 +142,6 @@ async function writeRows({ client, scope, end }: Writing, { rows, afterwards, wi
  * refused again stays without.
  */
 async function takeFreed(
-  client: HubSpotClient,
   scope: Scope,
   written: Written,
   refused: readonly { row: Row; holderId: string | null }[],
@@ -156,7 +152,7 @@ async function takeFreed(
     const isFreed = held !== undefined && held.toLowerCase() !== row.values.email?.toLowerCase();
     return isFreed && written.has(row.key) ? [row] : [];
   });
-  for (const [key, rowEnd] of await sendRows(client, scope, rows)) {
+  for (const [key, rowEnd] of await sendRows(scope, rows)) {
     if ('record' in rowEnd) {
       const { isNew } = written.get(key)!.record;
       written.set(key, { record: { ...rowEnd.record, isNew }, row: rows.find((row) => row.key === key)! });
@@ -165,18 +161,18 @@ async function takeFreed(
 }
 
 /** Tells HubSpot who is subscribed; a contact of whom it took no status is written again. */
-async function tellConsents({ client, scope, waiting, end }: Writing, written: Written): Promise<void> {
+async function tellConsents({ scope, waiting, end }: Writing, written: Written): Promise<void> {
   const told = [...written].flatMap(([key, { record }]) => {
     const write = waiting.get(key);
     return write === undefined ? [] : [{ key, item: write.item, address: record.values.email ?? null }];
   });
-  for (const key of await tellSubscriptions(client, scope, told)) {
+  for (const key of await tellSubscriptions(scope, told)) {
     end(key, { result: 'failed', error: errors.make('subscription-not-taken') });
   }
 }
 
 async function joinContacts(
-  { client, scope, waiting, end }: Writing,
+  { scope, waiting, end }: Writing,
   written: Written,
   contacts: ReadonlyMap<ItemKey, string>,
 ): Promise<void> {
@@ -184,7 +180,7 @@ async function joinContacts(
     const contactId = contacts.get(waiting.get(key)?.item.contactKey ?? '');
     return contactId === undefined ? [] : [{ key, recordId: record.id, contactId }];
   });
-  const { joined, refused } = await associate(client, scope, pairs);
+  const { joined, refused } = await associate(scope, pairs);
   for (const { key, recordId } of pairs) {
     if (joined.has(recordId)) continue;
     end(key, { result: 'failed', error: errors.make(refused.has(recordId) ? 'contact-missing' : 'answer-missing') });
@@ -210,13 +206,9 @@ export interface Pair {
 }
 
 /** Ids of the contacts that carry these keys; those that are not there are absent. */
-async function findContacts(
-  client: HubSpotClient,
-  scope: Scope,
-  keys: readonly ItemKey[],
-): Promise<Map<ItemKey, string>> {
+async function findContacts(scope: Scope, keys: readonly ItemKey[]): Promise<Map<ItemKey, string>> {
   const wanted = { object: 'contacts', ids: keys, byKey: true, properties: [scope.keyProperty] } as const;
-  const { records } = await readRecords(client, scope, wanted);
+  const { records } = await readRecords(scope, wanted);
   return new Map(records.flatMap(({ key, id }) => (key === null ? [] : [[key, id]])));
 }
 
@@ -225,8 +217,7 @@ async function findContacts(
  * @returns ids of the records that were joined, and of those whose contact (or who themselves) went away meanwhile
  */
 async function associate(
-  client: HubSpotClient,
-  { object, paths }: Scope,
+  { client, object, paths }: Scope,
   pairs: readonly Pair[],
 ): Promise<{ joined: Set<string>; refused: Set<string> }> {
   const ends = { joined: new Set<string>(), refused: new Set<string>() };
@@ -250,7 +241,7 @@ async function associate(
 }
 
 /** Ends what joins records with contacts, of every type; what is not joined is no error. */
-async function dissociate(client: HubSpotClient, { object, paths }: Scope, pairs: readonly Pair[]) {
+async function dissociate({ client, object, paths }: Scope, pairs: readonly Pair[]) {
   for (const slice of slices(pairs, DISSOCIATE_BATCH_SIZE)) {
     await client.demandNothing({
       label: 'hubspot.associations.archive',

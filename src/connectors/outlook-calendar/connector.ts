@@ -1,12 +1,10 @@
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { askedAlone } from '../asked-alone.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { applyFlows, findByFlows } from '../flow.ts';
+import { type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
 import { Mutex } from '../mutex.ts';
-import { locateCalendar, prepareCalendar } from '../owner.ts';
-import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
 import { openCalendars } from './container.ts';
@@ -14,7 +12,7 @@ import { errors, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem, UTC } from './from-model.ts';
 import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
-import { eventsQuery, mailboxPath, readPage, withQuery } from './paths.ts';
+import { eventsQuery, mailboxPath, walkLists, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
@@ -46,18 +44,15 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   };
   const calendarsOf = (signal: AbortSignal) =>
     openCalendars({ call: (label, wire) => call(label, wire, signal), mailbox, ownerTag, owner });
-  const connector: Connector = {
-    prepare: (known, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, known),
-    ...('create' in settings.calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
-    async apply(container, operations, signal) {
-      const scope = scopeOf(container);
-      return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
-    },
+  const vendor: FlowVendor<FlowScope> = {
+    errors,
+    scopeOf,
+    batches,
+    calendarsOf,
+    operationFlow,
+    findFlow,
+    pageFlow,
     read,
-    find: (container, keys, signal) => {
-      const flows = keys.map((key) => findFlow(scopeOf(container), key));
-      return findByFlows(flows, batches(signal));
-    },
     changes(container, query, signal) {
       const scope = scopeOf(container);
       const calls = {
@@ -72,19 +67,9 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       };
       return readChanges(calls, container, query);
     },
-    pagesOf: async (container, remoteIds, signal) =>
-      new Map(
-        await findByFlows(
-          remoteIds.map((id) => pageFlow(scopeOf(container), id)),
-          batches(signal),
-        ),
-      ),
     subscriptions: createGraphSubscriptions({ call, mailbox, clock }),
   };
-  return askedAlone(connector, {
-    errors,
-    isThere: async (id, signal) => (await calendarsOf(signal).find(id)) !== null,
-  });
+  return flowConnector(vendor, settings.calendar);
 }
 
 async function* readPages(
@@ -93,17 +78,11 @@ async function* readPages(
   window: TimeWindow | null,
 ): AsyncGenerator<RemoteItem[]> {
   const query = eventsQuery(PROPERTIES.ownerTag, scope.ownerTag, window === null ? [] : overlaps(window));
-  let path: string | null = withQuery(eventsPath(scope), query);
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  while (path !== null) {
-    visit(path);
-    const answer = await list(path);
-    if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
-    if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer);
-    const events = page.elements.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
+  const refused = (answer: WireResponse) =>
+    isGone(answer) ? errors.make('calendar-gone', { status: answer.status }) : errors.of(answer);
+  for await (const page of walkLists(withQuery(eventsPath(scope), query), list, refused)) {
+    const events = page.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
     if (events.length > 0) yield events.map(toRemoteItem);
-    path = page.next;
   }
 }
 

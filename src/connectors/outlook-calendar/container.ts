@@ -1,10 +1,10 @@
 import { parsedBy } from '../errors.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
-import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
+import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { codesOf, errors, isGone } from './errors.ts';
 import { readProperties } from './from-model.ts';
 import { CALENDARS_PAGE_SIZE, NAME_TRIES, PROPERTIES } from './limits.ts';
-import { expandProperties, mailboxPath, readPage, withQuery } from './paths.ts';
+import { expandProperties, mailboxPath, walkLists, withQuery } from './paths.ts';
 import { calendarSchema } from './schemas.ts';
 
 /** Sends one call of preparing, login included; `label` names it in metrics. */
@@ -68,22 +68,17 @@ async function findCalendar(preparing: Pick<Preparing, 'call' | 'mailbox'>, id: 
 async function listCalendars({ call, mailbox, ownerTag }: Preparing): Promise<ListedCalendar[]> {
   const entries: ListedCalendar[] = [];
   const query = { $expand: expandProperties([PROPERTIES.ownerTag, PROPERTIES.owner]), $top: CALENDARS_PAGE_SIZE };
-  let path: string | null = withQuery(`${mailboxPath(mailbox)}/calendars`, query);
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  while (path !== null) {
-    visit(path);
-    const answer: WireResponse = await call('graph.calendars.list', { method: 'GET', path });
-    if (isGone(answer)) throw errors.make('mailbox-gone', { status: answer.status });
-    if (!isSuccess(answer)) throw refusal({ mailbox }, answer);
-    const page = readPage(answer);
-    const calendars = page.elements.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
+  const ask = (path: string) => call('graph.calendars.list', { method: 'GET', path });
+  const refused = (answer: WireResponse) =>
+    isGone(answer) ? errors.make('mailbox-gone', { status: answer.status }) : refusal({ mailbox }, answer);
+  for await (const page of walkLists(withQuery(`${mailboxPath(mailbox)}/calendars`, query), ask, refused)) {
+    const calendars = page.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
     for (const { id, canShare, singleValueExtendedProperties } of calendars) {
       const properties = readProperties(singleValueExtendedProperties ?? []);
       const isMarked = properties.ownerTag === ownerTag;
       // Of another mailbox than the login's own nobody may share on, not even what we made there.
       entries.push({ id, isMarked, isOfAnother: mailbox === 'me' && canShare === false, ownerText: properties.owner });
     }
-    path = page.next;
   }
   return entries;
 }

@@ -1,4 +1,4 @@
-import type { WireResponse } from '../wire.ts';
+import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
 import { errors } from './errors.ts';
 import { API_VERSION, EVENT_FIELDS, EVENTS_PAGE_SIZE, PROPERTIES } from './limits.ts';
 import { pageSchema } from './schemas.ts';
@@ -58,6 +58,25 @@ export function readPage(answer: WireResponse): Page {
   const page = pageOf(answer);
   if (page === null) throw errors.make('unexpected-answer');
   return page;
+}
+
+/**
+ * The elements of a list, page by page.
+ * @param ask gives an answer whatever its status
+ * @param refused makes the error of an answer that is not a success
+ */
+export function walkLists(
+  first: string,
+  ask: (path: string) => Promise<WireResponse>,
+  refused: (answer: WireResponse) => Error,
+): AsyncGenerator<unknown[]> {
+  const askPage = async (path: string) => {
+    const answer = await ask(path);
+    if (!isSuccess(answer)) throw refused(answer);
+    const { elements: page, next } = readPage(answer);
+    return { page, next };
+  };
+  return walkPages(first, askPage, () => errors.make('unexpected-answer'));
 }
 
 /** The same; null for what is no page. */

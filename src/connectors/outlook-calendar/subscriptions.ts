@@ -2,11 +2,11 @@ import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
-import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
 import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
-import { readPage, subscriptionResource } from './paths.ts';
+import { subscriptionResource, walkLists } from './paths.ts';
 import { subscriptionSchema } from './schemas.ts';
 
 /** What subscriptions are made with. */
@@ -130,18 +130,9 @@ async function remove({ call }: SubscriptionParts, path: string, signal: AbortSi
 
 /** All subscriptions of this application and login; odd ones are left out. */
 async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<GraphSubscription[]> {
-  const found: GraphSubscription[] = [];
-  let path: string | null = PATH;
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
-  while (path !== null) {
-    visit(path);
-    const answer: WireResponse = await call('graph.subscriptions.list', { method: 'GET', path }, signal);
-    if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer);
-    found.push(...page.elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []));
-    path = page.next;
-  }
-  return found;
+  const ask = (path: string) => call('graph.subscriptions.list', { method: 'GET', path }, signal);
+  const elements = (await Array.fromAsync(walkLists(PATH, ask, errors.of))).flat();
+  return elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []);
 }
 
 /** Asks for the life that is wanted, as far as Graph allows it; where even that is too long, for the older limit. */

@@ -1,6 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { applyAll } from './applying.ts';
 import { createCrmClient } from './client.ts';
@@ -63,8 +64,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     },
     existing: openExisting(scopeFor),
     async changes(_container, { window }, signal) {
-      const items = (await Array.fromAsync(readOurs(await scopeFor(signal), window))).flat();
-      return { scope: 'whole', items, removed: [], cursor: null };
+      return await wholeChanges(readOurs(await scopeFor(signal), window));
     },
   };
   return askedAlone(connector, { errors });

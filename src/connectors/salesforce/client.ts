@@ -32,16 +32,16 @@ export interface Part {
 /** The org, as the login reaches it. `send`, `sendXml` and `composite` are one API call each; all but `pathOf` throw MirrorError. */
 export interface OrgClient {
   /** Gives the body of a success. */
-  send(call: OrgCall, signal: AbortSignal): Promise<unknown>;
+  send(call: OrgCall): Promise<unknown>;
   /**
    * Runs at most five parts one after the other, each for itself.
    * @returns answers in the parts' order, null for one that the answer lacks
    */
-  composite(label: string, parts: readonly Part[], signal: AbortSignal): Promise<(WireResponse | null)[]>;
+  composite(label: string, parts: readonly Part[]): Promise<(WireResponse | null)[]>;
   /** Where the org is, without a slash at its end. */
-  address(signal: AbortSignal): Promise<string>;
+  address(): Promise<string>;
   /** Gives the text of an answer of the SOAP API, a refusal too. */
-  sendXml(call: OrgCall, signal: AbortSignal): Promise<string>;
+  sendXml(call: OrgCall): Promise<string>;
   /** Path of a resource in the version that is asked for. */
   pathOf(resource: string): string;
 }
@@ -49,40 +49,40 @@ export interface OrgClient {
 type ClientContext = Pick<
   ConnectorContext<SalesforceSettings>,
   'settings' | 'authorizer' | 'http' | 'shared' | 'clock'
->;
+> & { signal: AbortSignal };
 
-/** Opens the way to the org of a login. */
+/** Opens the way to the org of a login for as long as a signal lasts. */
 export function createOrgClient(context: ClientContext): OrgClient {
-  const { settings, authorizer, shared, clock } = context;
+  const { settings, authorizer, shared, clock, signal } = context;
   const pathOf = (resource: string) => `/services/data/v${settings.apiVersion}${resource}`;
-  const responseTo = async (call: OrgCall, signal: AbortSignal) => {
+  const responseTo = async (call: OrgCall) => {
     await authorizer.header(signal);
     const org = shared.of(Org, addressOf(context));
     return await org.turns.run(async () => {
       org.requireCalls(settings.stopAtShare, clock());
-      return await sendWithLogin(context, call, signal);
+      return await sendWithLogin(context, call);
     }, signal);
   };
-  const answerTo = async (call: OrgCall, signal: AbortSignal) => {
-    const answer = toAnswer(await responseTo(call, signal));
+  const answerTo = async (call: OrgCall) => {
+    const answer = toAnswer(await responseTo(call));
     // The org may have moved: what it told of its calls is known by its address of now.
     if (answer.status !== 200) throw wholeRefusalOf(answer, shared.of(Org, addressOf(context)).isUsedUp(clock()));
     return answer;
   };
   return {
     pathOf,
-    async sendXml(call, signal) {
-      const { body } = await responseTo(call, signal);
+    async sendXml(call) {
+      const { body } = await responseTo(call);
       return Buffer.from(body).toString('utf8');
     },
-    async address(signal) {
+    async address() {
       await authorizer.header(signal);
       return addressOf(context);
     },
-    async send(call, signal) {
-      return (await answerTo(call, signal)).body;
+    async send(call) {
+      return (await answerTo(call)).body;
     },
-    async composite(label, parts, signal) {
+    async composite(label, parts) {
       const body = {
         allOrNone: false,
         // Else reads may overtake the writes before them (REST API Developer Guide, Composite Request Body).
@@ -95,7 +95,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
           ...(content === undefined ? {} : { body: content }),
         })),
       };
-      const answer = await answerTo({ label, method: 'POST', path: pathOf('/composite'), body }, signal);
+      const answer = await answerTo({ label, method: 'POST', path: pathOf('/composite'), body });
       return toParts(answer.body, parts.length);
     },
   };
@@ -105,11 +105,11 @@ export function createOrgClient(context: ClientContext): OrgClient {
  * Sends with the header that the login gives when our turn has come, to the address that came with it. After a 401, a redirect or a
  * connection that failed the login is renewed, and the call goes once more, to the address of then: orgs are moved.
  */
-async function sendWithLogin(context: ClientContext, call: OrgCall, signal: AbortSignal): Promise<HttpResponse> {
-  const { authorizer, shared, clock } = context;
+async function sendWithLogin(context: ClientContext, call: OrgCall): Promise<HttpResponse> {
+  const { authorizer, shared, clock, signal } = context;
   const authorization = await authorizer.header(signal);
   const address = addressOf(context);
-  const met = await sendOnce(context, call, authorization, address, signal).catch((error) => {
+  const met = await sendOnce(context, call, authorization, address).catch((error) => {
     const failure = asMirrorError(error);
     if (failure.code !== 'connection-failed' || !shared.of(Org, address).maySeekAddress(clock())) throw failure;
     return failure;
@@ -123,7 +123,7 @@ async function sendWithLogin(context: ClientContext, call: OrgCall, signal: Abor
   if (newAddress === address && failed !== null) throw failed;
   if (newAddress === address && isRedirect(met.status ?? 0))
     throw errors.make('redirected-elsewhere', { status: met.status });
-  const again = await sendOnce(context, call, renewed, newAddress, signal);
+  const again = await sendOnce(context, call, renewed, newAddress);
   if (isRedirect(again.status)) throw errors.make('redirected-elsewhere', { status: again.status });
   return again;
 }
@@ -146,11 +146,10 @@ function addressOf({ authorizer, settings }: ClientContext): string {
 }
 
 async function sendOnce(
-  { authorizer, http, shared, clock }: ClientContext,
+  { authorizer, http, shared, clock, signal }: ClientContext,
   { label, method, path, headers, body }: OrgCall,
   authorization: string,
   address: string,
-  signal: AbortSignal,
 ): Promise<HttpResponse> {
   const answer = await http.send({
     label,

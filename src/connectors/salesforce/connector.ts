@@ -4,6 +4,7 @@ import type { Operation } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
@@ -22,32 +23,33 @@ import { upsert } from './writing.ts';
 export function openSalesforce(context: ConnectorContext<SalesforceSettings>): Connector<CrmItem> {
   const { settings, ownerTag, crm, log } = context;
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
-  const client = createOrgClient(context);
+  const clientFor = (signal: AbortSignal) => createOrgClient({ ...context, signal });
   const choices = { allowDuplicates: settings.allowDuplicates, emptiesBin: settings.emptyBin };
   let known: Description | null = null;
   const refused: RefusedValues = new Map();
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
-    known ??= await describe(client, settings, crm, signal);
+    const client = clientFor(signal);
+    known ??= await describe(client, settings, crm);
     return { client, form: known.form, ownerTag, pace, ...choices, log };
   };
   const applySome = async (operations: readonly Operation<CrmItem>[], signal: AbortSignal) => {
     const { scope, failures } = watched(await scopeFor(signal));
     const deletions = operations.filter(isDeletion);
     const writes = operations.filter(isWrite);
-    const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes, signal), signal);
+    const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes));
     const [failure] = failures;
-    if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
+    if (failure === undefined) outcomes.push(...(await remove(scope, deletions)));
     else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
     return settle(outcomes, errors, (error) => failures.has(error));
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
-    yield* readPages(await scopeFor(signal), window, signal);
+    yield* readPages(await scopeFor(signal), window);
   }
   const connector: Connector<CrmItem> = {
     /** The container is the object in the org: another org under the same login is another container. */
     async prepare(_, signal) {
-      known = await describe(client, settings, crm, signal);
+      known = await describe(clientFor(signal), settings, crm);
       requireFit(known);
       if (isPrivate(known.form)) log.warn({ unmapped: 'AccountId' }, PRIVATE);
       return `${known.orgId}/${known.form.object}`;
@@ -59,22 +61,20 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       return await applyFitting(operations, fitting, (some) => applySome(some, signal));
     },
     read: (_, window, signal) => read(window, signal),
-    find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
+    find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys),
     /** @see https://help.salesforce.com/s/articleView?id=xcloud.domain_name_url_formats.htm */
     async pagesOf(_, remoteIds, signal) {
-      const address = await client.address(signal);
+      const address = await clientFor(signal).address();
       return new Map(remoteIds.map((id) => [id, `${address}/${id}`]));
     },
     existing: openExisting(scopeFor),
-    async changes(_, { window }, signal) {
-      return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
-    },
+    changes: (_, { window }, signal) => wholeChanges(read(window, signal)),
   };
   return askedAlone(connector, {
     errors,
     /** @throws MirrorError `settings`, code `crm-setup-incomplete`, which names what is missing */
     async isThere(_, signal) {
-      requireFit(await describe(client, settings, crm, signal));
+      requireFit(await describe(clientFor(signal), settings, crm));
       return true;
     },
   });

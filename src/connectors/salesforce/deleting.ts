@@ -21,27 +21,23 @@ export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
  * is emptied before, and taken out of it where the settings want it.
  * @returns one outcome per deletion; never throws
  */
-export async function remove(
-  scope: Scope,
-  deletions: readonly Deletion[],
-  signal: AbortSignal,
-): Promise<Outcome<CrmItem>[]> {
+export async function remove(scope: Scope, deletions: readonly Deletion[]): Promise<Outcome<CrmItem>[]> {
   const queries = slices(deletions, QUERY_KEYS).map((slice) => lookUpQuery(scope.form, slice));
   const erased = deletions.filter(({ erase }) => erase === true);
   let idsOf: ReturnType<typeof ownIds>;
   try {
-    idsOf = ownIds(scope, (await runQueries(scope.client, 'salesforce.find', queries, signal)).flat());
-    await empty(scope, [...new Set(erased.flatMap((deletion) => idsOf(deletion) ?? []))], signal);
+    idsOf = ownIds(scope, (await runQueries(scope.client, 'salesforce.find', queries)).flat());
+    await empty(scope, [...new Set(erased.flatMap((deletion) => idsOf(deletion) ?? []))]);
   } catch (error) {
     const failure = asMirrorError(error);
     return deletions.map((deletion) => failed(deletion, failure));
   }
   const ids = [...new Set(deletions.flatMap((deletion) => idsOf(deletion) ?? []))];
-  const results = await deleteIds(scope, ids, signal);
+  const results = await deleteIds(scope, ids);
   const raced = ids.filter((id) => isRaced(results.get(id)));
-  for (const [id, result] of await deleteIds(scope, raced, signal)) results.set(id, result);
+  for (const [id, result] of await deleteIds(scope, raced)) results.set(id, result);
   const outcomes = deletions.map((deletion) => toOutcome(scope.form, deletion, idsOf(deletion), results));
-  return await withBin(scope, erased, await withIndividuals(scope, deletions, outcomes, signal), signal);
+  return await withBin(scope, erased, await withIndividuals(scope, deletions, outcomes));
 }
 
 /** Takes what was erased out of the recycle bin too, where that is wanted; what is still there is tried again. */
@@ -49,12 +45,11 @@ async function withBin(
   scope: Scope,
   erased: readonly Deletion[],
   outcomes: Outcome<CrmItem>[],
-  signal: AbortSignal,
 ): Promise<Outcome<CrmItem>[]> {
   const done = new Set(outcomes.flatMap(({ recordId, result }) => (result === 'deleted' ? [recordId] : [])));
   const gone = new Map(erased.flatMap(({ recordId, key }) => (done.has(recordId) ? [[recordId, key]] : [])));
   if (!scope.emptiesBin || gone.size === 0) return outcomes;
-  const left = await emptyBin(scope, [...gone.values()], signal);
+  const left = await emptyBin(scope, [...gone.values()]);
   return outcomes.map((outcome) => {
     const failure = left.get(gone.get(outcome.recordId) ?? '');
     return failure === undefined ? outcome : failed(outcome, failure);
@@ -66,7 +61,6 @@ async function withIndividuals(
   scope: Scope,
   deletions: readonly Deletion[],
   outcomes: Outcome<CrmItem>[],
-  signal: AbortSignal,
 ): Promise<Outcome<CrmItem>[]> {
   const { form, client } = scope;
   if (form.individuals === null) return outcomes;
@@ -76,7 +70,7 @@ async function withIndividuals(
   let found: SeenRecord[];
   try {
     const selection = { fields: ['Id', keyField], object: INDIVIDUAL, field: keyField, values: keys };
-    found = await selectIn(client, selection, signal);
+    found = await selectIn(client, selection);
   } catch (error) {
     const failure = asMirrorError(error);
     return deletions.map((deletion, index) =>
@@ -87,7 +81,6 @@ async function withIndividuals(
   const results = await deleteIds(
     scope,
     found.map(({ Id }) => Id),
-    signal,
   );
   return deletions.map((deletion, index) => {
     const id = idOf.get(deletion.key);
@@ -123,12 +116,12 @@ function lookUpQuery({ object, keyField, stampField }: RecordForm, deletions: re
 }
 
 /** Clears what we wrote, but for key and stamp, by which a try that broke off finds the records again. What an org won't have empty stays. */
-async function empty({ client, form, log }: Scope, ids: readonly string[], signal: AbortSignal): Promise<void> {
+async function empty({ client, form, log }: Scope, ids: readonly string[]): Promise<void> {
   let left = 0;
   for (const slice of slices(ids, COLLECTION_SIZE)) {
     const records = slice.map((id) => ({ attributes: { type: form.object }, id, ...form.blanks }));
     const part: Part = { method: 'PATCH', path: '/composite/sobjects', body: { allOrNone: false, records } };
-    const [answer = null] = await client.composite('salesforce.empty', [part], signal);
+    const [answer = null] = await client.composite('salesforce.empty', [part]);
     const ends = resultsOf(slice, answer).map(([, end]) => end);
     left += ends.filter((end) => end instanceof MirrorError || !(end.success || isGone(end))).length;
   }
@@ -137,12 +130,12 @@ async function empty({ client, form, log }: Scope, ids: readonly string[], signa
 
 type Results = Map<string, RowResult | MirrorError>;
 
-async function deleteIds({ client }: Scope, ids: readonly string[], signal: AbortSignal): Promise<Results> {
+async function deleteIds({ client }: Scope, ids: readonly string[]): Promise<Results> {
   const results: Results = new Map();
   for (const some of slices(slices(ids, COLLECTION_SIZE), COMPOSITE_PARTS)) {
     let answers: (WireResponse | null)[];
     try {
-      answers = await client.composite('salesforce.delete', some.map(deletionPart), signal);
+      answers = await client.composite('salesforce.delete', some.map(deletionPart));
     } catch (error) {
       const failure = asMirrorError(error);
       for (const id of some.flat()) results.set(id, failure);
@@ -200,16 +193,12 @@ function toOutcome(
  * @returns why a key's records are still there, by key; never throws
  * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_emptyrecyclebin.htm
  */
-async function emptyBin(
-  { client, form }: Scope,
-  keys: readonly ItemKey[],
-  signal: AbortSignal,
-): Promise<ReadonlyMap<ItemKey, MirrorError>> {
+async function emptyBin({ client, form }: Scope, keys: readonly ItemKey[]): Promise<ReadonlyMap<ItemKey, MirrorError>> {
   const left = new Map<ItemKey, MirrorError>();
   try {
-    const keyOf = await idsInBin(client, form, keys, signal);
+    const keyOf = await idsInBin(client, form, keys);
     for (const ids of slices([...keyOf.keys()], EMPTIED_AT_ONCE)) {
-      const areGone = await emptySome(client, ids, signal);
+      const areGone = await emptySome(client, ids);
       ids.forEach((id, index) => {
         if (areGone[index] !== true) left.set(keyOf.get(id)!, errors.make('bin-not-emptied'));
       });
@@ -226,7 +215,6 @@ async function idsInBin(
   client: OrgClient,
   { object, keyField, individuals }: RecordForm,
   keys: readonly ItemKey[],
-  signal: AbortSignal,
 ): Promise<Map<string, ItemKey>> {
   const kinds = [
     { object, field: keyField },
@@ -236,16 +224,16 @@ async function idsInBin(
   for (const { object: name, field } of kinds) {
     const selection = { fields: ['Id', field], object: name, field, values: keys, where: 'IsDeleted = true' };
     const how = { label: 'salesforce.bin', resource: '/queryAll' } as const;
-    for (const record of await selectIn(client, selection, signal, how)) keyOf.set(record.Id, String(record[field]));
+    for (const record of await selectIn(client, selection, how)) keyOf.set(record.Id, String(record[field]));
   }
   return keyOf;
 }
 
 /** Whether each is there no more, in the order of the ids: results have no names, only places. */
-async function emptySome(client: OrgClient, ids: readonly string[], signal: AbortSignal): Promise<boolean[]> {
+async function emptySome(client: OrgClient, ids: readonly string[]): Promise<boolean[]> {
   const path = client.pathOf('').replace('/data/v', '/Soap/u/');
   const call = { label: 'salesforce.empty-bin', method: 'POST', path, headers: { soapaction: '""' } } as const;
-  const answer = await client.sendXml({ ...call, body: (session) => envelope(session, ids) }, signal);
+  const answer = await client.sendXml({ ...call, body: (session) => envelope(session, ids) });
   const results = answer.split('<result>').slice(1);
   if (results.length !== ids.length) throw errors.make('bin-not-emptied');
   return results.map((result) => result.includes('<success>true</success>') || NOT_IN_BIN.test(result));

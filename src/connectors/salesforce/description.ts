@@ -101,12 +101,7 @@ function objectOf(settings: SalesforceSettings, stream: StreamName): string {
  * Asks the org for its id and for its objects, in one API call.
  * @throws MirrorError when an object can't be described
  */
-export async function describe(
-  client: OrgClient,
-  settings: SalesforceSettings,
-  crm: CrmContext,
-  signal: AbortSignal,
-): Promise<Description> {
+export async function describe(client: OrgClient, settings: SalesforceSettings, crm: CrmContext): Promise<Description> {
   const { stream } = crm;
   const object = objectOf(settings, stream);
   const hasIndividuals = stream === 'patients' && settings.individuals.length > 0;
@@ -116,7 +111,7 @@ export async function describe(
     { method: 'GET', path: `/query?q=${encodeURIComponent('SELECT Id FROM Organization')}` },
     ...objects.map((name): Part => ({ method: 'GET', path: `/sobjects/${name}/describe` })),
   ];
-  const [org, own, other] = await client.composite('salesforce.describe', parts, signal);
+  const [org, own, other] = await client.composite('salesforce.describe', parts);
   const orgId = pageSchema.safeParse(required(org).body).data?.records[0]?.Id;
   if (orgId === undefined) throw errors.make('unexpected-answer');
   const fields = describedFields(own, object);

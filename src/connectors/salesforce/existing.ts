@@ -17,21 +17,21 @@ export function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>):
     async *list(signal) {
       const scope = await scopeFor(signal);
       const { keyField, stampField } = scope.form;
-      for await (const records of queryPages(scope, `${keyField} = null AND ${stampField} = null`, signal)) {
+      for await (const records of queryPages(scope, `${keyField} = null AND ${stampField} = null`)) {
         if (records.length > 0) yield records.map((record) => toExisting(scope, record));
       }
     },
     async read(remoteIds, signal) {
       const scope = await scopeFor(signal);
       const { form, client } = scope;
-      const records = await selectIn(client, { ...wholeRecord(form), field: 'Id', values: remoteIds }, signal);
+      const records = await selectIn(client, { ...wholeRecord(form), field: 'Id', values: remoteIds });
       return records.map((record) => toExisting(scope, record));
     },
     async stamp(stamps, signal) {
       const scope = await scopeFor(signal);
       const refused = new Map<string, MirrorError>();
       for (const slice of slices(stamps, COLLECTION_SIZE)) {
-        const [answer = null] = await scope.client.composite('salesforce.stamp', [stampPart(scope, slice)], signal);
+        const [answer = null] = await scope.client.composite('salesforce.stamp', [stampPart(scope, slice)]);
         const ids = slice.map(({ remoteId }) => remoteId);
         for (const [id, result] of resultsOf(ids, answer)) {
           if (result instanceof MirrorError) refused.set(id, result);

@@ -30,7 +30,6 @@ export async function noteOptOuts(
   scope: Scope,
   writes: readonly Write[],
   outcomes: Outcome<CrmItem>[],
-  signal: AbortSignal,
 ): Promise<Outcome<CrmItem>[]> {
   const { individuals } = scope.form;
   const refusing = individuals === null ? [] : refusingIn(individuals, writes, outcomes);
@@ -38,7 +37,7 @@ export async function noteOptOuts(
   const untaken = new Map<string, MirrorError>();
   for (const slice of slices(refusing, COLLECTION_SIZE)) {
     try {
-      for (const [recordId, error] of await note(scope, individuals, slice, signal)) untaken.set(recordId, error);
+      for (const [recordId, error] of await note(scope, individuals, slice)) untaken.set(recordId, error);
     } catch (error) {
       for (const { write } of slice) untaken.set(write.recordId, asMirrorError(error));
     }
@@ -65,8 +64,8 @@ function refusingIn(
 }
 
 /** @returns why refusals were not taken, by record @throws MirrorError for all of them */
-async function note(scope: Scope, individuals: Individuals, refusing: readonly Refusing[], signal: AbortSignal) {
-  const standing = await standingOf(scope, individuals, refusing, signal);
+async function note(scope: Scope, individuals: Individuals, refusing: readonly Refusing[]) {
+  const standing = await standingOf(scope, individuals, refusing);
   const due = refusing.filter(({ contactId, optOuts }) => {
     const now = standing.get(contactId);
     return now === undefined || optOuts.some((name) => now[name] !== true);
@@ -75,7 +74,7 @@ async function note(scope: Scope, individuals: Individuals, refusing: readonly R
   const without = due.filter(({ contactId }) => !standing.has(contactId));
   const untaken = new Map<string, MirrorError>();
   const send = async (some: readonly Refusing[], rows: readonly object[], path: string) => {
-    const ends = some.length === 0 ? [] : await sendRows(scope, some, rows, path, signal);
+    const ends = some.length === 0 ? [] : await sendRows(scope, some, rows, path);
     for (const { write, end } of ends) if (end instanceof MirrorError) untaken.set(write.recordId, end);
     return ends.flatMap(({ end, ...one }) => (end instanceof MirrorError ? [] : [{ ...one, id: end }]));
   };
@@ -107,19 +106,14 @@ async function standingOf(
   { client, form }: Scope,
   { rules }: Individuals,
   refusing: readonly Refusing[],
-  signal: AbortSignal,
 ): Promise<Map<string, SeenRecord>> {
   const names = [...new Set(rules.map(({ optOut }) => optOut))];
-  const contacts = await selectIn(
-    client,
-    {
-      fields: ['Id', INDIVIDUAL_FIELD],
-      object: form.object,
-      field: 'Id',
-      values: refusing.map(({ contactId }) => contactId),
-    },
-    signal,
-  );
+  const contacts = await selectIn(client, {
+    fields: ['Id', INDIVIDUAL_FIELD],
+    object: form.object,
+    field: 'Id',
+    values: refusing.map(({ contactId }) => contactId),
+  });
   const idOf = new Map(
     contacts.flatMap((contact) => {
       const id = contact[INDIVIDUAL_FIELD];
@@ -128,11 +122,7 @@ async function standingOf(
   );
   if (idOf.size === 0) return new Map();
   const ids = [...new Set(idOf.values())];
-  const found = await selectIn(
-    client,
-    { fields: ['Id', ...names], object: INDIVIDUAL, field: 'Id', values: ids },
-    signal,
-  );
+  const found = await selectIn(client, { fields: ['Id', ...names], object: INDIVIDUAL, field: 'Id', values: ids });
   const byId = new Map(found.map((record) => [record.Id, record]));
   return new Map([...idOf].flatMap(([contactId, id]) => (byId.has(id) ? [[contactId, byId.get(id)!] as const] : [])));
 }
@@ -143,10 +133,9 @@ async function sendRows(
   some: readonly Refusing[],
   records: readonly object[],
   path: string,
-  signal: AbortSignal,
 ): Promise<(Refusing & { end: string | MirrorError })[]> {
   const part = { method: 'PATCH', path, body: { allOrNone: false, records } } as const;
-  const [answer = null] = await client.composite('salesforce.individuals', [part], signal);
+  const [answer = null] = await client.composite('salesforce.individuals', [part]);
   const results = resultsOf(
     some.map((_, index) => String(index)),
     answer,

@@ -5,7 +5,7 @@ import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { parsedBy } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
-import { guardWalk } from '../wire.ts';
+import { walkPages } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
 import { errors } from './errors.ts';
@@ -28,48 +28,33 @@ export interface Scope {
 }
 
 /** Every record that carries our owner tag, page by page; contacts whenever, others by the time in their stamp. */
-export async function* readPages(
-  scope: Scope,
-  window: TimeWindow | null,
-  signal: AbortSignal,
-): AsyncGenerator<RemoteItem<CrmItem>[]> {
+export async function* readPages(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
   const { form, ownerTag } = scope;
   const contacts = new Map<string, string>();
-  for await (const records of queryPages(scope, `${form.stampField} LIKE ${quoted(`${ownerTag}.%`)}`, signal)) {
-    const items = await toItems(scope, records, contacts, signal);
+  for await (const records of queryPages(scope, `${form.stampField} LIKE ${quoted(`${ownerTag}.%`)}`)) {
+    const items = await toItems(scope, records, contacts);
     const wanted = items.filter(({ item }) => window === null || form.stream === 'patients' || isWithin(item, window));
     if (wanted.length > 0) yield wanted;
   }
 }
 
 /** Every record of the object that meets a condition in SOQL, page by page. */
-export async function* queryPages(
-  { client, form }: Scope,
-  condition: string,
-  signal: AbortSignal,
-): AsyncGenerator<SeenRecord[]> {
+export async function* queryPages({ client, form }: Scope, condition: string): AsyncGenerator<SeenRecord[]> {
   const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${condition}`;
-  let path: string | null = client.pathOf(queryPath(soql));
-  const visit = guardWalk(() => errors.make('unexpected-answer'), MAX_PAGES);
-  while (path !== null) {
-    visit(path);
-    const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
-    const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers }, signal);
+  const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
+  const ask = async (path: string) => {
+    const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers });
     const page = parsedBy(errors, pageSchema, body);
-    yield page.records;
-    path = page.done ? null : nextPath(client, page.nextRecordsUrl);
-  }
+    return { page: page.records, next: page.done ? null : nextPath(client, page.nextRecordsUrl) };
+  };
+  yield* walkPages(client.pathOf(queryPath(soql)), ask, () => errors.make('unexpected-answer'), MAX_PAGES);
 }
 
 /** Those of the keys that are there and carry our owner tag. */
-export async function findByKey(
-  scope: Scope,
-  keys: readonly ItemKey[],
-  signal: AbortSignal,
-): Promise<RemoteItem<CrmItem>[]> {
+export async function findByKey(scope: Scope, keys: readonly ItemKey[]): Promise<RemoteItem<CrmItem>[]> {
   const { client, form } = scope;
-  const records = await selectIn(client, { ...wholeRecord(form), field: form.keyField, values: keys }, signal);
-  return toItems(scope, records, new Map(), signal);
+  const records = await selectIn(client, { ...wholeRecord(form), field: form.keyField, values: keys });
+  return toItems(scope, records, new Map());
 }
 
 /** What is asked for: fields of the records of an object of which a field has one of the values. */
@@ -97,11 +82,10 @@ export function soqlOf({ fields, object, field, values, where }: Selection): str
 export async function selectIn(
   client: OrgClient,
   selection: Selection,
-  signal: AbortSignal,
   how: { label?: string; resource?: QueryResource } = {},
 ): Promise<SeenRecord[]> {
   const queries = slices(selection.values, QUERY_KEYS).map((values) => soqlOf({ ...selection, values }));
-  return (await runQueries(client, how.label ?? 'salesforce.find', queries, signal, how.resource)).flat();
+  return (await runQueries(client, how.label ?? 'salesforce.find', queries, how.resource)).flat();
 }
 
 /** A query as a part of a composite. */
@@ -120,13 +104,12 @@ export async function runQueries(
   client: OrgClient,
   label: string,
   queries: readonly string[],
-  signal: AbortSignal,
   resource?: QueryResource,
 ): Promise<SeenRecord[][]> {
   const results: SeenRecord[][] = [];
   for (const slice of slices(queries, COMPOSITE_PARTS)) {
     const parts = slice.map((soql) => queryPart(soql, resource));
-    const answers = await client.composite(label, parts, signal);
+    const answers = await client.composite(label, parts);
     results.push(...answers.map(wholeResult));
   }
   return results;
@@ -164,11 +147,10 @@ async function toItems(
   { client, form, ownerTag }: Scope,
   records: readonly SeenRecord[],
   contacts: Map<string, string>,
-  signal: AbortSignal,
 ): Promise<RemoteItem<CrmItem>[]> {
   const ids = new Set(records.flatMap((record) => contactIdOf(form, record) ?? []));
   const unknown = [...ids].filter((id) => !contacts.has(id));
-  if (form.contact !== null) await learnContacts(client, form.contact, unknown, contacts, signal);
+  if (form.contact !== null) await learnContacts(client, form.contact, unknown, contacts);
   return records.flatMap((record) => {
     const contactId = contactIdOf(form, record);
     return toRemoteItem(form, ownerTag, record, contactId === null ? null : (contacts.get(contactId) ?? '')) ?? [];
@@ -181,10 +163,9 @@ async function learnContacts(
   { object, keyField }: ContactReference,
   ids: readonly string[],
   contacts: Map<string, string>,
-  signal: AbortSignal,
 ): Promise<void> {
   const selection = { fields: ['Id', keyField], object, field: 'Id', values: ids };
-  for (const record of await selectIn(client, selection, signal, { label: 'salesforce.contacts' })) {
+  for (const record of await selectIn(client, selection, { label: 'salesforce.contacts' })) {
     const key = record[keyField];
     if (typeof key === 'string') contacts.set(record.Id, key);
   }

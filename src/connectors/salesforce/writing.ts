@@ -27,8 +27,8 @@ interface Row {
  * race is tried once more; a collection that is refused for one of its rows is halved until that row stands alone.
  * @returns one outcome per write; never throws
  */
-export async function upsert(scope: Scope, writes: readonly Write[], signal: AbortSignal): Promise<Outcome<CrmItem>[]> {
-  const run = new UpsertRun(scope, signal);
+export async function upsert(scope: Scope, writes: readonly Write[]): Promise<Outcome<CrmItem>[]> {
+  const run = new UpsertRun(scope);
   await run.work(intoCollections(writes.map((write) => toSend(scope, write)).sort(byContact), scope.pace.rows));
   return run.outcomes;
 }
@@ -37,14 +37,12 @@ export async function upsert(scope: Scope, writes: readonly Write[], signal: Abo
 class UpsertRun {
   readonly outcomes: Outcome<CrmItem>[] = [];
   readonly #scope: Scope;
-  readonly #signal: AbortSignal;
   #waiting: Row[][] = [];
   #raced: Row[] = [];
   #halvings = 0;
 
-  constructor(scope: Scope, signal: AbortSignal) {
+  constructor(scope: Scope) {
     this.#scope = scope;
-    this.#signal = signal;
   }
 
   async work(collections: Row[][]): Promise<void> {
@@ -65,7 +63,7 @@ class UpsertRun {
     ]);
     let answers: (WireResponse | null)[];
     try {
-      answers = await client.composite('salesforce.upsert', parts, this.#signal);
+      answers = await client.composite('salesforce.upsert', parts);
     } catch (error) {
       this.#slowDown(asMirrorError(error));
       this.#giveUp([...collections.flat(), ...this.#waiting.splice(0).flat(), ...this.#raced.splice(0)], error);

@@ -12,6 +12,7 @@ import { toZonedIso } from '../../../src/model/zones.ts';
 
 const MARK = 'values0test00000';
 const SCOPE: Scope = {
+  client: null as never,
   stream: 'patients',
   object: 'contacts',
   properties: [{ name: 'value', kind: 'text' }],

@@ -13,7 +13,7 @@ import type { Outcome } from '../../../src/model/operations.ts';
 import { describeOutcome, keyOf, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 
 const text = (name: string) => ({ name, kind: 'text' }) as const;
-const SCOPE: Scope = {
+const SCOPE: Omit<Scope, 'client'> = {
   stream: 'patients',
   object: 'contacts',
   properties: [text('lastname'), text('email')],
@@ -29,7 +29,12 @@ const SCOPE: Scope = {
   paths: pathsOf('2026-09'),
   log: silentLogger,
 };
-const DEALS: Scope = { ...SCOPE, stream: 'invoices', object: 'deals', properties: [text('dealname'), text('email')] };
+const DEALS: typeof SCOPE = {
+  ...SCOPE,
+  stream: 'invoices',
+  object: 'deals',
+  properties: [text('dealname'), text('email')],
+};
 
 type Values = Record<string, string>;
 type Input = { id: string; properties: Values; objectWriteTraceId: string };
@@ -178,7 +183,7 @@ function answersOf(account: Account, objects: Readonly<Record<string, Stored[]>>
   };
 }
 
-async function run(scope: Scope, account: Account, ...writes: Write[]) {
+async function run(scope: typeof SCOPE, account: Account, ...writes: Write[]) {
   const objects: Record<string, Stored[]> = {
     contacts: [...(account.contacts ?? [])],
     deals: [...(account.deals ?? [])],
@@ -197,7 +202,7 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
     errorOf: () => new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' }),
   };
   const outcomes: Outcome<CrmItem>[] = [];
-  await writeAll(client, { ...scope, log: account.log ?? silentLogger }, writes, (outcome) => outcomes.push(outcome));
+  await writeAll({ ...scope, client, log: account.log ?? silentLogger }, writes, (outcome) => outcomes.push(outcome));
   const ends = new Map(outcomes.map((outcome) => [outcome.recordId, outcome]));
   expect(outcomes, 'one outcome each').toHaveLength(writes.length);
   const upserted = calls.filter(({ label }) => label === 'objects.upsert').map(({ body }) => body.inputs as Input[]);
