@@ -1,6 +1,7 @@
 import { signatureRefused } from '../http/signed-webhook.ts';
 import type { OpenTriggers } from '../jobs/open-triggers.ts';
 import { placesOf } from '../jobs/trigger-reading.ts';
+import type { ErrorTexts } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type { TriggerEndpointState, TriggerEvent, TriggerReading } from '../model/triggers.ts';
 import type { TriggerCount } from '../state/triggers.ts';
@@ -32,9 +33,9 @@ export interface TriggerEndpointStatus extends TriggerEndpointState {
 export interface TriggerStatus {
   waiting: number;
   closed: { endpoint: string; code: string; at: Instant }[];
-  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null }[];
+  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null; texts: ErrorTexts }[];
   /** Receivers that refuse the signature: they are tried again and again. */
-  refusing: { endpoint: string; code: string; remedy: string | null; sinceAt: Instant | null }[];
+  refusing: { endpoint: string; code: string; remedy: string | null; texts: ErrorTexts; sinceAt: Instant | null }[];
 }
 
 /** Where each endpoint of a tenant stands; no ids of documents. */
@@ -90,12 +91,18 @@ export async function triggerStatus(triggers: OpenTriggers | null): Promise<Trig
     const refused = signatureRefused(settings);
     if (closed !== null) found.closed.push({ endpoint, ...closed });
     else if (code === refused.code)
-      found.refusing.push({ endpoint, code, remedy: refused.remedy ?? null, sinceAt: failingSince });
+      found.refusing.push({
+        endpoint,
+        code,
+        remedy: refused.remedy ?? null,
+        texts: refused.texts,
+        sinceAt: failingSince,
+      });
   }
   for (const place of placesOf(triggers)) {
     found.waiting += await store.waitingCount(place);
     const { off } = await store.reading(place);
-    if (off !== null) found.off.push({ ...place, code: off.code, remedy: off.remedy });
+    if (off !== null) found.off.push({ ...place, code: off.code, remedy: off.remedy, texts: off.texts });
   }
   return found;
 }

@@ -27,6 +27,7 @@ export function sourceFile(path: string, source: string): SourceFile {
 
 /** The modules of src/, from below. A module imports from lower lines only. A folder of a module may be one of its own. */
 const LEVELS: readonly (readonly string[])[] = [
+  ['messages'],
   ['model', 'log'],
   ['clinic/schema'],
   ['settings'],
@@ -73,7 +74,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry': ['telemetry'],
 };
 
-const PURE_MODULES = ['sync', 'model', 'triggers'];
+const PURE_MODULES = ['messages', 'sync', 'model', 'triggers'];
 const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;
 const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now', 'Math.random'];
 
