@@ -1,4 +1,4 @@
-import { type Code, message, type Text } from '../messages/message.ts';
+import { type Code, type Message, message, type Text } from '../messages/message.ts';
 import { needsPerson, type Problem, SERVER_AWAY } from '../model/problems.ts';
 
 /** Codes whose sentence says what was the matter whatever it was about. Of others the sentence says only that it passed. */
@@ -9,8 +9,13 @@ const CONSTANT = [
   'no-cycles',
 ] as const satisfies readonly Code[];
 
+const PASSED = message('problem-over');
+const SENTENCES: ReadonlyMap<string, Message> = new Map([
+  ...CONSTANT.map((code) => [code, message(code)] as const),
+  [SERVER_AWAY, message('server-back')],
+]);
+
 /** A problem that has passed. Its text is made of its code: none is kept. */
 export function overProblem(tenant: string | null, subject: Text, code: string): Problem {
-  const constant = CONSTANT.find((each) => each === code) ?? 'problem-over';
-  return needsPerson(tenant, subject, code, message(code === SERVER_AWAY ? 'server-back' : constant), null);
+  return needsPerson(tenant, subject, code, SENTENCES.get(code) ?? PASSED, null);
 }

@@ -195,7 +195,7 @@ export const EN = {
   none: 'none',
   'first-list-partial.remedy': 'if it stays so, check paging in the clinic profile',
   'log-in-again': 'a person logs in again: {command}',
-  'first-then': '{first}, then {next}',
+  'oauth.first-then': '{first}, then {next}',
   'oauth.account-inactive': 'the user or the organisation behind the login is inactive at the provider',
   'oauth.account-inactive.first': 'an administrator makes the user active again',
   'oauth.address-restricted': 'the provider does not admit the login from this address or at this hour',

@@ -213,7 +213,7 @@ export const IT = {
   none: 'nessuna',
   'first-list-partial.remedy': 'se resta così, controllare la paginazione nel profilo della clinica',
   'log-in-again': 'una persona fa di nuovo l’accesso: {command}',
-  'first-then': '{first}, poi {next}',
+  'oauth.first-then': '{first}, poi {next}',
   'oauth.account-inactive': 'l’utente o l’organizzazione dell’accesso non è attivo presso il fornitore',
   'oauth.account-inactive.first': 'un amministratore riattiva l’utente',
   'oauth.address-restricted': 'il fornitore non ammette l’accesso da questo indirizzo o a quest’ora',

@@ -36,8 +36,8 @@ export const ENDPOINT_AWAY: ErrorClass = { actor: 'remote', code: 'token-endpoin
 /** Reasons that an administrator must set right before a new login is of use. */
 const SET_RIGHT_FIRST = ['account-inactive', 'address-restricted', 'application-not-approved'] as const;
 
-function administratorFirst(code: (typeof SET_RIGHT_FIRST)[number]): ErrorClass {
-  const remedy = message('first-then', { first: message(`oauth.${code}.first`), next: LOG_IN_AGAIN });
+function administratorFirst(code: string & (typeof SET_RIGHT_FIRST)[number]): ErrorClass {
+  const remedy = message('oauth.first-then', { first: message(`oauth.${code}.first`), next: LOG_IN_AGAIN });
   return { actor: 'authorization', code, retry: 'never', remedy };
 }
 

@@ -39,7 +39,7 @@ export function loginEnded(connection: string, reason: string | null): MirrorErr
     actor: 'authorization',
     code: reason ?? 'login-ended',
     retry: 'never',
-    remedy: first === null ? again : message('first-then', { first, next: again }),
+    remedy: first === null ? again : message('oauth.first-then', { first, next: again }),
   });
 }
 

@@ -136,6 +136,8 @@ async function configValue(client: Redis, name: string): Promise<string | null> 
   }
 }
 
-function redisSettingError(code: 'redis-evicts' | 'redis-not-durable' | 'redis-open' | 'redis-too-old'): MirrorError {
+type RedisFault = 'redis-evicts' | 'redis-not-durable' | 'redis-open' | 'redis-too-old';
+
+function redisSettingError(code: string & RedisFault): MirrorError {
   return new MirrorError(message(code), { actor: 'settings', code, retry: 'never', remedy: message(`${code}.remedy`) });
 }

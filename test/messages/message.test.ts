@@ -97,7 +97,7 @@ describe('a message', () => {
 
   test('names the tenant, wherever it stands in its values', () => {
     const command = 'clinic-mirror login <tenant> work';
-    const text = message('first-then', { first: 'wait', next: message('log-in-again', { command }) });
+    const text = message('oauth.first-then', { first: 'wait', next: message('log-in-again', { command }) });
     expect(render(forTenant(text, 'aurora') ?? '')).toBe(
       'wait, then a person logs in again: clinic-mirror login aurora work',
     );
