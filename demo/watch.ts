@@ -3,8 +3,8 @@ import { compose } from '../src/composition/compose.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { status } from '../src/control/status.ts';
 import type { Status } from '../src/control/status-view.ts';
-import { silentLogger } from '../src/log/logger.ts';
 import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
+import { silentLogger } from '../src/log/logger.ts';
 import { loadConfiguration } from '../src/settings/configuration-files.ts';
 import type { World } from './world.ts';
 

@@ -1,4 +1,5 @@
 import type { ErrorKind, VendorErrors } from '../src/connectors/errors.ts';
+import { render } from '../src/messages/message.ts';
 import type { Actor } from '../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/model/time.ts';
 
@@ -36,17 +37,23 @@ interface Found {
   connector: string;
   vendor: string;
   kind: ErrorKind;
+  /** What happened and what to do, with `{vendor}` for the vendor's name. */
+  said: string;
 }
 
 function kindsByCode(catalogues: ReadonlyMap<string, VendorErrors>): Map<string, Found[]> {
-  const all = [...catalogues].flatMap(([connector, { vendor, kinds }]) =>
-    Object.entries(kinds).map(([name, kind]) => ({ code: kind.code ?? name, connector, vendor, kind })),
+  const all = [...catalogues].flatMap(([connector, { vendor, kinds, textsOf }]) =>
+    Object.entries(kinds).map(([name, kind]) => {
+      const { message, remedy } = textsOf(name, '{vendor}');
+      const said = [message, ...(remedy === null ? [] : [remedy])].map((text) => render(text)).join(' → ');
+      return { code: kind.code ?? name, connector, vendor: render(vendor), kind, said };
+    }),
   );
   return Map.groupBy(all, ({ code }) => code);
 }
 
 function meanings(found: readonly Found[]): string {
-  const groups = Map.groupBy(found, ({ kind }) => meaningOf(kind));
+  const groups = Map.groupBy(found, meaningOf);
   return [...groups]
     .map(([meaning, those]) => {
       const connectors = distinct(those.map(({ connector }) => connector));
@@ -56,8 +63,8 @@ function meanings(found: readonly Found[]): string {
     .join('<br>');
 }
 
-function meaningOf({ message, remedy, note, pauseMs, leastPauseMs }: ErrorKind): string {
-  const sentences = [remedy === undefined ? message : `${message} → ${remedy}`];
+function meaningOf({ said, kind: { note, pauseMs, leastPauseMs } }: Found): string {
+  const sentences = [said];
   if (note !== undefined) sentences.push(note);
   if (leastPauseMs !== undefined) sentences.push(`Waits ${duration(leastPauseMs)} at least`);
   if (pauseMs !== undefined) sentences.push(`Waits ${duration(pauseMs)} unless the answer says how long`);

@@ -1,11 +1,11 @@
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { openReminders } from '../../src/composition/reminders.ts';
-import { createHttpClient } from '../../src/http/client.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { Clock } from '../../src/model/time.ts';
-import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { type ReminderFile, reminderSchema } from '../../src/settings/reminder-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import type { RedisClient } from '../../src/state/redis.ts';

@@ -1,5 +1,5 @@
-import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/features/reminders/store.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import type { FortnightRun } from './fortnight.ts';
 import { judge, reminderName, type Wrong } from './judge.ts';

@@ -1,6 +1,6 @@
 import { takeReminderCallback } from '../../src/features/reminders/callbacks.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
 import { remind } from '../../src/features/reminders/job.ts';
+import { pullTenant } from '../../src/jobs/pull.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import type { Doom } from './dying.ts';

@@ -1,4 +1,5 @@
-import { forTenant, type MirrorError } from '../model/errors.ts';
+import { forTenant } from '../messages/message.ts';
+import type { MirrorError } from '../model/errors.ts';
 import { wrap } from './table.ts';
 
 /**

@@ -7,6 +7,7 @@ import {
   type TargetStatus,
   type TenantStatus,
 } from '../control/status-view.ts';
+import { message, render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import { AXES_WORDS, inStepWords } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
@@ -81,7 +82,7 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
   if (durability === 'unsupported') {
     lines.push(`${NOT_TOLD_WHEN_ON_DISK.sentence} → ${NOT_TOLD_WHEN_ON_DISK.remedy}`);
   }
-  if (durability === 'late') lines.push('Redis did not confirm the last decision in time: reminders wait');
+  if (durability === 'late') lines.push(render(message('redis-late')));
   return lines.length === 0 ? [] : [lines.map((line) => wrap(line)).join('\n')];
 }
 

@@ -54,7 +54,10 @@ export async function readOutlook(
     }
   }
   const fault = await whyNotKept(redis);
-  const unkept = fault === null ? null : { code: fault.code, sentence: fault.message, next: fault.remedy ?? null };
+  const unkept =
+    fault === null
+      ? null
+      : { code: fault.code, sentence: fault.message, next: fault.remedy ?? null, texts: fault.texts };
   return { endings: [...secrets, ...(await certificates.read())], quotas, unkept };
 }
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { type Actor, MirrorError, type Retry } from '../model/errors.ts';
+import { type Code, isCode, type Message, message, type Text } from '../messages/message.ts';
+import { type Actor, type ErrorTexts, MirrorError, type Retry } from '../model/errors.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import type { WireResponse } from './wire.ts';
 
@@ -9,10 +10,11 @@ export type Scope = 'item' | 'target';
 /** What an answer tells of itself. */
 type Answered = Pick<WireResponse, 'status' | 'body'>;
 
-/** One kind of error of a vendor, as data: how it is recognised, and what follows. `docs/errors.md` is made of these. */
+/**
+ * One kind of error of a vendor, as data: how it is recognised, and what follows. What it says stands in `messages/`, by vendor and kind.
+ * `docs/errors.md` is made of both.
+ */
 export interface ErrorKind {
-  /** What happened. `{vendor}` stands for the vendor's name. */
-  message: string;
   actor: Actor;
   retry: Retry;
   scope: Scope;
@@ -32,8 +34,6 @@ export interface ErrorKind {
   ambiguous?: boolean;
   /** It is about values alone: the record may be written without the properties that the answer names. */
   refusesValues?: true;
-  /** What to do, for a person. */
-  remedy?: string;
   /** What `docs/errors.md` says beside message and remedy, in Markdown. */
   note?: string;
   /** It says that the container is gone: believed once the container, asked alone, says so (`asked-alone.ts`). */
@@ -58,7 +58,8 @@ export interface ErrorDetails {
 
 /** The errors of one vendor. */
 export interface VendorErrors<Kind extends string = string> {
-  readonly vendor: string;
+  /** As messages name it. */
+  readonly vendor: Text;
   readonly kinds: Readonly<Record<Kind, ErrorKind>>;
   /** The kind that one of the vendor's words means, the first that is known; null when none is. */
   known(words: readonly string[]): Kind | null;
@@ -68,6 +69,8 @@ export interface VendorErrors<Kind extends string = string> {
   of(answer: WireResponse): MirrorError;
   /** An error of a kind. */
   make(kind: Kind, details?: ErrorDetails): MirrorError;
+  /** What happened and what to do. @param vendor in place of the vendor's name */
+  textsOf(kind: Kind, vendor?: Text): { message: Message; remedy: Message | null };
   /** What an error concerns; null for one of no kind of the vendor's, such as a connection that failed. */
   scopeOf(error: MirrorError): Scope | null;
   /** Whether it says that the container is gone. */
@@ -78,7 +81,7 @@ export interface VendorErrors<Kind extends string = string> {
 function kindsOf(actor: Actor, retry: Retry) {
   const of =
     (scope: Scope) =>
-    (message: string, more: Partial<ErrorKind> = {}): ErrorKind => ({ actor, retry, scope, message, ...more });
+    (more: Partial<ErrorKind> = {}): ErrorKind => ({ actor, retry, scope, ...more });
   return { item: of('item'), target: of('target') };
 }
 
@@ -91,40 +94,31 @@ export const refusal = kindsOf('contract', 'never');
 
 /** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
 export const COMMON = {
-  'login-refused': authorization.target('{vendor} does not accept the login', { statuses: [401] }),
-  'scope-missing': authorization.target('the login was not granted the permissions that are needed'),
-  'rate-limited': remote.target('{vendor} asks for fewer requests', {
+  'login-refused': authorization.target({ statuses: [401] }),
+  'scope-missing': authorization.target(),
+  'rate-limited': remote.target({
     statuses: [429],
     pauseMs: UNNAMED_WAIT.firstMs,
     pauseGrowsToMs: UNNAMED_WAIT.longestMs,
     longestWaitMs: LONGEST_RATE_LIMIT_WAIT_MS,
     ambiguous: false,
   }),
-  'server-error': remote.item('{vendor} is failing', { statuses: ['5xx'] }),
-  timeout: remote.item('the server gave up waiting', { statuses: [408] }),
-  'changed-meanwhile': kindsOf('conflict', 'now').item('somebody else changed it at the same time', {
-    statuses: [412],
-  }),
-  'not-found': contract.item('not found', { statuses: [404] }),
-  refused: refusal.item('{vendor} refused the call', { statuses: ['4xx'] }),
-  'unexpected-status': contract.item('unknown status'),
-  'unexpected-answer': contract.item('{vendor} answered something else than its API would'),
-  'html-answer': remote.target('an HTML page came in place of an answer of {vendor}', {
-    ambiguous: true,
-    note: 'A proxy, a portal or maintenance',
-  }),
-  'answer-missing': remote.item('the answer to a batch lacks a part', {
-    ambiguous: true,
-    note: 'It is sent again under the same name',
-  }),
-  'batch-dependency': remote.item('the call was not tried because another of its batch failed'),
-  'contact-missing': remote.item("the patient's contact is not in {vendor} yet"),
-  'notifications-refused': remote.target('{vendor} refused to tell of changes', {
-    retry: 'never',
-    note: 'Asked again each hour; the target is polled',
-  }),
+  'server-error': remote.item({ statuses: ['5xx'] }),
+  timeout: remote.item({ statuses: [408] }),
+  'changed-meanwhile': kindsOf('conflict', 'now').item({ statuses: [412] }),
+  'not-found': contract.item({ statuses: [404] }),
+  refused: refusal.item({ statuses: ['4xx'] }),
+  'unexpected-status': contract.item(),
+  'unexpected-answer': contract.item(),
+  'html-answer': remote.target({ ambiguous: true, note: 'A proxy, a portal or maintenance' }),
+  'answer-missing': remote.item({ ambiguous: true, note: 'It is sent again under the same name' }),
+  'batch-dependency': remote.item(),
+  'contact-missing': remote.item(),
+  'notifications-refused': remote.target({ retry: 'never', note: 'Asked again each hour; the target is polled' }),
 } as const satisfies Record<string, ErrorKind>;
 
+/** Vendors as codes of `messages/` begin. */
+type Vendor = Code extends infer Each ? (Each extends `${infer Name}.name` ? Name : never) : never;
 type CommonKind = keyof typeof COMMON;
 
 /** Common kinds as they are. */
@@ -140,11 +134,11 @@ export const NO_WORDS: WordsOf = () => [];
 
 /**
  * The errors of a vendor by the names of their kinds, which are their codes.
- * @param vendor as messages name it
- * @throws TypeError when two kinds claim a status or a word, or share a code and not the scope
+ * @param vendor as codes of `messages/` begin
+ * @throws TypeError when two kinds claim a status or a word, share a code and not the scope, or have no sentence
  */
 export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKind>>>(
-  vendor: string,
+  vendor: Vendor,
   wordsOf: WordsOf,
   given: Kinds,
 ): VendorErrors<(keyof Kinds & string) | 'unexpected-status'> {
@@ -163,9 +157,17 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
     const fallback = byStatus.get(status) ?? byStatus.get(`${status[0]}xx`) ?? 'unexpected-status';
     return known(wordsOf(answer)) ?? fallback;
   };
-  const make = (kind: Kind, details: ErrorDetails = {}) => toError(vendor, kind, kinds[kind], details);
+  const name = message(`${vendor}.name`);
+  const sentences = new Map(entries.map(([kind, { code = kind }]) => [kind, sentencesOf(vendor, [kind, code])]));
+  const textsOf = (kind: Kind, named: Text = name) => {
+    const { message: code, remedy } = sentences.get(kind)!;
+    const values = { vendor: named };
+    return { message: { code, values }, remedy: remedy === null ? null : { code: remedy, values } };
+  };
+  const make = (kind: Kind, details: ErrorDetails = {}) => toError(kind, kinds[kind], textsOf(kind), details);
   return {
-    vendor,
+    vendor: name,
+    textsOf,
     kinds,
     known,
     kindOf,
@@ -189,39 +191,37 @@ export function parsedBy<Parsed>(
 }
 
 /** What any vendor's connector may meet. */
-export const shared = defineErrors('the vendor', NO_WORDS, {
+export const shared = defineErrors('any', NO_WORDS, {
   ...common('answer-missing'),
-  aborted: remote.target('the request was stopped', { note: 'The daemon ends, or a person gave up waiting' }),
-  'entry-refused-as-gone': contract.item('the target is there, and answers for this entry as if it were not'),
-  'reading-refused-as-gone': contract.target('the target is there, and can not be read as if it were not', {
-    note: 'A change feed that answers so is begun anew',
+  aborted: remote.target({ note: 'The daemon ends, or a person gave up waiting' }),
+  'entry-refused-as-gone': contract.item(),
+  'reading-refused-as-gone': contract.target({ note: 'A change feed that answers so is begun anew' }),
+  'identity-key-changed': settings.target({}),
+  'calendar-of-another': settings.target({
+    note: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
   }),
-  'identity-key-changed': settings.target(
-    'there is a calendar of this target that was made with another identity key',
-    {
-      remedy:
-        'configure the key of before as secrets.identityKey in clinic-mirror.yaml; or delete that calendar, if it is no longer wanted',
-    },
-  ),
-  'calendar-of-another': settings.target(
-    'a calendar with our owner tag belongs to somebody else: nothing is written to it, and none is made beside it',
-    {
-      remedy:
-        'take that calendar out of those of the connected account; or name the one to write to in the tenant file',
-      note: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
-    },
-  ),
 });
 
-function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDetails): MirrorError {
+/** Codes of what kinds say: the vendor's own sentence, else the one that vendors share. */
+function sentencesOf(vendor: Vendor, kinds: readonly string[]): { message: Code; remedy: Code | null } {
+  for (const kind of kinds) {
+    const codes = [`${vendor}.${kind}`, `vendor.${kind}`];
+    const code = codes.find(isCode);
+    if (code !== undefined)
+      return { message: code, remedy: codes.map((each) => `${each}.remedy`).find(isCode) ?? null };
+  }
+  throw new TypeError(`messages/ has no sentence for ${kinds[0]} of ${vendor}`);
+}
+
+function toError(name: string, kind: ErrorKind, texts: ErrorTexts, details: ErrorDetails): MirrorError {
   const { status, names = [], cause } = details;
-  const { actor, retry, remedy, leastPauseMs = 0, longestWaitMs = Number.POSITIVE_INFINITY, code = name } = kind;
+  const { actor, retry, leastPauseMs = 0, longestWaitMs = Number.POSITIVE_INFINITY, code = name } = kind;
   const named = details.retryAfterMs ?? null;
   const waitMs = named === null ? (kind.pauseMs ?? kind.leastPauseMs) : Math.min(named, longestWaitMs);
-  const message = kind.message.replaceAll('{vendor}', vendor);
   const about = names.length === 0 ? undefined : names.join(', ');
-  return new MirrorError(about === undefined ? message : `${message}: ${about}`, {
-    ...{ actor, code, retry, remedy, status, about, cause, concerns: kind.scope },
+  const text = about === undefined ? texts.message : message('about', { cause: texts.message, names: about });
+  return new MirrorError(text, {
+    ...{ actor, code, retry, remedy: texts.remedy ?? undefined, status, about, cause, concerns: kind.scope },
     refuses: kind.refusesValues === true ? details.refuses : undefined,
     retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs),
     growsToMs: named === null ? kind.pauseGrowsToMs : undefined,

@@ -1,4 +1,5 @@
-import { asMirrorError, forTenant } from '../model/errors.ts';
+import { forTenant } from '../messages/message.ts';
+import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFault } from '../settings/faults.ts';
 import { isForPerson } from './problems.ts';
 

@@ -1,6 +1,7 @@
 import { remoteIdOf } from '../jobs/ask-target.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { PendingChange } from '../model/plan.ts';
@@ -160,10 +161,10 @@ function failingOf(change: PendingChange): Omit<FailingRecord, 'page'> {
 
 /** The error for a target that the tenant does not have. */
 export function noSuchTarget(target: string): MirrorError {
-  return new MirrorError(`there is no target ${JSON.stringify(target)}`, {
+  return new MirrorError(message('no-such-target', { id: target }), {
     actor: 'settings',
     code: 'no-such-target',
     retry: 'never',
-    remedy: 'name one of targets in the tenant file',
+    remedy: message('no-such-target.remedy'),
   });
 }

@@ -1,7 +1,7 @@
 import { OUTAGE_CODES } from '../jobs/outages.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { needsPerson, type Problem, type SERVER_AWAY } from '../model/problems.ts';
-import { sentence } from '../model/sentences.ts';
 import { shellWord } from '../model/shell-words.ts';
 import type { Instant } from '../model/time.ts';
 import { type HostOutage, type OtherWork, PROBE_EVERY_MS } from '../state/outages.ts';
@@ -51,11 +51,11 @@ function isWaiting({ connections, reminders, triggers }: TenantStatus, other: Ot
 
 /** An incident as one problem of all its clinics. */
 export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident): Problem {
-  const told = sentence('it does not answer, or fails each request: {code}', { code });
+  const told = message('server-away', { code });
   return {
     ...needsPerson(
       null,
-      `server ${host}`,
+      message('subject.server', { name: host }),
       'server-away' satisfies typeof SERVER_AWAY,
       told,
       `clinic-mirror retry ${shellWord(host)}`,

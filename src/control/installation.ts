@@ -1,6 +1,8 @@
 import type { Outages } from '../jobs/outages.ts';
 import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
+import type { ErrorTexts } from '../model/errors.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Clock, Instant } from '../model/time.ts';
@@ -52,7 +54,7 @@ export interface Outlook {
   /** What clients have used of their budgets. */
   quotas: QuotaStatus[];
   /** Why Redis may lose what it keeps, as it is set up now; null when it does not. */
-  unkept: { code: string; sentence: string; next: string | null } | null;
+  unkept: { code: string; sentence: string; next: string | null; texts: ErrorTexts } | null;
 }
 
 /** Tenants by id, opened when they are asked for. Whoever goes through all of them has them opened one after the other. */
@@ -106,13 +108,13 @@ export function requireTenant(installation: Installation, id: string): OpenTenan
   const tenant = installation.tenants.get(id);
   if (tenant !== undefined) return tenant;
   const broken = installation.setAside.some((aside) => aside.id === id);
-  throw new MirrorError(broken ? `the configuration of tenant "${id}" has faults` : `there is no tenant "${id}"`, {
+  throw new MirrorError(message(broken ? 'tenant-faulty' : 'no-such-tenant', { id }), {
     actor: 'settings',
     code: broken ? 'tenant-set-aside' : 'no-such-tenant',
     retry: 'never',
     remedy: broken
-      ? 'run "clinic-mirror config check"'
-      : `name one of: ${[...installation.tenants.keys()].join(', ') || 'none'}`,
+      ? message('tenant-faulty.remedy')
+      : message('no-such-tenant.remedy', { ids: [...installation.tenants.keys()].join(', ') || message('none') }),
   });
 }
 
@@ -128,10 +130,10 @@ export function settingsPlace({ managed }: Pick<Installation, 'managed'>, id: st
 
 /** The error of a verb that was asked to work on a paused tenant. */
 export function pausedError(installation: Installation, id: string): MirrorError {
-  return new MirrorError(`the tenant "${id}" is paused: nothing is read or written for it`, {
+  return new MirrorError(message('tenant-paused', { id }), {
     actor: 'settings',
     code: 'tenant-paused',
     retry: 'never',
-    remedy: `set paused to false in ${settingsPlace(installation, id)}`,
+    remedy: message('tenant-paused.remedy', { place: settingsPlace(installation, id) }),
   });
 }

@@ -1,6 +1,5 @@
-import { forTenant } from '../model/errors.ts';
+import { forTenant, type Message, message, type Text } from '../messages/message.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
-import { sentence } from '../model/sentences.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { FORGED } from '../state/forged.ts';
@@ -14,23 +13,17 @@ const FAILING_LONG_MS = HOUR_MS;
 const FIRST_SYNC_LONG_MS = 6 * HOUR_MS;
 /** So long it is told that a calendar took the place of one that was gone: over a weekend. Our choice. */
 const REPLACED_TOLD_MS = 3 * DAY_MS;
-const KEPT_BACK = '{count:record|records} kept back, since it would have told more of patients than it may: {codes}';
-/** What is said of a limit of requests, by its code. */
-export const LIMITED = {
-  'rate-limited': 'the server limits requests: retrying',
-  'client-rate-limited': 'the server limits requests of every clinic with this client: retrying',
-} as const;
 /** What of an installation tells where settings are changed. */
 export type Source = Pick<Installation, 'managed'>;
 
 /** That another calendar was made in the place of one that was gone: phones that show the old one show nothing new. */
 export function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: TargetStatus, now: Instant): Problem[] {
   if (at === null || now - at > REPLACED_TOLD_MS) return [];
-  const told = sentence(
-    'its calendar was gone, and another one is written to: who looks at the old one sees nothing new',
-  );
-  const next = sentence('share the new calendar with whoever looked at the old one');
-  return [{ ...needsPerson(tenant, `target ${target}`, 'calendar-replaced', told, next), sinceAt: at }];
+  const told = message('calendar-replaced');
+  const next = message('calendar-replaced.remedy');
+  return [
+    { ...needsPerson(tenant, message('subject.target', { id: target }), 'calendar-replaced', told, next), sinceAt: at },
+  ];
 }
 
 /** All that is the matter with a target: each is told whatever else is. @param isToldElsewhere what keeps it from going on is told of its login, its server or the clinic */
@@ -43,8 +36,8 @@ export function ofTarget(
 ): Problem[] {
   if (target.state === 'paused') return [];
   const { target: id, gaps, drift } = target;
-  const problem = (code: string, text: string, next: string | null) =>
-    needsPerson(tenant, `target ${id}`, code, text, next);
+  const problem = (code: string, text: Text, next: Text | null) =>
+    needsPerson(tenant, message('subject.target', { id }), code, text, next);
   const found = [
     ...(isToldElsewhere ? [] : ofFailure(tenant, target)),
     ...ofHold(tenant, target),
@@ -52,7 +45,7 @@ export function ofTarget(
   ];
   if (target.isDriftLeft) {
     const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
-    const told = sentence('{count:change|changes} by hand left for a person to look at', { count });
+    const told = message('drifted', { count });
     found.push(problem('drifted', told, `clinic-mirror audit ${tenant}`));
   }
   for (const gap of gaps) {
@@ -66,11 +59,11 @@ export function ofTarget(
 function ofFailure(tenant: string, { target: id, state, failure, outage, nextTryAt }: TargetStatus): Problem[] {
   if (state !== 'stopped' && state !== 'resting') return [];
   // Without a failure of its own it rests with another target of its account.
-  const limited = sentence(LIMITED['rate-limited']);
-  const { code = 'rate-limited', message = limited, remedy = null, sinceAt = null } = failure ?? {};
+  const limited = { message: message('rate-limited'), remedy: null };
+  const { code = 'rate-limited', texts = limited, sinceAt = null } = failure ?? {};
   const needs = state === 'stopped' ? 'person' : 'time';
-  const text = outage === null ? message : `${message}: ${outage}`;
-  const told = needsPerson(tenant, `target ${id}`, code, text, forTenant(remedy, tenant));
+  const text = outage === null ? texts.message : message('about', { cause: texts.message, names: outage });
+  const told = needsPerson(tenant, message('subject.target', { id }), code, text, forTenant(texts.remedy, tenant));
   return [{ ...told, needs, sinceAt, nextTryAt }];
 }
 
@@ -79,14 +72,23 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
   const next = `clinic-mirror holds list ${tenant}`;
   const problems: Problem[] = [];
   if (failure?.actor === 'guard') {
-    const { code, message, remedy, sinceAt } = failure;
-    const told = needsPerson(tenant, `target ${id}`, code, message, forTenant(remedy, tenant) ?? next);
+    const { code, texts, sinceAt } = failure;
+    const told = needsPerson(
+      tenant,
+      message('subject.target', { id }),
+      code,
+      texts.message,
+      forTenant(texts.remedy, tenant) ?? next,
+    );
     problems.push({ ...told, sinceAt });
   }
   if (held > 0) {
-    const told = sentence('{count:change|changes} held back until a person decides', { count: held });
+    const told = message('held', { count: held });
     const code = 'held';
-    problems.push({ ...needsPerson(tenant, `target ${id}`, code, told, next), sinceAt: heldSinceAt });
+    problems.push({
+      ...needsPerson(tenant, message('subject.target', { id }), code, told, next),
+      sinceAt: heldSinceAt,
+    });
   }
   return problems;
 }
@@ -95,52 +97,52 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
 function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[] {
   const { target: id, state, failing, firstSync, oldestPendingAt: sinceAt } = target;
   if (state === 'stopped' || state === 'resting') return [];
-  const told = (code: string, text: string, next: string | null) =>
-    needsPerson(tenant, `target ${id}`, code, text, next);
+  const told = (code: string, text: Text, next: Text | null) =>
+    needsPerson(tenant, message('subject.target', { id }), code, text, next);
   const isLongerThan = (timeMs: number) => sinceAt !== null && now - sinceAt > timeMs;
   if (failing > 0) {
-    const text = sentence('{count:change|changes} refused or failed, and tried again', { count: failing });
+    const text = message('failing', { count: failing });
     const needs = isLongerThan(FAILING_LONG_MS) ? 'person' : 'time';
     return [{ ...told('failing', text, `clinic-mirror health ${tenant} ${id}`), needs, sinceAt }];
   }
   if (state === 'stale') {
-    return [{ ...told('stale', sentence('the last cycle could not read all that it follows'), null), needs: 'time' }];
+    return [{ ...told('stale', message('stale'), null), needs: 'time' }];
   }
   if (firstSync?.of == null || !isLongerThan(FIRST_SYNC_LONG_MS)) return [];
-  const text = sentence('its first sync takes long: {written} of {all} written', {
+  const text = message('first-sync-slow', {
     ...{ written: String(firstSync.written), all: String(firstSync.of) },
   });
   return [{ ...told('first-sync-slow', text, `clinic-mirror health ${tenant} ${id}`), sinceAt }];
 }
 
 /** What of a target is not known; ids in it are those of its file. */
-function sentenceOf({ code, count, what }: TargetGap): string {
+function sentenceOf({ code, count, what }: TargetGap): Message {
   const ids = what.join(', ');
   switch (code) {
     case 'agenda-unknown':
-      return sentence('the clinic lists no agenda {ids}', { ids });
+      return message('agenda-unknown', { ids });
     case 'treatment-unknown':
-      return sentence('the clinic lists no treatment {ids}', { ids });
+      return message('treatment-unknown', { ids });
     case 'agenda-unconfirmed':
-      return sentence('whether the clinic has the agenda {ids} may not be read', { ids });
+      return message('agenda-unconfirmed', { ids });
     case 'treatment-unconfirmed':
-      return sentence('whether the clinic has the treatment {ids} may not be read', { ids });
+      return message('treatment-unconfirmed', { ids });
     case 'rows-unread':
-      return sentence("{count:row|rows} of the clinic can't be read: {codes}", { count, codes: ids });
+      return message('rows-unread', { count, codes: ids });
     case 'records-unlisted':
-      return sentence("the clinic's list lacks {count:record|records} that the clinic shows one by one", { count });
+      return message('records-unlisted', { count });
     case 'record-forged':
-      return FORGED.message;
+      return FORGED.texts.message;
     case 'egress-stopped':
-      return sentence(KEPT_BACK, { count, codes: ids });
+      return message('egress-stopped', { count, codes: ids });
   }
 }
 
-function nextOf({ code }: TargetGap, tenant: string, target: string, place: string): string {
-  if (code === 'agenda-unknown') return sentence('correct agendas of {target} in {place}', { target, place });
-  if (code === 'treatment-unknown') return sentence('correct treatments of {target} in {place}', { target, place });
-  if (code === 'record-forged') return FORGED.remedy;
+function nextOf({ code }: TargetGap, tenant: string, target: string, place: string): Text {
+  if (code === 'agenda-unknown') return message('agenda-unknown.remedy', { target, place });
+  if (code === 'treatment-unknown') return message('treatment-unknown.remedy', { target, place });
+  if (code === 'record-forged') return FORGED.texts.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
-  if (code === 'records-unlisted') return sentence('check the list in the clinic system, its filters and its paging');
+  if (code === 'records-unlisted') return message('records-unlisted.remedy');
   return `clinic-mirror ${code === 'rows-unread' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
 }

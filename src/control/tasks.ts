@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { asMirrorError, MirrorError, storedError } from '../model/errors.ts';
 import type { KeptTask, TaskKind } from '../model/kept-task.ts';
 import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -107,8 +107,7 @@ class TaskNote {
       Object.assign(this.task, { state: 'done', result });
       return result;
     } catch (thrown) {
-      const { code, actor, message, remedy = null } = asMirrorError(thrown);
-      Object.assign(this.task, { state: 'failed', error: { code, actor, message, remedy } });
+      Object.assign(this.task, { state: 'failed', error: storedError(asMirrorError(thrown)) });
       throw thrown;
     } finally {
       clearInterval(alive);

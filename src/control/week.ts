@@ -2,7 +2,7 @@ import { createZone } from '../clinic/read/timestamps.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { readForDisplay } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { asMirrorError, type ErrorTexts, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, ItemTime } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
@@ -55,8 +55,7 @@ export interface WeekEntryView {
 /** A side that could not be read, and why. */
 export interface SideFailure {
   code: string;
-  message: string;
-  remedy: string | null;
+  texts: ErrorTexts;
 }
 
 /** A week of a calendar beside what the clinic shows of it. */
@@ -171,8 +170,8 @@ async function tried<Value>(
     return { read: await read() };
   } catch (error) {
     signal.throwIfAborted();
-    const { code, message, remedy = null } = asMirrorError(error);
-    return { failure: { code, message, remedy } };
+    const { code, texts } = asMirrorError(error);
+    return { failure: { code, texts } };
   }
 }
 

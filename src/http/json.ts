@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isModestJson, MOST_VALUES, parseJson } from '../model/json.ts';
 import type { HttpResponse } from './client.ts';
@@ -18,18 +19,16 @@ export function readJson(
   mostValues = MOST_VALUES,
 ): unknown {
   const { body } = answer;
-  if (body.length === 0) throw unreadable(label, 'empty-answer', 'the answer is empty');
-  if (isHtml(answer)) throw unreadable(label, 'html-answer', 'an HTML page came instead of JSON', PORTAL);
-  if (!isUtf8(body)) throw unreadable(label, 'not-utf8', 'the answer is not UTF-8 text');
+  if (body.length === 0) throw unreadable(label, 'empty-answer', message('empty-answer'));
+  if (isHtml(answer)) throw unreadable(label, 'html-answer', message('html-answer'), message('html-answer.remedy'));
+  if (!isUtf8(body)) throw unreadable(label, 'not-utf8', message('not-utf8'));
   const value = parseJson(body, mostValues);
   if (value !== undefined) return value;
   if (!isModestJson(body, mostValues)) {
-    throw unreadable(label, 'answer-too-large', `the answer holds more than ${mostValues} values, or nests too deep`);
+    throw unreadable(label, 'answer-too-large', message('too-many-values', { values: mostValues }));
   }
-  throw unreadable(label, 'not-json', `the answer of ${body.length} bytes is not JSON, or was cut short`);
+  throw unreadable(label, 'not-json', message('not-json', { bytes: body.length }));
 }
-
-const PORTAL = 'open the configured address in a browser: a login page, a proxy or maintenance stands before it';
 
 /** Whether an answer is an HTML page, by its content type or its first character. */
 export function isHtml(answer: Pick<HttpResponse, 'headers' | 'body'>): boolean {
@@ -37,6 +36,6 @@ export function isHtml(answer: Pick<HttpResponse, 'headers' | 'body'>): boolean 
   return answer.body.subarray(0, 100).toString('latin1').trimStart().startsWith('<');
 }
 
-function unreadable(label: string, code: string, what: string, remedy?: string): MirrorError {
-  return new MirrorError(`${label}: ${what}`, { actor: 'contract', code, retry: 'later', remedy });
+function unreadable(label: string, code: string, cause: Message, remedy?: Message): MirrorError {
+  return new MirrorError(message('labelled', { label, cause }), { actor: 'contract', code, retry: 'later', remedy });
 }

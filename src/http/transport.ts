@@ -2,6 +2,7 @@ import type { ClientRequest, Agent as HttpAgent, AgentOptions as HttpAgentOption
 import { Agent as HttpsAgent, request as overHttps } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
+import { type Message, message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { ACCEPTED_CODINGS, unpacked } from './unpacking.ts';
@@ -198,10 +199,8 @@ class Exchange {
     if (error instanceof MirrorError) return error;
     const ambiguous = this.#wasSent && !SAFE.has(this.#request.method);
     if (this.#request.signal.aborted) return stopped(ambiguous);
-    const [code, words] = this.#isOverdue
-      ? ['timeout', 'no answer in time']
-      : ['connection-failed', 'the connection failed'];
-    return new MirrorError(`${words}: ${this.#host}`, {
+    const code = this.#isOverdue ? 'timeout' : 'connection-failed';
+    return new MirrorError(message('about', { cause: message(code), names: this.#host }), {
       actor: 'remote',
       code,
       retry: 'later',
@@ -217,16 +216,16 @@ const UNKNOWN_NAME = 'ENOTFOUND';
 const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** What a person can do about a connection that no waiting brings; undefined where waiting may. */
-function remedyOf(error: unknown): string | undefined {
+function remedyOf(error: unknown): Message | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === UNKNOWN_NAME) return "correct the address: no machine has this name, or this machine's DNS is away";
+  if (code === UNKNOWN_NAME) return message('name-unknown.remedy');
   if (!CERTIFICATE_CODES.test(code)) return undefined;
-  return `see to the certificate there (${code}); for an authority of your own set NODE_EXTRA_CA_CERTS`;
+  return message('certificate-refused.remedy', { code });
 }
 
 /** The error of a request that its caller gave up. @param ambiguous whether it may have been carried out */
 export function stopped(ambiguous: boolean): MirrorError {
-  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
+  return new MirrorError(message('request-stopped'), { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
 }
 
 async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -239,8 +238,8 @@ async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncG
 }
 
 /** The error of an answer that is larger than its caller allows, in bytes or by what it holds. */
-export function answerTooLarge(words = 'the answer is larger than allowed'): MirrorError {
-  return new MirrorError(words, {
+export function answerTooLarge(text: Text = message('answer-too-large')): MirrorError {
+  return new MirrorError(text, {
     actor: 'contract',
     code: 'answer-too-large',
     retry: 'later',

@@ -1,4 +1,5 @@
-import { forTenant, MirrorError } from '../model/errors.ts';
+import { forTenant } from '../messages/message.ts';
+import { MirrorError, storedError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
@@ -55,10 +56,7 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
   );
   await tenant.targetStore.write(target.id, {
     failure: {
-      code: error.code,
-      actor: error.actor,
-      message: error.message,
-      remedy: forTenant(error.remedy, tenant.id),
+      ...storedError(error, tenant.id),
       sinceAt,
       ...(error.retryAfterMs === undefined ? {} : { isAskedToWait: true }),
     },

@@ -1,4 +1,4 @@
-import { forTenant, type MirrorError } from '../model/errors.ts';
+import { type MirrorError, storedError } from '../model/errors.ts';
 import { type HourlyChanges, NO_CHANGES, withChanges } from '../model/hourly-changes.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
@@ -77,10 +77,7 @@ export async function reportRun(
     crmPlanner: cycle !== null && hadCrms(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
     awaiting: cycle?.left.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
-    error:
-      error === null
-        ? null
-        : { code: error.code, actor: error.actor, message: error.message, remedy: forTenant(error.remedy, tenant.id) },
+    error: error === null ? null : storedError(error, tenant.id),
   };
   await tenant.runs.add(run);
   return run;

@@ -1,3 +1,5 @@
+import { forTenant, message, render, type Text } from '../messages/message.ts';
+
 /**
  * Errors by who must act. Set where the error is born, read by one function that decides now, later or never.
  * A message holds constant words, ids and codes only: no bodies, no names, no secrets, no addresses with credentials.
@@ -36,7 +38,7 @@ export interface MirrorErrorOptions {
   /** HTTP status, when one was received. */
   status?: number | undefined;
   /** What to do, for a person. */
-  remedy?: string | undefined;
+  remedy?: Text | undefined;
   /** The other side's own words, see {@link MirrorError.told}. */
   said?: readonly string[];
   /** What it is about, as the message ends: names of fields, rules and permissions, never values. */
@@ -44,6 +46,21 @@ export interface MirrorErrorOptions {
   /** Names of properties whose values the other side refused: without them it may take the record. */
   refuses?: readonly string[] | undefined;
   cause?: unknown;
+}
+
+/** What an error says, for any language. */
+export interface ErrorTexts {
+  message: Text;
+  remedy: Text | null;
+}
+
+/** What is stored of an error: in English for programs, and as data for readers of other languages. */
+export interface StoredError {
+  code: string;
+  actor: Actor;
+  message: string;
+  remedy: string | null;
+  texts: ErrorTexts;
 }
 
 /** The one error class of the daemon. `cause` is kept for stack traces and is never logged with its content. */
@@ -58,13 +75,16 @@ export class MirrorError extends Error {
   readonly unsent: boolean;
   readonly concerns: 'item' | 'target' | undefined;
   readonly status: number | undefined;
+  /** In English. */
   readonly remedy: string | undefined;
+  /** Message and remedy for any language. */
+  readonly texts: ErrorTexts;
   readonly #said: readonly string[];
   readonly about: string | undefined;
   readonly refuses: readonly string[] | undefined;
 
-  constructor(message: string, options: MirrorErrorOptions) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(text: Text, options: MirrorErrorOptions) {
+    super(render(text), options.cause === undefined ? undefined : { cause: options.cause });
     this.actor = options.actor;
     this.code = options.code;
     this.retry = options.retry;
@@ -74,7 +94,8 @@ export class MirrorError extends Error {
     this.unsent = options.unsent ?? false;
     this.concerns = options.concerns;
     this.status = options.status;
-    this.remedy = options.remedy;
+    this.remedy = options.remedy === undefined ? undefined : render(options.remedy);
+    this.texts = { message: text, remedy: options.remedy ?? null };
     this.about = options.about;
     this.refuses = options.refuses;
     this.#said = options.said ?? [];
@@ -89,18 +110,18 @@ export class MirrorError extends Error {
   }
 
   /** The same error in other words. */
-  reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
-    return this.#changed(message, remedy, this.retryAfterMs);
+  reworded(text: Text, remedy: Text | undefined = this.texts.remedy ?? undefined): MirrorError {
+    return this.#changed(text, remedy, this.retryAfterMs);
   }
 
   /** The same error when so much of its wait is left. */
   waiting(retryAfterMs: number): MirrorError {
-    return this.#changed(this.message, this.remedy, retryAfterMs);
+    return this.#changed(this.texts.message, this.texts.remedy ?? undefined, retryAfterMs);
   }
 
-  #changed(message: string, remedy: string | undefined, retryAfterMs: number | undefined): MirrorError {
+  #changed(text: Text, remedy: Text | undefined, retryAfterMs: number | undefined): MirrorError {
     const { actor, code, retry, growsToMs, ambiguous, unsent, concerns, status, cause = this } = this;
-    return new MirrorError(message, {
+    return new MirrorError(text, {
       actor,
       code,
       retry,
@@ -130,21 +151,35 @@ const REDIS_SILENT =
 export function asMirrorError(error: unknown): MirrorError {
   if (error instanceof MirrorError) return error;
   if (error instanceof Error && REDIS_SILENT.test(error.message)) return redisUnreachable(error);
-  return new MirrorError('unexpected failure', { actor: 'contract', code: 'unexpected', retry: 'later', cause: error });
+  return new MirrorError(message('unexpected'), {
+    actor: 'contract',
+    code: 'unexpected',
+    retry: 'later',
+    cause: error,
+  });
 }
 
-/** A remedy with the tenant in place of `<tenant>`, so that its command can be pasted. */
-export function forTenant(remedy: string | null | undefined, tenant: string): string | null {
-  return remedy?.replaceAll('<tenant>', tenant) ?? null;
+/** What is stored of an error. @param tenant that its remedy names; else it names `<tenant>` */
+export function storedError({ code, actor, message, remedy, texts }: MirrorError, tenant = '<tenant>'): StoredError {
+  return {
+    code,
+    actor,
+    message,
+    remedy: forTenant(remedy, tenant),
+    texts: { message: texts.message, remedy: forTenant(texts.remedy, tenant) },
+  };
 }
 
 /** Redis gave no answer: code `redis-unreachable`. @param address host and port, where one server was asked */
 export function redisUnreachable(cause: unknown, address: string | null = null): MirrorError {
-  return new MirrorError(`Redis does not answer${address === null ? '' : ` at ${address}`}`, {
-    actor: 'remote',
-    code: 'redis-unreachable',
-    retry: 'later',
-    remedy: 'see that Redis runs, and that "redis" in clinic-mirror.yaml says where',
-    cause,
-  });
+  return new MirrorError(
+    address === null ? message('redis-unreachable') : message('redis-unreachable.at', { address }),
+    {
+      actor: 'remote',
+      code: 'redis-unreachable',
+      retry: 'later',
+      remedy: message('redis-unreachable.remedy'),
+      cause,
+    },
+  );
 }

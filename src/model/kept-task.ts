@@ -1,4 +1,4 @@
-import type { Actor } from './errors.ts';
+import type { StoredError } from './errors.ts';
 import type { Instant } from './time.ts';
 
 /** What takes longer than a caller of the API should have to wait. */
@@ -19,13 +19,5 @@ export interface KeptTask {
   /** As the API answers it; null while it runs, and when it failed. */
   result: unknown;
   /** Why it failed; null otherwise. */
-  error: TaskError | null;
-}
-
-/** What of an error a task keeps. */
-export interface TaskError {
-  code: string;
-  actor: Actor;
-  message: string;
-  remedy: string | null;
+  error: StoredError | null;
 }

@@ -1,3 +1,4 @@
+import { render, type Text } from '../messages/message.ts';
 import type { Axes } from './standing.ts';
 import type { Instant } from './time.ts';
 
@@ -28,6 +29,8 @@ export interface Problem {
   stands: Axes | null;
   /** Changes that wait for it. */
   waiting: number;
+  /** Subject, sentence and next step for any language; `status --json` has them in English alone. */
+  texts: { subject: Text; sentence: Text; next: Text | null };
   /** Of one that several clinics may share: which ones, with the changes of each that wait. `tenant` is null then. */
   clinics?: readonly { tenant: string; waiting: number }[];
 }
@@ -50,13 +53,15 @@ export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: 
 /** A problem that a person ends now, of which no more is known yet. */
 export function needsPerson(
   tenant: string | null,
-  subject: string,
+  subject: Text,
   code: string,
-  text: string,
-  next: string | null,
+  sentence: Text,
+  next: Text | null,
 ): Problem {
   return {
-    ...{ tenant, subject, code, sentence: text, next, needs: 'person' },
+    ...{ tenant, subject: render(subject), code, needs: 'person' },
+    ...{ sentence: render(sentence), next: next === null ? null : render(next) },
     ...{ sinceAt: null, breaksAt: null, nextTryAt: null, stands: null, waiting: 0 },
+    texts: { subject, sentence, next },
   };
 }

@@ -1,3 +1,4 @@
+import type { ErrorTexts } from './errors.ts';
 import type { Instant } from './time.ts';
 
 /** What receivers can be told of; the type of the message (Standard Webhooks 1.0: letters, digits, underscores and dots). */
@@ -62,7 +63,7 @@ export interface TriggerReading {
   /** The last list that was read, whole or not; null before one was. */
   readAt: Instant | null;
   /** Why the event is off at the moment; null when it is on. */
-  off: { code: string; remedy: string | null; at: Instant } | null;
+  off: { code: string; remedy: string | null; texts: ErrorTexts; at: Instant } | null;
   /** A person let however many there are through, once. */
   letThrough: boolean;
 }
@@ -83,7 +84,7 @@ export interface TriggerEndpointState {
 export interface TriggerStatus {
   waiting: number;
   closed: { endpoint: string; code: string; at: Instant }[];
-  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null }[];
+  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null; texts: ErrorTexts }[];
   /** Receivers that refuse the signature: they are tried again and again. */
-  refusing: { endpoint: string; code: string; remedy: string | null; sinceAt: Instant | null }[];
+  refusing: { endpoint: string; code: string; remedy: string | null; texts: ErrorTexts; sinceAt: Instant | null }[];
 }

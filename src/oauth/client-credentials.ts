@@ -1,4 +1,5 @@
 import * as openid from 'openid-client';
+import type { Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
@@ -99,7 +100,7 @@ async function signedProof({ key, thumbprint }: Certificate, tokenEndpoint: stri
 }
 
 /** Nobody can log in again for an application: whatever is refused is set right in the settings or the organisation. */
-export function applicationError(error: MirrorError, connection: string, notAllowed: string): MirrorError {
+export function applicationError(error: MirrorError, connection: string, notAllowed: Text): MirrorError {
   const code = oauthErrorCode(error);
   if (error.code === 'client-rejected') {
     return settingsError('client-rejected', `the client of the connection "${connection}" is refused`, {
@@ -115,6 +116,6 @@ export function applicationError(error: MirrorError, connection: string, notAllo
   );
 }
 
-function settingsError(code: string, message: string, more: { remedy: string; cause?: unknown }): MirrorError {
+function settingsError(code: string, message: string, more: { remedy: Text; cause?: unknown }): MirrorError {
   return new MirrorError(message, { actor: 'settings', code, retry: 'never', ...more });
 }

@@ -1,3 +1,4 @@
+import { type Message, message } from '../messages/message.ts';
 import type { Actor, Retry } from '../model/errors.ts';
 
 /** What an error is to us: who must act, and what to do. */
@@ -5,89 +6,44 @@ export interface ErrorClass {
   actor: Actor;
   code: string;
   retry: Retry;
-  message: string;
-  remedy?: string;
+  /** Where `messages/` has none by the code. */
+  message?: Message;
+  remedy?: Message;
 }
 
+const LOG_IN_AGAIN = message('log-in-again', { command: 'clinic-mirror login' });
 /** The refresh token is worth nothing any more. */
 export const LOGIN_ENDED: ErrorClass = {
   actor: 'authorization',
   code: 'login-ended',
   retry: 'never',
-  message: 'the provider no longer accepts the login: it was revoked, has expired or was replaced',
-  remedy: 'a person logs in again: clinic-mirror login',
+  remedy: LOG_IN_AGAIN,
 };
 const INTERACTION_REQUIRED: ErrorClass = {
   actor: 'authorization',
   code: 'interaction-required',
   retry: 'never',
-  message: 'the provider wants a person to log in again or to confirm',
-  remedy: 'a person logs in again: clinic-mirror login',
+  remedy: LOG_IN_AGAIN,
 };
-const LOGIN_REFUSED: ErrorClass = {
-  actor: 'authorization',
-  code: 'login-refused',
-  retry: 'never',
-  message: 'the person or the provider refused the access',
-  remedy: 'connect again and allow the access that is asked for',
-};
+const LOGIN_REFUSED: ErrorClass = { actor: 'authorization', code: 'login-refused', retry: 'never' };
 /** Who asks is not accepted. */
-export const CLIENT_REJECTED: ErrorClass = {
-  actor: 'settings',
-  code: 'client-rejected',
-  retry: 'never',
-  message: 'the provider does not accept the client id or its secret',
-  remedy: 'check clientId and clientSecret in clinic-mirror.yaml, and that the provider still has the client',
-};
-const CLIENT_NOT_ALLOWED: ErrorClass = {
-  actor: 'settings',
-  code: 'client-not-allowed',
-  retry: 'never',
-  message: 'the provider does not allow this client what is asked for',
-  remedy: 'check which grants, redirect addresses and scopes the client is registered for',
-};
-const SCOPE_REJECTED: ErrorClass = {
-  actor: 'settings',
-  code: 'scope-rejected',
-  retry: 'never',
-  message: 'the provider does not know or does not allow a scope that is asked for',
-  remedy: 'check the scopes of the client and of the profile',
-};
+export const CLIENT_REJECTED: ErrorClass = { actor: 'settings', code: 'client-rejected', retry: 'never' };
+const CLIENT_NOT_ALLOWED: ErrorClass = { actor: 'settings', code: 'client-not-allowed', retry: 'never' };
+const SCOPE_REJECTED: ErrorClass = { actor: 'settings', code: 'scope-rejected', retry: 'never' };
 /** Nothing was decided. */
-export const ENDPOINT_AWAY: ErrorClass = {
-  actor: 'remote',
-  code: 'token-endpoint-unavailable',
-  retry: 'later',
-  message: 'the authorization server cannot answer at present',
-};
+export const ENDPOINT_AWAY: ErrorClass = { actor: 'remote', code: 'token-endpoint-unavailable', retry: 'later' };
 
-/** What an administrator must set right before a new login is of use, by code. */
-const SET_RIGHT_FIRST: ReadonlyMap<string, string> = new Map([
-  ['account-inactive', 'an administrator makes the user active again'],
-  [
-    'address-restricted',
-    "an administrator admits this machine's address, at all hours, for the user and the application",
-  ],
-  ['application-not-approved', 'an administrator approves the application for the user'],
-]);
+/** Reasons that an administrator must set right before a new login is of use. */
+const SET_RIGHT_FIRST = ['account-inactive', 'address-restricted', 'application-not-approved'] as const;
 
-function administratorFirst(code: string, message: string): ErrorClass {
-  const remedy = `${SET_RIGHT_FIRST.get(code)}, then a person logs in again: clinic-mirror login`;
-  return { actor: 'authorization', code, retry: 'never', message, remedy };
+function administratorFirst(code: string & (typeof SET_RIGHT_FIRST)[number]): ErrorClass {
+  const remedy = message('oauth.first-then', { first: message(`oauth.${code}.first`), next: LOG_IN_AGAIN });
+  return { actor: 'authorization', code, retry: 'never', remedy };
 }
 
-const ACCOUNT_INACTIVE = administratorFirst(
-  'account-inactive',
-  'the user or the organisation behind the login is inactive at the provider',
-);
-const ADDRESS_RESTRICTED = administratorFirst(
-  'address-restricted',
-  'the provider does not admit the login from this address or at this hour',
-);
-const APPLICATION_NOT_APPROVED = administratorFirst(
-  'application-not-approved',
-  'the organisation has not approved the application for this user',
-);
+const ACCOUNT_INACTIVE = administratorFirst('account-inactive');
+const ADDRESS_RESTRICTED = administratorFirst('address-restricted');
+const APPLICATION_NOT_APPROVED = administratorFirst('application-not-approved');
 
 /**
  * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own and Salesforce's
@@ -102,7 +58,7 @@ const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
   ['consent_required', INTERACTION_REQUIRED],
   ['account_selection_required', INTERACTION_REQUIRED],
   ['access_denied', LOGIN_REFUSED],
-  ['admin_policy_enforced', { ...LOGIN_REFUSED, remedy: "the organisation's administrator allows the access" }],
+  ['admin_policy_enforced', { ...LOGIN_REFUSED, remedy: message('oauth.admin-policy.remedy') }],
   ['invalid_client', CLIENT_REJECTED],
   ['deleted_client', CLIENT_REJECTED],
   ['disabled_client', CLIENT_REJECTED],
@@ -239,6 +195,7 @@ export function classOfError(code: string, description: string): ErrorClass | nu
 }
 
 /** What an administrator must do before a new login is of use; null when the reason needs none. */
-export function neededFirst(reason: string | null): string | null {
-  return SET_RIGHT_FIRST.get(reason ?? '') ?? null;
+export function neededFirst(reason: string | null): Message | null {
+  const first = SET_RIGHT_FIRST.find((code) => code === reason);
+  return first === undefined ? null : message(`oauth.${first}.first`);
 }

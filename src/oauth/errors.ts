@@ -1,4 +1,5 @@
 import * as openid from 'openid-client';
+import { isCode, message } from '../messages/message.ts';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import {
   CLIENT_REJECTED,
@@ -68,13 +69,7 @@ export function refreshError(error: unknown, facts: AnswerFacts | null): MirrorE
 }
 
 /** The provider failed before it asked anybody: nothing is known of the login. */
-const PROVIDER_FAILED: ErrorClass = {
-  actor: 'remote',
-  code: 'provider-failed',
-  retry: 'later',
-  message: 'the provider could not finish the login',
-  remedy: 'begin the login again in a few minutes',
-};
+const PROVIDER_FAILED: ErrorClass = { actor: 'remote', code: 'provider-failed', retry: 'later' };
 
 /**
  * What the provider sent the browser back with in place of a code (RFC 6749 section 4.1.2.1); null for a callback without an error. It is read
@@ -115,51 +110,26 @@ export function toMirrorError(error: unknown, facts: AnswerFacts | null): Mirror
 
 function libraryError(code: string | null, facts: AnswerFacts | null, more: Partial<MirrorErrorOptions>): MirrorError {
   if (code === 'OAUTH_MISSING_SERVER_METADATA' || code === 'OAUTH_INVALID_SERVER_METADATA') {
-    return build(
-      {
-        actor: 'settings',
-        code: 'endpoint-unknown',
-        retry: 'never',
-        message: 'the authorization server does not name an endpoint that is needed',
-        remedy: 'log in with a browser, or configure the endpoint (deviceEndpoint for a login by device code)',
-      },
-      more,
-    );
+    return build({ actor: 'settings', code: 'endpoint-unknown', retry: 'never' }, more);
   }
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return build(ISSUER_MISMATCH, more);
   if (code === 'OAUTH_INVALID_RESPONSE' && facts === null) return build(LOGIN_ANSWER_REJECTED, more);
   return build(UNREADABLE, { ...more, ambiguous: true });
 }
 
-const ISSUER_MISMATCH: ErrorClass = {
-  actor: 'settings',
-  code: 'issuer-mismatch',
-  retry: 'never',
-  message: "the server's metadata names another issuer than the configured one",
-  remedy: 'configure the issuer exactly as the server names itself, or find out who answers in its place',
-};
+const ISSUER_MISMATCH: ErrorClass = { actor: 'settings', code: 'issuer-mismatch', retry: 'never' };
 /** Nothing was sent yet: it is the authorization response that was found wanting. */
-const LOGIN_ANSWER_REJECTED: ErrorClass = {
-  actor: 'authorization',
-  code: 'login-answer-rejected',
-  retry: 'never',
-  message: 'the answer to the login does not come from the server that was asked, or is incomplete',
-  remedy: 'connect again; if it comes back, check the issuer and the redirect address',
-};
-const UNREADABLE: ErrorClass = {
-  actor: 'contract',
-  code: 'token-answer-unreadable',
-  retry: 'later',
-  message: 'the authorization server answered something that is not an OAuth answer',
-};
+const LOGIN_ANSWER_REJECTED: ErrorClass = { actor: 'authorization', code: 'login-answer-rejected', retry: 'never' };
+const UNREADABLE: ErrorClass = { actor: 'contract', code: 'token-answer-unreadable', retry: 'later' };
 
 function unknownError(code: string): ErrorClass {
-  const shown = printable(code) === null ? '' : ` (${code})`;
+  const shown = printable(code);
+  const cause = message('oauth.token-error-unknown');
   return {
     actor: 'contract',
     code: 'token-error-unknown',
     retry: 'later',
-    message: `the authorization server refused with an error that we do not know${shown}`,
+    message: shown === null ? cause : message('in-brackets', { cause, code: shown }),
   };
 }
 
@@ -168,8 +138,10 @@ function printable(code: string | null): string | null {
   return code !== null && /^[a-z][a-z0-9_]{0,39}$/.test(code) ? code : null;
 }
 
-function build({ message, ...errorClass }: ErrorClass, more: Partial<MirrorErrorOptions>): MirrorError {
-  return new MirrorError(message, { ...errorClass, ...more });
+function build({ message: own, ...errorClass }: ErrorClass, more: Partial<MirrorErrorOptions>): MirrorError {
+  const [code, remedy] = [`oauth.${errorClass.code}`, `oauth.${errorClass.code}.remedy`];
+  const text = own ?? (isCode(code) ? { code } : errorClass.code);
+  return new MirrorError(text, { ...(isCode(remedy) && { remedy: { code: remedy } }), ...errorClass, ...more });
 }
 
 /** openid-client wraps what its fetch threw. */

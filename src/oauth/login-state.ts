@@ -1,13 +1,14 @@
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { neededFirst } from './error-classes.ts';
 
 /** The error of a connection that nobody has logged in to. */
 export function notConnected(connection: string): MirrorError {
-  return new MirrorError(`the connection "${connection}" has no login`, {
+  return new MirrorError(message('connection-without-login', { connection }), {
     actor: 'authorization',
     code: 'not-connected',
     retry: 'never',
-    remedy: `a person logs in: clinic-mirror login <tenant> ${connection}`,
+    remedy: message('log-in', { command: loginOf(connection) }),
   });
 }
 
@@ -16,12 +17,12 @@ export const REFUSAL_UNCONFIRMED = 'refusal-unconfirmed';
 
 /** The error of a connection whose login was refused once, and is asked about again. @param waitMs until the second try */
 export function refusalUnconfirmed(connection: string, waitMs: number): MirrorError {
-  return new MirrorError(`the provider refused the login of the connection "${connection}" once, and is asked again`, {
+  return new MirrorError(message('refusal-unconfirmed', { connection }), {
     actor: 'remote',
     code: REFUSAL_UNCONFIRMED,
     retry: 'later',
     retryAfterMs: waitMs,
-    remedy: `wait; where it is refused again, log in again: clinic-mirror login <tenant> ${connection}`,
+    remedy: message('refusal-unconfirmed.remedy', { command: loginOf(connection) }),
   });
 }
 
@@ -33,11 +34,15 @@ export function refusalUnconfirmed(connection: string, waitMs: number): MirrorEr
  */
 export function loginEnded(connection: string, reason: string | null): MirrorError {
   const first = neededFirst(reason);
-  const again = `a person logs in again: clinic-mirror login <tenant> ${connection}`;
-  return new MirrorError(`the login of the connection "${connection}" has ended`, {
+  const again = message('log-in-again', { command: loginOf(connection) });
+  return new MirrorError(message('connection-login-ended', { connection }), {
     actor: 'authorization',
     code: reason ?? 'login-ended',
     retry: 'never',
-    remedy: first === null ? again : `${first}, then ${again}`,
+    remedy: first === null ? again : message('oauth.first-then', { first, next: again }),
   });
+}
+
+function loginOf(connection: string): string {
+  return `clinic-mirror login <tenant> ${connection}`;
 }

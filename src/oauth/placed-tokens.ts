@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import type { TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isSecureUrl } from './providers.ts';
@@ -18,10 +19,10 @@ export function readBaseUrl(instanceUrl: unknown): string | null {
 /** @throws MirrorError `authorization`, code `instance-unknown`: a new login brings it */
 export function requireBaseUrl(baseUrl: string | null, connection: string): string {
   if (baseUrl !== null) return baseUrl;
-  throw new MirrorError(`it is not known where the API of the connection "${connection}" is`, {
+  throw new MirrorError(message('instance-unknown', { connection }), {
     actor: 'authorization',
     code: 'instance-unknown',
     retry: 'never',
-    remedy: `a person logs in again: clinic-mirror login <tenant> ${connection}; for a login without a person check the client's loginUrl`,
+    remedy: message('instance-unknown.remedy', { command: `clinic-mirror login <tenant> ${connection}` }),
   });
 }

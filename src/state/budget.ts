@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -224,22 +225,22 @@ function answerOf([waitMs, isPause, isTrial, ahead]: readonly [number, number, n
 }
 
 function exhausted(waitMs: number): MirrorError {
-  return new MirrorError('the request budget of the application is used up for now', {
+  return new MirrorError(message('budget-exhausted'), {
     actor: 'remote',
     code: 'budget-exhausted',
     retry: 'later',
     retryAfterMs: waitMs,
-    remedy: `try again in ${inWords(waitMs)}; if it happens often, raise "budget" as far as the other side allows`,
+    remedy: message('budget-exhausted.remedy', { time: inWords(waitMs) }),
   });
 }
 
 function paused(waitMs: number): MirrorError {
-  return new MirrorError('the other side has asked us to wait', {
+  return new MirrorError(message('budget-paused'), {
     actor: 'remote',
     code: 'budget-paused',
     retry: 'later',
     retryAfterMs: waitMs,
-    remedy: `one request is tried in ${inWords(waitMs)}; if it happens often, lower "budget"`,
+    remedy: message('budget-paused.remedy', { time: inWords(waitMs) }),
   });
 }
 

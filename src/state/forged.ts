@@ -1,15 +1,17 @@
-import { sentence } from '../model/sentences.ts';
+import { message, render } from '../messages/message.ts';
+import type { StoredError } from '../model/errors.ts';
+
+const TEXTS = { message: message('record-forged'), remedy: message('record-forged.remedy') };
 
 /** Said where a text in Redis is not as this version wrote it, or not in its place: its own words are told by nobody. */
 export const FORGED = {
   code: 'record-forged',
   // Whoever may write into Redis is the operator's to settle.
   actor: 'settings',
-  message: sentence(
-    'what Redis has of it was written by somebody else or an older version: it is told anew with the next try',
-  ),
-  remedy: sentence('see who else may write into Redis'),
-} as const;
+  message: render(TEXTS.message),
+  remedy: render(TEXTS.remedy),
+  texts: TEXTS,
+} as const satisfies StoredError;
 
 const CODE = /^[a-z][a-z0-9-]{0,63}$/;
 

@@ -1,4 +1,5 @@
 import { createHash, randomInt } from 'node:crypto';
+import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
@@ -174,14 +175,14 @@ export function seenCode({ kind, recordIds, content = '' }: Hold): string {
 
 /** What is said of a hold that is not there, or not any more. */
 export function noSuchHold(id: string): MirrorError {
-  return holdError('no-such-hold', `there is no hold ${JSON.stringify(id)}`);
+  return holdError('no-such-hold', message('no-such-hold', { id }));
 }
 
-function holdError(code: string, message: string): MirrorError {
-  return new MirrorError(message, {
+function holdError(code: string, text: Text): MirrorError {
+  return new MirrorError(text, {
     actor: 'settings',
     code,
     retry: 'never',
-    remedy: 'see "clinic-mirror holds list"',
+    remedy: message('no-such-hold.remedy'),
   });
 }

@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -89,11 +90,7 @@ async function checkDurability(server: Redis): Promise<void> {
 async function checkServer(server: Redis): Promise<void> {
   await checkDurability(server);
   if (await letsStrangersIn(server)) {
-    throw redisSettingError(
-      'redis-open',
-      'Redis has our password, and lets in whoever gives none',
-      'write "user default off" into its ACL file, or set "requirepass"',
-    );
+    throw redisSettingError('redis-open');
   }
 }
 
@@ -119,21 +116,13 @@ async function letsStrangersIn(server: Redis): Promise<boolean> {
 function requireDurable(info: string, appendOnly: string | null, policy: string | null): void {
   const version = /redis_version:(\d+)/.exec(info)?.[1];
   if (version !== undefined && Number(version) < 7) {
-    throw redisSettingError('redis-too-old', 'Redis is older than version 7', 'run Redis 7 or newer (or Valkey)');
+    throw redisSettingError('redis-too-old');
   }
   if (appendOnly !== null && appendOnly !== 'yes') {
-    throw redisSettingError(
-      'redis-not-durable',
-      'Redis does not keep an append-only file, so a restart would lose state',
-      'set "appendonly yes" in redis.conf, and at once: redis-cli CONFIG SET appendonly yes',
-    );
+    throw redisSettingError('redis-not-durable');
   }
   if (policy !== null && policy !== 'noeviction') {
-    throw redisSettingError(
-      'redis-evicts',
-      'Redis may evict keys when memory is short, which would lose state',
-      'set "maxmemory-policy noeviction" in redis.conf, and at once: redis-cli CONFIG SET maxmemory-policy noeviction',
-    );
+    throw redisSettingError('redis-evicts');
   }
 }
 
@@ -147,6 +136,8 @@ async function configValue(client: Redis, name: string): Promise<string | null> 
   }
 }
 
-function redisSettingError(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+type RedisFault = 'redis-evicts' | 'redis-not-durable' | 'redis-open' | 'redis-too-old';
+
+function redisSettingError(code: string & RedisFault): MirrorError {
+  return new MirrorError(message(code), { actor: 'settings', code, retry: 'never', remedy: message(`${code}.remedy`) });
 }

@@ -1,3 +1,4 @@
+import type { StoredError } from '../model/errors.ts';
 import { type HourlyChanges, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { Instant } from '../model/time.ts';
@@ -107,7 +108,7 @@ export interface RunReport {
   /** Targets that were left as they are since what they follow is yet to be read, by a job of its own. */
   awaiting: readonly string[];
   /** Code of what ended the cycle early. */
-  error: { code: string; actor: string; message: string; remedy: string | null } | null;
+  error: StoredError | null;
 }
 
 const KEPT_RUNS = 50;

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { message } from '../messages/message.ts';
 import { derivedKey } from '../model/derived-key.ts';
 import { MirrorError } from '../model/errors.ts';
 
@@ -123,10 +124,10 @@ function open(sealed: string, derived: ReadonlyMap<string, () => KeyObject>, ass
 }
 
 function unreadable(): MirrorError {
-  return new MirrorError('a sealed value does not open: it was changed, moved or sealed with another key', {
+  return new MirrorError(message('seal-broken'), {
     actor: 'contract',
     code: 'seal-broken',
     retry: 'never',
-    remedy: 'put the key of before back into secrets.sealingKeys in clinic-mirror.yaml, or log in again',
+    remedy: message('sealing-key-changed.remedy'),
   });
 }

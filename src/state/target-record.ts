@@ -1,3 +1,4 @@
+import type { StoredError } from '../model/errors.ts';
 import type { RefusedThere } from '../model/refusals.ts';
 import type { Instant } from '../model/time.ts';
 import { FORGED } from './forged.ts';
@@ -5,11 +6,7 @@ import { openSealed, type Sealer } from './sealing.ts';
 import type { StoredFields, TargetProof } from './target-proof.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
-export interface TargetFailure {
-  code: string;
-  actor: string;
-  message: string;
-  remedy: string | null;
+export interface TargetFailure extends StoredError {
   sinceAt: Instant;
   /** The other side said how long to wait. */
   isAskedToWait?: boolean;

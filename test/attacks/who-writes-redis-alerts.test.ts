@@ -6,6 +6,7 @@ import { payloadOf, textOf } from '../../src/features/alerts/message.ts';
 import { createReminderLedger } from '../../src/features/reminders/store.ts';
 import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { message } from '../../src/messages/message.ts';
 import { needsPerson, type Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
@@ -26,8 +27,8 @@ const IDENTITY_KEY = Buffer.alloc(32, 7);
 const CHANNEL = 'webhook';
 const LURE = 'your account is locked: https://clinic-mirror.example.net/unlock';
 const PROBLEMS = Array.from({ length: 6 }, (_, index): Problem => {
-  const text = 'the login has ended and a person must log in again';
-  return needsPerson('aurora', `login doctor-${index}`, 'login-ended', text, null);
+  const subject = message('subject.login', { id: `doctor-${index}` });
+  return needsPerson('aurora', subject, 'login-ended', message('login-ended'), null);
 });
 const TOLD = { seenAt: 0, goneAt: null, told: 4 };
 
@@ -53,7 +54,7 @@ async function open() {
   return { connection, clock, errors, stored, restarted, ...restarted() };
 }
 
-const idOf = ({ tenant, subject, code }: Problem) => JSON.stringify([tenant, subject, code]);
+const idOf = ({ tenant, texts, code }: Problem) => JSON.stringify([tenant, texts.subject, code]);
 /** Whoever writes into Redis says that all six problems were told often enough. */
 const SILENCING: AlertMemory = { open: Object.fromEntries(PROBLEMS.map((each) => [idOf(each), TOLD])), lastToldAt: 1 };
 const PLAIN = JSON.stringify({ memory: JSON.stringify(SILENCING), failure: null });
@@ -180,7 +181,14 @@ async function openClinic() {
   return { ...alerts, tenant, cycle, shown, keyOf };
 }
 
-const INVENTED: TargetFailure = { code: 'locked', actor: 'settings', message: LURE, remedy: LURE, sinceAt: NOW };
+const INVENTED: TargetFailure = {
+  code: 'locked',
+  actor: 'settings',
+  message: LURE,
+  remedy: LURE,
+  texts: { message: LURE, remedy: LURE },
+  sinceAt: NOW,
+};
 const TEXTS: Readonly<Record<string, string>> = {
   failure: JSON.stringify(INVENTED),
   gaps: JSON.stringify([{ code: 'agenda-unknown', count: 1, what: [LURE], near: [LURE] }]),
@@ -191,7 +199,9 @@ test.each(Object.keys(TEXTS))('an invented %s of a calendar is neither shown nor
   const { connection, tenant, shown, keyOf, cycle } = await openClinic();
   await connection.hset(keyOf('doctor'), name, TEXTS[name] ?? '');
   if (name === 'outage') {
-    await tenant.targetStore.write('doctor', { failure: { ...INVENTED, message: 'it rests', remedy: null } });
+    await tenant.targetStore.write('doctor', {
+      failure: { ...INVENTED, message: 'it rests', remedy: null, texts: { message: 'it rests', remedy: null } },
+    });
   }
   const { problems, all } = await shown();
   expect(all).not.toContain(LURE);

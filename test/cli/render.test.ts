@@ -33,12 +33,14 @@ const texts = fc.lorem({ maxCount: 25 });
 const counts = fc.nat(9_999_999);
 const times = fc.option(fc.integer({ min: 0, max: NOW }));
 
+const errorTexts = fc.record({ message: texts, remedy: fc.option(texts) });
 const failures = fc.option(
   fc.record({
     code: names,
-    actor: fc.constant('settings'),
+    actor: fc.constant('settings' as const),
     message: texts,
     remedy: fc.option(texts),
+    texts: errorTexts,
     sinceAt: fc.nat(NOW),
   }),
 );
@@ -176,7 +178,15 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   crmPlanner: fc.constant(null),
   awaiting: fc.constant([]),
   targets: fc.constant([]),
-  error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
+  error: fc.option(
+    fc.record({
+      code: names,
+      actor: fc.constant('remote' as const),
+      message: texts,
+      remedy: fc.option(texts),
+      texts: errorTexts,
+    }),
+  ),
 });
 const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
 const approvals: fc.Arbitrary<ApprovalRequest> = fc.record({
@@ -205,7 +215,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   endings: fc.array(endings, { maxLength: 2 }),
   quotas: fc.array(quotas, { maxLength: 2 }),
   incidents: fc.constant([]),
-  unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts) })),
+  unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts), texts: errorTexts })),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),
     directory: fc.constantFrom('none', 'kept', 'failed'),
@@ -255,12 +265,24 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
         fc.record({
           waiting: counts,
           closed: fc.array(fc.record({ endpoint: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
-          off: fc.array(fc.record({ endpoint: names, event: triggerEvents, code: names, remedy: fc.option(texts) }), {
-            maxLength: 2,
-          }),
-          refusing: fc.array(fc.record({ endpoint: names, code: names, remedy: fc.option(texts), sinceAt: times }), {
-            maxLength: 2,
-          }),
+          off: fc.array(
+            fc.record({
+              endpoint: names,
+              event: triggerEvents,
+              code: names,
+              remedy: fc.option(texts),
+              texts: errorTexts,
+            }),
+            {
+              maxLength: 2,
+            },
+          ),
+          refusing: fc.array(
+            fc.record({ endpoint: names, code: names, remedy: fc.option(texts), texts: errorTexts, sinceAt: times }),
+            {
+              maxLength: 2,
+            },
+          ),
         }),
       ),
     }),

@@ -8,19 +8,17 @@ import { catalogues } from '../../tools/write-reference.ts';
 
 const wordsOf = ({ body }: { body: unknown }) => (Array.isArray(body) ? body.map(String) : []);
 
-const vendor = defineErrors('Acme', wordsOf, {
+const vendor = defineErrors('salesforce', wordsOf, {
   ...common('refused', 'server-error'),
   'rate-limited': { ...COMMON['rate-limited'], words: ['TOO_FAST'], pauseMs: 30_000 },
-  'account-full': {
+  'storage-full': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
     statuses: [409, 507],
     words: ['FULL'],
     leastPauseMs: 60_000,
-    message: 'the account at {vendor} is full',
-    remedy: 'make room',
   },
-  'row-full': { ...{ actor: 'contract', retry: 'later', scope: 'item' }, code: 'full', message: 'a row is full' },
-  'batch-full': { ...COMMON['batch-dependency'], code: 'full', ambiguous: true },
+  'row-locked': { ...{ actor: 'contract', retry: 'later', scope: 'item' }, code: 'full' },
+  'batch-dependency': { ...COMMON['batch-dependency'], code: 'full', ambiguous: true },
 });
 
 function answer(status: number, body: unknown = null, retryAfterMs: number | null = null) {
@@ -29,10 +27,10 @@ function answer(status: number, body: unknown = null, retryAfterMs: number | nul
 
 describe("a vendor's answer that is no success", () => {
   test.each([
-    ['the first of its words that is known, whatever the status', 403, ['SECRET', 'FULL', 'TOO_FAST'], 'account-full'],
+    ['the first of its words that is known, whatever the status', 403, ['SECRET', 'FULL', 'TOO_FAST'], 'storage-full'],
     ['its status when no word is known', 429, ['SECRET'], 'rate-limited'],
-    ['its status before the class of its status', 409, null, 'account-full'],
-    ['its status before the class of its status, 5xx too', 507, null, 'account-full'],
+    ['its status before the class of its status', 409, null, 'storage-full'],
+    ['its status before the class of its status, 5xx too', 507, null, 'storage-full'],
     ['the class of its status', 418, null, 'refused'],
     ['the class of its status, 5xx too', 599, null, 'server-error'],
     ['nothing that it says', 302, null, 'unexpected-status'],
@@ -45,8 +43,13 @@ describe("a vendor's answer that is no success", () => {
   test('says who acts, when to try again and what to do, and nothing of its own sentences', () => {
     const error = vendor.of(answer(403, ['FULL', 'Ada Rossi']));
     expect(error).toBeInstanceOf(MirrorError);
-    expect(error).toMatchObject({ actor: 'settings', retry: 'never', remedy: 'make room', ambiguous: false });
-    expect(error.message).toBe('the account at Acme is full');
+    expect(error).toMatchObject({
+      actor: 'settings',
+      retry: 'never',
+      remedy: 'make room in the org',
+      ambiguous: false,
+    });
+    expect(error.message).toBe("the org's storage is full");
   });
 
   test.each([
@@ -71,7 +74,7 @@ describe("a vendor's answer that is no success", () => {
 });
 
 test('an answer of a vendor without words is known by its status', () => {
-  const mute = defineErrors('Acme', NO_WORDS, common('refused', 'rate-limited'));
+  const mute = defineErrors('salesforce', NO_WORDS, common('refused', 'rate-limited'));
   expect([429, 418, 302].map((status) => mute.kindOf({ status, body: ['TOO_FAST'] }))).toEqual([
     ...['rate-limited', 'refused', 'unexpected-status'],
   ]);
@@ -79,21 +82,23 @@ test('an answer of a vendor without words is known by its status', () => {
 
 describe('an error that is made', () => {
   test('ends with the names that it is about', () => {
-    expect(vendor.make('row-full', { names: ['name', 'mail'] }).message).toBe('a row is full: name, mail');
+    expect(vendor.make('row-locked', { names: ['name', 'mail'] }).message).toBe(
+      'another write holds the record or its parent: name, mail',
+    );
   });
 
   test('bears the code that kinds share, and what is known of it beside', () => {
     const cause = new Error('inner');
-    expect(vendor.make('row-full', { status: 207, ambiguous: true, cause })).toMatchObject({
+    expect(vendor.make('row-locked', { status: 207, ambiguous: true, cause })).toMatchObject({
       ...{ code: 'full', status: 207, ambiguous: true, cause },
     });
-    expect(vendor.make('batch-full')).toMatchObject({ code: 'full', ambiguous: true, retryAfterMs: undefined });
-    expect(vendor.make('batch-full', { ambiguous: false }).ambiguous).toBe(false);
+    expect(vendor.make('batch-dependency')).toMatchObject({ code: 'full', ambiguous: true, retryAfterMs: undefined });
+    expect(vendor.make('batch-dependency', { ambiguous: false }).ambiguous).toBe(false);
   });
 
   test('concerns what its kind says; of another than the vendor’s it is not known', () => {
-    expect(vendor.scopeOf(vendor.make('account-full'))).toBe('target');
-    expect(vendor.scopeOf(vendor.make('row-full'))).toBe('item');
+    expect(vendor.scopeOf(vendor.make('storage-full'))).toBe('target');
+    expect(vendor.scopeOf(vendor.make('row-locked'))).toBe('item');
     const foreign = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });
     expect(vendor.scopeOf(foreign)).toBeNull();
   });
@@ -106,12 +111,12 @@ describe('a catalogue in which two kinds claim the same', () => {
     ['class of statuses', { one: kind, other: kind }],
     ['word', { one: { ...kind, statuses: [], words: ['BUSY'] }, other: { ...kind, statuses: [], words: ['BUSY'] } }],
   ] as const)('%s is none', (_, kinds) => {
-    expect(() => defineErrors('Acme', NO_WORDS, kinds)).toThrow(/both one and other claim/);
+    expect(() => defineErrors('salesforce', NO_WORDS, kinds)).toThrow(/both one and other claim/);
   });
 
   test('code, and not the same scope, is none', () => {
     const kinds = { one: { ...COMMON['html-answer'], code: 'x' }, other: { ...COMMON['answer-missing'], code: 'x' } };
-    expect(() => defineErrors('Acme', NO_WORDS, kinds)).toThrow(/x concerns both/);
+    expect(() => defineErrors('salesforce', NO_WORDS, kinds)).toThrow(/x concerns both/);
   });
 });
 
@@ -131,7 +136,7 @@ describe.each([...catalogues])('the errors of %s', (name, errors: VendorErrors) 
 
   test('say what to do wherever a person has to act', () => {
     const isPersons = ([, { actor }]: (typeof kinds)[number]) => actor === 'settings' || actor === 'authorization';
-    expect(kinds.filter(isPersons).filter(([, { remedy }]) => remedy === undefined)).toEqual([]);
+    expect(kinds.filter(isPersons).filter(([kind]) => errors.textsOf(kind).remedy === null)).toEqual([]);
   });
 
   test('are all given by somebody: recognised in answers, or made', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
+import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../sync/arbitraries.ts';
@@ -107,7 +108,10 @@ test('a clinic that nobody works for is told, all of them as one matter', () => 
 
 test('what will need a person comes after what needs one now, and before what passes', () => {
   const soon = loginOf('connected', { kind: 'google', usedAt: NOW - 179 * DAY_MS });
-  const resting = { code: 'throttled', actor: 'remote', message: 'later', sinceAt: NOW, remedy: null };
+  const resting = {
+    ...storedError(new MirrorError('later', { actor: 'remote', code: 'throttled', retry: 'later' })),
+    sinceAt: NOW,
+  };
   const targets = [targetOf('resting', { failure: resting }), targetOf('held', { held: 3 })];
   expect(problems({ connections: [soon], targets }).map(({ code }) => code)).toEqual([
     'held',

@@ -3,12 +3,19 @@ import { renderProblems } from '../../src/cli/render-summary.ts';
 import { renderTime } from '../../src/cli/table.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import type { TargetState, TargetStatus } from '../../src/control/status-view.ts';
+import { type Actor, MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { TargetFailure } from '../../src/state/target-record.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { loginOf, problems, targetOf } from './status-of.ts';
 
-const failure = { code: 'calendar-gone', actor: 'settings', message: 'the calendar is gone', sinceAt: NOW - HOUR_MS };
-const FAILURE = { ...failure, remedy: 'run: clinic-mirror sync <tenant>' };
+const FAILURE = failureOf('calendar-gone', 'settings', 'run: clinic-mirror sync <tenant>');
+const RESTING = failureOf('throttled', 'remote');
+
+function failureOf(code: string, actor: Actor, remedy?: string): TargetFailure {
+  const error = new MirrorError('the calendar is gone', { actor, code, retry: 'later', remedy });
+  return { ...storedError(error), sinceAt: NOW - HOUR_MS };
+}
 
 test('a clinic that is well has no problem, and neither has one that is paused by wish', () => {
   expect(problems({})).toEqual([]);
@@ -21,7 +28,7 @@ test('a clinic that is well has no problem, and neither has one that is paused b
 describe('a pause after refusals for haste', () => {
   const pause = { code: 'rate-limited', sinceAt: NOW - MINUTE_MS, untilAt: NOW + 15 * MINUTE_MS } as const;
   const resting = targetOf('resting', {
-    failure: { ...FAILURE, actor: 'remote', code: 'rate-limited', remedy: null },
+    failure: { ...RESTING, code: 'rate-limited' },
     nextTryAt: NOW + MINUTE_MS,
   });
 
@@ -57,13 +64,7 @@ describe('a target', () => {
   const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
   test.each<[TargetState, Partial<TargetStatus>, 'person' | 'time', string, string | null]>([
     ['stopped', { failure: FAILURE }, 'person', 'calendar-gone', 'run: clinic-mirror sync aurora'],
-    [
-      'resting',
-      { failure: { ...FAILURE, actor: 'remote', code: 'throttled', remedy: null } },
-      'time',
-      'throttled',
-      null,
-    ],
+    ['resting', { failure: RESTING }, 'time', 'throttled', null],
     ['held', { held: 48 }, 'person', 'held', 'clinic-mirror holds list aurora'],
     [
       'failing',
@@ -88,12 +89,7 @@ describe('a target', () => {
   });
 
   test.each<[string, Partial<TargetStatus>, TargetState, string[]]>([
-    [
-      'its vendor rests',
-      { failure: { ...FAILURE, actor: 'remote', code: 'throttled' } },
-      'resting',
-      ['throttled', 'held'],
-    ],
+    ['its vendor rests', { failure: RESTING }, 'resting', ['throttled', 'held']],
     ['it is stopped', { failure: FAILURE }, 'stopped', ['calendar-gone', 'held']],
     [
       'another hold of its vendor',
@@ -165,6 +161,7 @@ describe('a login', () => {
 });
 
 test('what concerns the configuration, the state and the way of telling is told too, what needs a person first', () => {
+  const correct = { remedy: 'correct it', texts: { message: 'refused', remedy: 'correct it' } };
   const state = {
     durability: 'late',
     directory: 'kept',
@@ -183,7 +180,7 @@ test('what concerns the configuration, the state and the way of telling is told 
       },
       triggers: {
         ...{ waiting: 1, closed: [{ endpoint: 'erp', code: 'webhook-gone', at: NOW }], off: [] },
-        refusing: [{ endpoint: 'portal', code: 'webhook-unauthorized', remedy: 'correct it', sinceAt: NOW }],
+        refusing: [{ endpoint: 'portal', code: 'webhook-unauthorized', ...correct, sinceAt: NOW }],
       },
     },
     {

@@ -1,5 +1,5 @@
 import type { Installation } from '../../src/control/installation.ts';
-import { MirrorError } from '../../src/model/errors.ts';
+import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import type { WaitingWork } from '../../src/state/outages.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -23,17 +23,16 @@ export async function openServerAway(
   const outages = openOutages(redis, () => installation.clock() - sinceMs, { wake });
   const now = openOutages(redis, installation.clock, { wake });
   Object.assign(installation, { outages: now });
-  const failure = { code: 'timeout', actor: 'remote', message: 'the server did not answer', remedy: null } as const;
   for (const tenant of installation.tenants.values()) {
     const [target = ''] = tenant.targets.keys();
+    const error = new MirrorError('the server did not answer', { actor: 'remote', code: 'timeout', retry: 'later' });
     await outages.watch(async () => {
       outages.heard(AWAY, 'failed');
-      const error = new MirrorError('the server did not answer', { actor: 'remote', code: 'timeout', retry: 'later' });
       await outages.wait(AWAY, { tenant: tenant.id, target }, error);
     });
     const sinceAt = installation.clock() - sinceMs;
     const pausedUntil = installation.clock() + 60 * SECOND_MS;
-    await tenant.targetStore.write(target, { outage: AWAY, failure: { ...failure, sinceAt }, pausedUntil });
+    await tenant.targetStore.write(target, { outage: AWAY, failure: { ...storedError(error), sinceAt }, pausedUntil });
   }
   return { woken, latestMs: () => Math.max(...delays) };
 }

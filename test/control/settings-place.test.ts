@@ -3,8 +3,8 @@ import { auditNow } from '../../src/control/audit.ts';
 import { withdrawFeed } from '../../src/features/feeds/feeds.ts';
 import { upcomingReminders } from '../../src/features/reminders/reminders.ts';
 import { listTriggers } from '../../src/features/triggers/triggers.ts';
-import { asMirrorError } from '../../src/model/errors.ts';
-import { inItalian } from '../../src/model/sentences.ts';
+import { render } from '../../src/messages/message.ts';
+import { asMirrorError, type MirrorError } from '../../src/model/errors.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { paced } from '../support/pace.ts';
@@ -18,11 +18,12 @@ const FILE = 'tenants/aurora.yaml';
 const DOCUMENT =
   'aurora.yaml (clinic-mirror tenants export aurora > aurora.yaml; clinic-mirror tenants replace aurora aurora.yaml)';
 
+async function errorOf(work: Promise<unknown>): Promise<MirrorError | undefined> {
+  return await work.then(() => undefined, asMirrorError);
+}
+
 async function remedyOf(work: Promise<unknown>): Promise<string | undefined> {
-  return await work.then(
-    () => undefined,
-    (error) => asMirrorError(error).remedy,
-  );
+  return (await errorOf(work))?.remedy;
 }
 
 test.each([
@@ -40,9 +41,9 @@ test.each([
   });
   const installation = openInstallation({ tenants: [tenant], managed });
   const signal = AbortSignal.timeout(paced(20_000));
-  const paused = await remedyOf(auditNow(installation, 'aurora', () => {}, signal));
-  expect(paused).toBe(`set paused to false in ${place}`);
-  expect(inItalian(paused ?? '')).toBe(`impostare paused: false in ${place}`);
+  const paused = await errorOf(auditNow(installation, 'aurora', () => {}, signal));
+  expect(paused?.remedy).toBe(`set paused to false in ${place}`);
+  expect(render(paused?.texts.remedy ?? '', 'it')).toBe(`impostare paused: false in ${place}`);
   expect(await remedyOf(upcomingReminders(installation, 'aurora'))).toBe(`add reminders to ${place}`);
   expect(await remedyOf(listTriggers(installation, 'aurora'))).toBe(`add triggers to ${place}`);
   const feed = await remedyOf(withdrawFeed(installation, 'aurora', 'door'));
@@ -50,9 +51,12 @@ test.each([
   const gaps = (['agenda', 'treatment'] as const).map(
     (part) => ({ code: `${part}-unknown`, count: 1, what: ['4'], near: [] }) as const,
   );
-  const told = problems({ targets: [targetOf('incomplete', { gaps })] }, {}, managed).map(({ next }) => next);
-  expect(told).toEqual([`correct agendas of room in ${place}`, `correct treatments of room in ${place}`]);
-  expect(told.map((next) => inItalian(next ?? ''))).toEqual([
+  const told = problems({ targets: [targetOf('incomplete', { gaps })] }, {}, managed);
+  expect(told.map(({ next }) => next)).toEqual([
+    `correct agendas of room in ${place}`,
+    `correct treatments of room in ${place}`,
+  ]);
+  expect(told.map(({ texts }) => render(texts.next ?? '', 'it'))).toEqual([
     `correggere agendas di room in ${place}`,
     `correggere treatments di room in ${place}`,
   ]);

@@ -47,7 +47,7 @@ async function stateOf(tenant: OpenTenant) {
 }
 
 function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
-  return { code: 'x', actor, message: 'm', remedy: null, sinceAt: NOW };
+  return { code: 'x', actor, message: 'm', remedy: null, texts: { message: 'm', remedy: null }, sinceAt: NOW };
 }
 
 describe('the word for a target', () => {

@@ -50,7 +50,8 @@ describe('/readyz', () => {
     const away = { ...{ tenant: null, subject: 'state', code, needs: 'person' as const }, next: null };
     const stands = { inStep: 'unknown' as const, canGoOn: 'yes' as const };
     const told = { ...away, sentence, breaksAt: null, nextTryAt: null, stands };
-    const problem = { ...told, sinceAt: null, waiting: 0 };
+    const texts = { subject: 'state', sentence, next: null };
+    const problem = { ...told, sinceAt: null, waiting: 0, texts };
     const { ask } = await open({ problems: async () => [problem] }, TOKEN);
     expect((await ask('/readyz')).json()).toEqual({ ready: true });
     const answer = await ask('/readyz', { authorization: `Bearer ${TOKEN}` });

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { JobName } from '../../src/jobs/catalogue.ts';
 import { createNeedless, neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
+import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
@@ -30,7 +31,8 @@ async function needless(tenant = TENANT): Promise<JobName[]> {
 const without = (...jobs: JobName[]) => REPEATED.filter((job) => !jobs.includes(job));
 
 function report(code: string | null): RunReport {
-  const error = code === null ? null : { code, actor: 'authorization', message: 'a message', remedy: null };
+  const error =
+    code === null ? null : storedError(new MirrorError('a message', { actor: 'authorization', code, retry: 'never' }));
   return {
     ...{
       id: 'a',

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { MirrorError, storedError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -291,7 +292,10 @@ describe('a calendar for which nothing was planned', () => {
     const { settle } = tenant.targetStore;
     vi.spyOn(tenant.targetStore, 'settle').mockImplementation(async (...told) => {
       await tenant.targetStore.write('doctor', {
-        failure: { code: 'x', actor: 'remote', message: 'x', remedy: null, sinceAt: shared.now },
+        failure: {
+          ...storedError(new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' })),
+          sinceAt: shared.now,
+        },
       });
       return settle(...told);
     });

@@ -51,7 +51,8 @@ describe('what is known of a target', () => {
 
   test('reads as it was written, and null clears a field', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
-    const failure = { code: 'login-refused', actor: 'authorization', message: 'm', remedy: null, sinceAt: NOW };
+    const texts = { message: 'm', remedy: null };
+    const failure = { code: 'login-refused', actor: 'authorization', ...texts, texts, sinceAt: NOW } as const;
     const fields = {
       container: 'c1',
       adoptedAt: 1,

@@ -26,12 +26,22 @@ export function sourceFile(path: string, source: string): SourceFile {
 }
 
 /** Each feature is a module of its own: it imports no other one. `features/` itself joins them. */
-const FEATURES = [...['alerts', 'backup', 'feeds', 'forget', 'holds', 'managed-tenants', 'match', 'undo']].map(
-  (name) => `features/${name}`,
-);
+const FEATURES = [
+  'alerts',
+  'backup',
+  'feeds',
+  'forget',
+  'holds',
+  'managed-tenants',
+  'match',
+  'reminders',
+  'triggers',
+  'undo',
+].map((name) => `features/${name}`);
 
 /** The modules of src/, from below. A module imports from lower lines only. A folder of a module may be one of its own. */
 const LEVELS: readonly (readonly string[])[] = [
+  ['messages'],
   ['model', 'log'],
   ['clinic/schema'],
   ['settings'],
@@ -80,7 +90,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry': ['telemetry'],
 };
 
-const PURE_MODULES = ['sync', 'model'];
+const PURE_MODULES = ['messages', 'sync', 'model'];
 const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;
 const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now', 'Math.random'];
 

@@ -9,24 +9,24 @@ import {
 } from '../../src/connectors/errors.ts';
 import { ANY, codesOf, renderErrors } from '../../tools/error-table.ts';
 
-const locked: ErrorKind = { actor: 'remote', retry: 'later', scope: 'item', message: '{vendor} locks it' };
+const locked: ErrorKind = { actor: 'remote', retry: 'later', scope: 'item' };
 
 const catalogues = new Map<string, VendorErrors>([
-  [ANY, defineErrors('it', NO_WORDS, common('answer-missing'))],
+  [ANY, defineErrors('any', NO_WORDS, common('answer-missing'))],
   [
     'acme',
-    defineErrors('Acme', NO_WORDS, {
+    defineErrors('hubspot', NO_WORDS, {
       ...common('answer-missing'),
       'rate-limited': { ...COMMON['rate-limited'], pauseMs: 90_000 },
-      locked,
-      'locked-otherwise': { ...locked, actor: 'settings', code: 'locked', remedy: 'unlock it' },
+      'writes-locked': locked,
+      'crm-forbidden': { ...locked, actor: 'settings', code: 'writes-locked' },
     }),
   ],
   [
     'zeta',
-    defineErrors('Zeta', NO_WORDS, {
+    defineErrors('salesforce', NO_WORDS, {
       'rate-limited': { ...COMMON['rate-limited'], pauseMs: 90_000 },
-      full: { ...locked, scope: 'target', message: '{vendor} is full', leastPauseMs: 7_200_000, note: 'For long' },
+      refused: { ...locked, scope: 'target', leastPauseMs: 7_200_000, note: 'For long' },
     }),
   ],
 ]);
@@ -42,12 +42,20 @@ function rowOf(code: string): string | undefined {
 
 describe('the table of errors', () => {
   test('has a row for each code, sorted', () => {
-    expect(codesOf(catalogues)).toEqual(['answer-missing', 'full', 'locked', 'rate-limited', 'unexpected-status']);
+    expect(codesOf(catalogues)).toEqual([
+      'answer-missing',
+      'rate-limited',
+      'refused',
+      'unexpected-status',
+      'writes-locked',
+    ]);
     expect(renderErrors(catalogues).split('\n')).toHaveLength(2 + 5);
   });
 
   test('tells whose it is, what happened, what to add and how long is waited', () => {
-    expect(rowOf('full')).toBe('wait | target | `zeta`: Zeta is full. For long. Waits 2 h at least |');
+    expect(rowOf('refused')).toBe(
+      'wait | target | `zeta`: Salesforce refused the record. For long. Waits 2 h at least |',
+    );
   });
 
   test('tells what several connectors mean alike once, of no vendor', () => {
@@ -57,8 +65,8 @@ describe('the table of errors', () => {
   });
 
   test('tells each meaning of a code', () => {
-    expect(rowOf('locked')).toBe(
-      'wait, operator | record | `acme`: Acme locks it<br>`acme`: Acme locks it → unlock it |',
+    expect(rowOf('writes-locked')).toBe(
+      'wait, operator | record | `acme`: HubSpot has locked this kind of record for a moment<br>`acme`: HubSpot does not allow this to the login → look in HubSpot whether the app and the account may use this part of the CRM |',
     );
   });
 

@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse, HttpStream } from '../../http/client.ts';
 import { passingWaitMs, retried } from '../../http/retry.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext, PreparedWrite } from './context.ts';
 import { clinicError, errorFromAnswer } from './errors.ts';
@@ -161,13 +162,17 @@ function contentOf({ body, upload }: ClinicCall, headers: Record<string, string>
 }
 
 function stopped(label: string): MirrorError {
-  return new MirrorError(`${label}: the call was stopped`, { actor: 'remote', code: 'aborted', retry: 'later' });
+  return new MirrorError(message('labelled', { label, cause: message('call-stopped') }), {
+    actor: 'remote',
+    code: 'aborted',
+    retry: 'later',
+  });
 }
 
 /** The HTTP client does not know what a call is for; its errors get the label in front. */
 function labelled(error: unknown, label: string): unknown {
   if (!(error instanceof MirrorError) || error.message.startsWith(label)) return error;
-  return error.reworded(`${label}: ${error.message}`);
+  return error.reworded(message('labelled', { label, cause: error.texts.message }));
 }
 
 type Address = Pick<ClinicContext, 'baseUrl' | 'profile'>;

@@ -1,5 +1,6 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
+import { isCode, type Message, message, type Text } from '../../messages/message.ts';
 import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../../model/rate-limits.ts';
@@ -49,46 +50,49 @@ export function errorFromAnswer(
 ): MirrorError {
   const told = readErrorBody(answer, profile);
   const { status, retryAfterMs } = answer;
-  const word = told.word === null ? '' : ` (${told.word})`;
-  const fail = (code: ClinicErrorCode, what: string, more: Partial<MirrorErrorOptions> = {}) =>
-    clinicError(code, `${label}: ${what}, status ${status}${word}`, { ...more, status, said: told.words });
+  const shown = told.word === null ? status : `${status} (${told.word})`;
+  const fail = (code: ClinicErrorCode, what: Message, more: Partial<MirrorErrorOptions> = {}) => {
+    const cause = message('with-status', { cause: what, status: shown });
+    return clinicError(code, message('labelled', { label, cause }), { ...more, status, said: told.words });
+  };
   const usual = USUAL_ERRORS[status];
-  if (usual !== undefined) return fail(usual.code, usual.what);
+  if (usual !== undefined) return fail(usual, message(`clinic.${usual}`));
   if (status === 403) {
     const { code, remedy } = forbidden(answer, label, told, profile);
-    return fail(code, 'the clinic forbids the call', { remedy });
+    return fail(code, message('clinic.forbidden'), { remedy });
   }
   if (status === 404 || status === 410) {
-    const remedy = `check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in ${profileFile}, and the tenant’s clinic.tenantId`;
-    return fail('not-found', 'the clinic knows no such address', { remedy });
+    return fail('not-found', message('clinic.not-found'), {
+      remedy: message('clinic.check-address', { file: profileFile }),
+    });
   }
-  if (status === 422) return fail('rule-refused', `a rule of the clinic refuses the call${named(told.fields)}`);
+  if (status === 422) return fail('rule-refused', named(message('clinic.rule-refused'), told.fields));
   if (status === 429) {
-    return fail('rate-limited', 'the clinic asks to slow down', {
+    return fail('rate-limited', message('clinic.rate-limited'), {
       // Where there is a budget, it was told, and knows how long to wait.
       retryAfterMs: Math.min(retryAfterMs ?? UNNAMED_WAIT.firstMs, LONGEST_RATE_LIMIT_WAIT_MS),
       ...(retryAfterMs === null && { growsToMs: UNNAMED_WAIT.longestMs }),
     });
   }
   if (status === 408 || status >= 500) {
-    return fail('unavailable', 'the clinic is not able to answer', {
+    return fail('unavailable', message('clinic.unavailable'), {
       ambiguous: mayBeDone,
       ...(retryAfterMs !== null && { retryAfterMs }),
     });
   }
-  if (status >= 300 && status < 400) return fail('redirected', 'the clinic sends elsewhere');
+  if (status >= 300 && status < 400) return fail('redirected', message('clinic.redirected'));
   const remedy =
     told.fields.length > 0
-      ? `check what is sent as ${told.fields.join(', ')}: its name, form and value, and where ${profileFile} has it`
-      : `check paging.size, maxDays, date format and parameter names in ${profileFile}`;
-  return fail('call-refused', `the clinic does not accept the call${named(told.fields)}`, { remedy });
+      ? message('clinic.check-fields', { fields: told.fields.join(', '), file: profileFile })
+      : message('clinic.check-parameters', { file: profileFile });
+  return fail('call-refused', named(message('clinic.call-refused'), told.fields), { remedy });
 }
 
 /** Errors of statuses that mean the same in every answer. */
-const USUAL_ERRORS: Readonly<Record<number, { code: ClinicErrorCode; what: string }>> = {
-  304: { code: 'unasked-not-modified', what: 'the clinic says that nothing was modified, which nobody asked' },
-  401: { code: 'token-refused', what: 'the clinic refuses the access token, also a fresh one' },
-  409: { code: 'conflict', what: 'the clinic’s state does not allow the call, or has changed meanwhile' },
+const USUAL_ERRORS: Readonly<Record<number, 'unasked-not-modified' | 'token-refused' | 'conflict'>> = {
+  304: 'unasked-not-modified',
+  401: 'token-refused',
+  409: 'conflict',
 };
 
 /** Who must act on an error, and when the call may be tried again, by the error's code. */
@@ -133,36 +137,18 @@ const CLINIC_ERRORS = {
 } as const satisfies Record<string, Partial<MirrorErrorOptions>>;
 type ClinicErrorCode = keyof typeof CLINIC_ERRORS;
 
-const TENANTS_REMEDY =
-  'set tenants.path and tenants.fields in the clinic profile: clinic-mirror clinic probe <tenant> proposes them';
-
-/** Remedies that do not depend on where the error is found. */
-const REMEDIES: Partial<Record<ClinicErrorCode, string>> = {
-  'bad-tenants': TENANTS_REMEDY,
-  'field-unmapped': 'give the field a path in the clinic profile, or leave it out',
-  'file-changed': 'send it when nobody writes to it any more',
-  'file-needed': 'name its PDF with --pdf',
-  'file-unusable': 'name a file that is there and that this user may read',
-  'foreign-link': 'use the base URL under which the clinic gives its links',
-  'not-a-list': 'set listPath in the clinic profile, or that of the list',
-  'not-a-record': 'set recordPath in the clinic profile, or that of the list',
-  'out-of-sequence': 'give it no number, and a date that is not before the section’s last',
-  redirected: 'check the base URL: no redirect is followed',
-  'tenants-not-found': TENANTS_REMEDY,
-  'token-refused': 'connect the clinic again',
-  'transition-refused': 'the clinic decides which steps may follow each other; look at the appointment as it is now',
-  'unasked-not-modified': 'look whether a cache or proxy stands before the clinic, and have it left out',
-  'user-unknown': 'have the clinic add this user to its system, or connect as another user',
-  'word-unmapped': 'name one in words of the resource in the clinic profile, or give one of the words there',
-};
-
 /** Makes an error of one of these codes. @param more what the place where it is found knows of it */
 export function clinicError(
   code: string & ClinicErrorCode,
-  message: string,
+  text: Text,
   more: Partial<MirrorErrorOptions> = {},
 ): MirrorError {
-  return new MirrorError(message, { code, ...CLINIC_ERRORS[code], remedy: REMEDIES[code], ...more });
+  return new MirrorError(text, { code, ...CLINIC_ERRORS[code], remedy: remedyOf(code), ...more });
+}
+
+function remedyOf(code: string): Message | undefined {
+  const remedy = `clinic.${code}.remedy`;
+  return isCode(remedy) ? { code: remedy, values: { command: 'clinic-mirror clinic probe <tenant>' } } : undefined;
 }
 
 /** Whether an answer to a call for one record says that there is none. An HTML page says so only if the profile trusts it. */
@@ -178,8 +164,10 @@ export function saysOutOfSequence(answer: HttpResponse, profile: ClinicProfile):
   return patterns.length === 0 || says(readErrorBody(answer, profile), patterns);
 }
 
-function named(fields: readonly string[]): string {
-  return fields.length === 0 ? '' : `; it names the ${fields.length === 1 ? 'field' : 'fields'} ${fields.join(', ')}`;
+function named(cause: Message, fields: readonly string[]): Message {
+  const names = fields.join(', ');
+  if (fields.length === 0) return cause;
+  return message(fields.length === 1 ? 'clinic.names-field' : 'clinic.names-fields', { cause, names });
 }
 
 function forbidden(
@@ -187,19 +175,22 @@ function forbidden(
   label: string,
   told: Told,
   profile: ClinicProfile,
-): { code: ClinicErrorCode; remedy: string } {
+): { code: ClinicErrorCode; remedy: Message } {
   const operation = OPERATIONS.find(({ name }) => `clinic.${name}` === label);
   if (says(told, profile.errors.missingClaim)) {
     const known = operation?.scope == null ? null : profile.scopePrefix + operation.scope;
     const scope = neededScope(answer) ?? known;
-    const what = scope === null ? 'every scope that is asked for' : `the scope ${scope}`;
-    return { code: 'missing-claim', remedy: `connect the clinic again and grant ${what}` };
+    const remedy = scope === null ? message('clinic.grant-all') : message('clinic.grant-scope', { scope });
+    return { code: 'missing-claim', remedy };
   }
   if (says(told, profile.errors.insufficientPermissions)) {
-    const permission = operation === undefined ? 'the permission' : `the permission for ${operation.name}`;
-    return { code: 'insufficient-permissions', remedy: `have the clinic give the connected user ${permission}` };
+    const remedy =
+      operation === undefined
+        ? message('clinic.give-permission')
+        : message('clinic.give-permission-for', { operation: operation.name });
+    return { code: 'insufficient-permissions', remedy };
   }
-  return { code: 'forbidden', remedy: 'check the scopes of the connection and the permissions of its user' };
+  return { code: 'forbidden', remedy: message('clinic.check-rights') };
 }
 
 /** The scope that a call needs, where the answer tells it (RFC 6750 section 3) and it looks like one. */

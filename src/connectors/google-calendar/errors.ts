@@ -17,10 +17,11 @@ const DAILY_WORD = 'dailyLimitExceeded';
  * Google's errors: known by the reason, else by its domain, since the same reason comes as 403 or 429; else by status.
  * @see https://developers.google.com/workspace/calendar/api/guides/errors
  */
-export const errors = defineErrors('Google', wordsOf, {
+export const errors = defineErrors('google', wordsOf, {
   ...common(
     'changed-meanwhile',
     'html-answer',
+    'login-refused',
     'not-found',
     'notifications-refused',
     'refused',
@@ -28,59 +29,25 @@ export const errors = defineErrors('Google', wordsOf, {
     'timeout',
     'unexpected-answer',
   ),
-  'login-refused': { ...COMMON['login-refused'], remedy: 'connect the Google account again' },
-  'scope-missing': {
-    ...COMMON['scope-missing'],
-    words: ['insufficientPermissions'],
-    remedy: 'connect again and leave all calendar permissions ticked',
-  },
-  'calendar-gone': settings.target('the calendar is gone, or the connected account cannot see it', {
-    tellsGone: true,
-    remedy: 'check the calendar id, and that the calendar is shared with the connected account',
-    note: 'One of our own is made again by the next `sync`',
-  }),
-  'calendar-forbidden': settings.target('Google does not allow this in the calendar', {
-    statuses: [403],
-    words: ['forbidden', 'requiredAccessLevel'],
-    remedy: 'give the connected account the right to make changes to events in this calendar',
-  }),
-  'event-forbidden': settings.item('Google lets only the organizer change this event', {
-    words: ['forbiddenForNonOrganizer'],
-    remedy: 'remove the event by hand; it is written again with the next change',
-  }),
-  'api-disabled': settings.target('the Calendar API is not enabled in the Google Cloud project', {
-    words: ['accessNotConfigured'],
-    remedy: 'enable the Google Calendar API in the project of the OAuth client',
-  }),
-  'empty-time-range': refusal.item('Google refused an event that ends before it starts', { words: ['timeRangeEmpty'] }),
-  'not-yet-readable': remote.item('the event exists but cannot be read yet', {
-    note: 'After a day its name is given up, and the next one is taken',
-  }),
+  'scope-missing': { ...COMMON['scope-missing'], words: ['insufficientPermissions'] },
+  'calendar-gone': settings.target({ tellsGone: true, note: 'One of our own is made again by the next `sync`' }),
+  'calendar-forbidden': settings.target({ statuses: [403], words: ['forbidden', 'requiredAccessLevel'] }),
+  'event-forbidden': settings.item({ words: ['forbiddenForNonOrganizer'] }),
+  'api-disabled': settings.target({ words: ['accessNotConfigured'] }),
+  'empty-time-range': refusal.item({ words: ['timeRangeEmpty'] }),
+  'not-yet-readable': remote.item({ note: 'After a day its name is given up, and the next one is taken' }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/quota and https://support.google.com/a/answer/2905486 */
   'rate-limited': { ...COMMON['rate-limited'], words: RATE_WORDS },
-  'usage-limit': remote.target('the account has reached the usage limits of Google Calendar', {
-    words: ['quotaExceeded'],
-    leastPauseMs: USAGE_LIMIT_PAUSE_MS,
-    remedy: 'wait; the limits recover by themselves, after hours or days',
-  }),
-  'daily-limit': remote.target('the daily quota of the Google Cloud project is spent', {
-    words: [DAILY_WORD],
-    leastPauseMs: USAGE_LIMIT_PAUSE_MS,
-    remedy: 'wait until midnight Pacific time, or raise the quota of the project',
-  }),
+  'usage-limit': remote.target({ words: ['quotaExceeded'], leastPauseMs: USAGE_LIMIT_PAUSE_MS }),
+  'daily-limit': remote.target({ words: [DAILY_WORD], leastPauseMs: USAGE_LIMIT_PAUSE_MS }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/batch */
-  'batch-conflict': remote.item('the call did not go together with the others of its batch', { words: ['conflict'] }),
+  'batch-conflict': remote.item({ words: ['conflict'] }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/push */
-  'notification-address-refused': settings.target('Google does not take the address for notifications', {
+  'notification-address-refused': settings.target({
     words: ['push.webhookUrlUnauthorized', 'push.webhookUrlNotHttps'],
-    remedy:
-      'notifications.url must be https with a valid certificate, and of a domain that the Google Cloud project may use',
     note: 'Until then the target is polled ([notifications](operating.md#notifications))',
   }),
-  'notifications-unsupported': settings.target('Google has no notifications for this calendar', {
-    words: ['pushNotSupportedForRequestedResource'],
-    remedy: 'none is needed: the calendar is polled; only calendars that people write to have notifications',
-  }),
+  'notifications-unsupported': settings.target({ words: ['pushNotSupportedForRequestedResource'] }),
 });
 
 function wordsOf({ body }: Pick<WireResponse, 'body'>): string[] {

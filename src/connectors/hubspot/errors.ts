@@ -21,42 +21,21 @@ const NO_EDIT_ASSOCIATIONS = 'NO_EDIT_ASSOCIATIONS';
  * HubSpot's errors: calls by status, the limit and category that it names, rows by their codes.
  * @see https://developers.hubspot.com/docs/api-reference/error-handling
  */
-export const errors = defineErrors('HubSpot', wordsOf, {
-  ...common('answer-missing', 'not-found', 'refused', 'server-error'),
+export const errors = defineErrors('hubspot', wordsOf, {
+  ...common('answer-missing', 'contact-missing', 'login-refused', 'not-found', 'refused', 'server-error'),
   'unexpected-answer': { ...COMMON['unexpected-answer'], ambiguous: true },
-  'login-refused': {
-    ...COMMON['login-refused'],
-    remedy: 'connect the HubSpot account again, or give a Service Key, or the token of a private app, that exists',
-  },
-  'scope-missing': {
-    ...COMMON['scope-missing'],
-    words: ['403 MISSING_SCOPES'],
-    remedy:
-      'add them to the app or the Service Key in HubSpot and connect again, or take the properties that need them out of the mapping',
-  },
+  'scope-missing': { ...COMMON['scope-missing'], words: ['403 MISSING_SCOPES'] },
   /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
-  'associations-not-allowed': authorization.target('HubSpot does not let the user who connected the app join records', {
-    words: [NO_EDIT_ASSOCIATIONS],
-    remedy: 'give that user the permission Edit Associations in HubSpot, or connect as another, or by a Service Key',
-  }),
-  'crm-forbidden': settings.target('HubSpot does not allow this to the login', {
-    statuses: [403],
-    remedy: 'look in HubSpot whether the app and the account may use this part of the CRM',
-  }),
-  'crm-part-missing': settings.target('a target in HubSpot needs its part crm', {
-    remedy: 'give the target its crm part: stream and mapping',
-  }),
+  'associations-not-allowed': authorization.target({ words: [NO_EDIT_ASSOCIATIONS] }),
+  'crm-forbidden': settings.target({ statuses: [403] }),
+  'crm-part-missing': settings.target(),
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], statuses: [409] },
-  'writes-locked': remote.target('HubSpot has locked this kind of record for a moment', {
+  'writes-locked': remote.target({
     statuses: [423],
     leastPauseMs: LOCK_PAUSE_MS,
     note: 'It does so for two seconds when much is written fast',
   }),
-  'account-moving': remote.target('HubSpot is moving the account to another data centre', {
-    statuses: [477],
-    pauseMs: MOVING_PAUSE_MS,
-    note: 'It can take a day',
-  }),
+  'account-moving': remote.target({ statuses: [477], pauseMs: MOVING_PAUSE_MS, note: 'It can take a day' }),
   /** @see https://developers.hubspot.com/docs/api/usage-details */
   'rate-limited': { ...COMMON['rate-limited'], pauseMs: TEN_SECONDLY_PAUSE_MS },
   'searches-limited': {
@@ -64,83 +43,28 @@ export const errors = defineErrors('HubSpot', wordsOf, {
     words: ['429 SECONDLY'],
     note: 'Of searches an account has five a second, whoever asks',
   },
-  'account-daily-limit': remote.target("the account's daily allowance of requests at HubSpot is spent", {
-    words: ['429 DAILY'],
-    remedy: 'it begins again at midnight of the account; all its Service Keys and private apps share it',
-  }),
-  'batch-refused': remote.item('HubSpot refused the batch for some of its rows', {
-    note: 'Which ones was not found within the allowance',
-  }),
-  'contact-missing': {
-    ...COMMON['contact-missing'],
-    remedy: "see that the patients' target is in sync; a contact that people merged or deleted is missing too",
-  },
-  'search-refused': contract.target('HubSpot refuses to search for records by our key', {
-    note: 'As right after the property was made, or when somebody deleted it',
-  }),
-  'several-matches': settings.item('several records in HubSpot carry the key of one record', {
-    remedy: 'delete all of them but one in HubSpot; the one that is left is written on',
-  }),
-  'object-unsuitable': settings.target('patients become contacts, since what belongs to them is joined with contacts', {
-    remedy: 'take object out of the settings of the target that follows patients',
-  }),
-  'object-missing': settings.target('HubSpot has no such custom object', {
-    remedy: 'make it in HubSpot, associated with contacts, or correct object in the settings: its id or its full name',
-  }),
+  'account-daily-limit': remote.target({ words: ['429 DAILY'] }),
+  'batch-refused': remote.item({ note: 'Which ones was not found within the allowance' }),
+  'search-refused': contract.target({ note: 'As right after the property was made, or when somebody deleted it' }),
+  'several-matches': settings.item(),
+  'object-unsuitable': settings.target(),
+  'object-missing': settings.target(),
   /** @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide */
-  'subscription-missing': settings.target('HubSpot has no such subscription type', {
-    remedy: 'make it in HubSpot, or correct its id under subscriptions in the settings of the target',
-  }),
-  'subscription-unmapped': settings.target('a subscription follows what the mapping does not give', {
-    remedy: 'map the property from a consent, as in newsletter: consents.marketing, and email from the address',
-  }),
-  'subscription-not-taken': remote.item("HubSpot did not take the status of a contact's subscription", {
-    remedy: 'look whether the account asks for another legal basis, and whether the address may be written to at all',
-  }),
+  'subscription-missing': settings.target(),
+  'subscription-unmapped': settings.target(),
+  'subscription-not-taken': remote.item(),
   /** @see https://developers.hubspot.com/docs/api/crm/properties */
-  'crm-property-missing': settings.target('HubSpot has no such property', {
-    words: ['PROPERTY_DOESNT_EXIST'],
-    remedy: 'create the properties in HubSpot, or correct their names in the mapping: internal names, not labels',
-  }),
-  'property-read-only': settings.target('HubSpot fills the property itself', {
-    words: ['READ_ONLY_VALUE'],
-    remedy: 'take the properties out of the mapping, or map to others',
-  }),
-  'property-unsuitable': settings.target('the property in HubSpot does not fit', {
-    remedy: 'map to properties of the right type, or change what the mapping gives; our own need names of their own',
-  }),
-  'option-missing': settings.target('the mapping names what a list in HubSpot does not have', {
-    remedy:
-      'use one of the names, or ids, that the message lists; for a stage whose name several pipelines have map the pipeline too',
-  }),
-  'property-not-made': settings.target('HubSpot refused to make the property', {
-    remedy:
-      'there may be at most ten unique properties of a kind of record, and no archived one of this name; make room, or give another name',
-  }),
+  'crm-property-missing': settings.target({ words: ['PROPERTY_DOESNT_EXIST'] }),
+  'property-read-only': settings.target({ words: ['READ_ONLY_VALUE'] }),
+  'property-unsuitable': settings.target(),
+  'option-missing': settings.target(),
+  'property-not-made': settings.target(),
   /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
-  'property-required': settings.item('HubSpot makes no such record without a value for the property', {
-    words: ['MISSING_REQUIRED_PROPERTY'],
-    remedy:
-      'map the property, or fill it in the clinic; or let an administrator take it out of the form by which HubSpot makes such records',
-  }),
-  'property-required-by-rule': settings.item('a rule of the HubSpot account wants a value for the property', {
-    words: ['MISSING_CONDITIONAL_REQUIRED_PROPERTY'],
-    remedy: 'map the property, or fill it in the clinic; or let an administrator change the rule in HubSpot',
-  }),
-  'property-option-missing': settings.item('HubSpot knows no such option of the property', {
-    refusesValues: true,
-    words: ['INVALID_OPTION'],
-    remedy: 'add the option to the property in HubSpot, or let the mapping give one that is there',
-  }),
-  'property-value-refused': settings.item('HubSpot refused the value of a property', {
-    refusesValues: true,
-    remedy: "correct the value in the clinic's record, or let the mapping give what HubSpot takes",
-  }),
-  'unique-value-taken': settings.item('another record in HubSpot has the same value of a unique property', {
-    refusesValues: true,
-    remedy:
-      'let a person look which record is right; a value that families share does not belong into a unique property',
-  }),
+  'property-required': settings.item({ words: ['MISSING_REQUIRED_PROPERTY'] }),
+  'property-required-by-rule': settings.item({ words: ['MISSING_CONDITIONAL_REQUIRED_PROPERTY'] }),
+  'property-option-missing': settings.item({ refusesValues: true, words: ['INVALID_OPTION'] }),
+  'property-value-refused': settings.item({ refusesValues: true }),
+  'unique-value-taken': settings.item({ refusesValues: true }),
 });
 
 /** When and where an answer came: what the wait after a daily limit goes by. */

@@ -11,7 +11,7 @@ const CLAIMS_CHALLENGE = 'ClaimsChallenge';
  * Microsoft's errors: known by code, the innermost first, since the same code comes with several statuses; else by status.
  * @see https://learn.microsoft.com/graph/errors
  */
-export const errors = defineErrors('Microsoft', codesOf, {
+export const errors = defineErrors('microsoft', codesOf, {
   ...common(
     'html-answer',
     'not-found',
@@ -21,62 +21,25 @@ export const errors = defineErrors('Microsoft', codesOf, {
     'timeout',
     'unexpected-answer',
   ),
-  'login-refused': {
-    ...COMMON['login-refused'],
-    words: ['InvalidAuthenticationToken'],
-    remedy: 'connect the Microsoft account again',
-  },
+  'login-refused': { ...COMMON['login-refused'], words: ['InvalidAuthenticationToken'] },
   /**
    * Microsoft wants the login proved again, by a token that only another login brings (Continuous Access Evaluation).
    * @see https://learn.microsoft.com/entra/identity-platform/claims-challenge
    */
-  'claims-challenge': authorization.target('Microsoft asks to prove the login again', {
-    words: [CLAIMS_CHALLENGE],
-    remedy: 'log in again: a policy of the organisation, or a revoked session, ended the login',
-  }),
-  'scope-missing': {
-    ...COMMON['scope-missing'],
-    words: ['Authorization_RequestDenied'],
-    remedy: 'connect again and consent to all calendar permissions',
-  },
-  'calendar-gone': settings.target('the calendar is gone, or the login cannot see it', {
-    tellsGone: true,
-    remedy: 'check the mailbox and the calendar id, and that the calendar is shared with the connected account',
-    note: 'One of our own is made again by the next `sync`',
-  }),
-  'calendar-forbidden': settings.target('Microsoft does not allow this in the calendar', {
-    statuses: [403],
-    words: ['ErrorAccessDenied'],
-    remedy: 'give the connected account, or the application, the right to change this calendar',
-  }),
-  'calendar-name-taken': settings.target('the mailbox has calendars of this name that are not ours', {
-    remedy: 'choose another name for the calendar',
-  }),
-  'mailbox-unlicensed': settings.target('the mailbox is not served by Exchange Online', {
-    words: ['MailboxNotEnabledForRESTAPI', 'MailboxNotSupportedForRESTAPI'],
-    remedy: 'give the user a licence with Exchange Online, or name another mailbox',
-  }),
-  'mailbox-gone': settings.target('there is no such mailbox, or the login cannot see it', {
+  'claims-challenge': authorization.target({ words: [CLAIMS_CHALLENGE] }),
+  'scope-missing': { ...COMMON['scope-missing'], words: ['Authorization_RequestDenied'] },
+  'calendar-gone': settings.target({ tellsGone: true, note: 'One of our own is made again by the next `sync`' }),
+  'calendar-forbidden': settings.target({ statuses: [403], words: ['ErrorAccessDenied'] }),
+  'calendar-name-taken': settings.target(),
+  'mailbox-unlicensed': settings.target({ words: ['MailboxNotEnabledForRESTAPI', 'MailboxNotSupportedForRESTAPI'] }),
+  'mailbox-gone': settings.target({
     words: ['ErrorNonExistentMailbox', 'ErrorInvalidUser', 'Request_ResourceNotFound'],
-    remedy: 'check the user principal name of the mailbox',
   }),
-  'mailbox-needed': settings.target('the login of an application has no mailbox of its own', {
-    remedy: 'give the user principal name of the mailbox instead of me',
-  }),
-  'mailbox-full': remote.target('the mailbox is full', {
-    statuses: [507],
-    words: ['ErrorQuotaExceeded'],
-    pauseMs: MAILBOX_FULL_PAUSE_MS,
-    remedy: 'make room in the mailbox, or raise its quota',
-  }),
-  'event-has-guests': settings.item('somebody invited guests to the event, and Outlook would mail them any change', {
-    remedy: 'remove the guests from the event, or the event itself, by hand',
-  }),
+  'mailbox-needed': settings.target(),
+  'mailbox-full': remote.target({ statuses: [507], words: ['ErrorQuotaExceeded'], pauseMs: MAILBOX_FULL_PAUSE_MS }),
+  'event-has-guests': settings.item(),
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], words: ['ErrorIrresolvableConflict'] },
-  'item-locked': remote.item('the item is locked, or somebody else is saving it', {
-    statuses: [409, 423],
-    words: ['ConcurrentItemSave'],
-  }),
+  'item-locked': remote.item({ statuses: [409, 423], words: ['ConcurrentItemSave'] }),
   /** @see https://learn.microsoft.com/graph/throttling */
   'rate-limited': {
     ...COMMON['rate-limited'],
@@ -85,20 +48,12 @@ export const errors = defineErrors('Microsoft', codesOf, {
   /** @see https://learn.microsoft.com/graph/json-batching */
   'batch-dependency': { ...COMMON['batch-dependency'], statuses: [424] },
   /** @see https://learn.microsoft.com/graph/change-notifications-delivery-webhooks */
-  'notification-address-refused': settings.target('Microsoft could not check the address for notifications', {
+  'notification-address-refused': settings.target({
     retry: 'later',
-    remedy: 'see that notifications.url is https with a valid certificate, and reaches this port from the internet',
     note: 'Until then the target is polled ([notifications](operating.md#notifications))',
   }),
-  'notifications-forbidden': settings.target('Microsoft does not tell this login of changes in the calendar', {
-    remedy:
-      "for another person's mailbox let that person log in, or use a login of the application; else the mailbox may have too many subscriptions",
-    note: 'The target is polled',
-  }),
-  'notifications-taken': settings.target('another installation is told of the changes in this calendar', {
-    remedy: 'give each installation an application of its own at Microsoft',
-    note: 'The target is polled',
-  }),
+  'notifications-forbidden': settings.target({ note: 'The target is polled' }),
+  'notifications-taken': settings.target({ note: 'The target is polled' }),
 });
 
 /** Codes of an id that names nothing here: unknown, malformed or of another mailbox. */

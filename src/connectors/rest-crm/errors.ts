@@ -9,92 +9,40 @@ import { valueAt } from './templates.ts';
  * Errors of CRMs that a description tells of: known by what it says that codes and statuses mean (`words`), else by status.
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-15
  */
-export const errors = defineErrors('the CRM', NO_WORDS, {
+export const errors = defineErrors('rest-crm', NO_WORDS, {
   ...common('answer-missing', 'contact-missing'),
-  'login-refused': {
-    ...COMMON['login-refused'],
-    words: ['login'],
-    ambiguous: false,
-    remedy: 'renew the key, password or login of the connection',
-  },
-  'crm-forbidden': settings.target('the CRM does not let this login do that', {
-    statuses: [403],
-    words: ['forbidden'],
-    ambiguous: false,
-    remedy: 'give the login the right to read, write and delete these records',
-  }),
+  'login-refused': { ...COMMON['login-refused'], words: ['login'], ambiguous: false },
+  'crm-forbidden': settings.target({ statuses: [403], words: ['forbidden'], ambiguous: false }),
   'rate-limited': { ...COMMON['rate-limited'], words: ['throttled'] },
-  'server-unavailable': remote.target('the CRM is not available', { statuses: [408, '5xx'], ambiguous: true }),
-  'server-error': {
-    ...COMMON['server-error'],
-    statuses: [423, 500],
-    words: ['retry'],
-    ambiguous: true,
-    message: 'the CRM failed on the request',
-  },
+  'server-unavailable': remote.target({ statuses: [408, '5xx'], ambiguous: true }),
+  'server-error': { ...COMMON['server-error'], statuses: [423, 500], words: ['retry'], ambiguous: true },
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], words: ['changed'], ambiguous: false },
-  'several-matches': settings.item('several objects of the CRM carry the same key', {
-    retry: 'later',
-    words: ['several'],
-    ambiguous: false,
-    remedy: 'find the objects with the same key in the CRM, and delete or merge the copies that people made',
-  }),
-  'option-missing': settings.target('the mapping names what a list of the CRM does not have', {
-    remedy: 'use one of the names, or values, that the message lists',
-  }),
-  'record-refused': refusal.item('the CRM refuses the record', {
+  'several-matches': settings.item({ retry: 'later', words: ['several'], ambiguous: false }),
+  'option-missing': settings.target(),
+  'record-refused': refusal.item({
     statuses: [400, 409, 415, 422],
     words: ['refused'],
     ambiguous: false,
     refusesValues: true,
     note: 'With the names of the fields, where the description says how the CRM tells them. Compare mapping and CRM',
   }),
-  'record-too-large': refusal.item('the CRM finds the record too large', { statuses: [413] }),
-  'record-forbidden': settings.item('the CRM does not let this login change the record', {
-    remedy: 'give the login the right to change and delete records that others own',
-  }),
-  'record-without-id': contract.item('the CRM gave an id that can be no part of an address'),
-  'error-in-answer': contract.item('the CRM answered success with an error inside', {
+  'record-too-large': refusal.item({ statuses: [413] }),
+  'record-forbidden': settings.item(),
+  'record-without-id': contract.item(),
+  'error-in-answer': contract.item({
     statuses: ['2xx'],
     ambiguous: true,
     note: 'Name its codes in `errors.codes` of the description',
   }),
-  'unexpected-status': {
-    ...COMMON['unexpected-status'],
-    scope: 'target',
-    message: 'the CRM gave an unexpected status',
-  },
-  'unexpected-answer': contract.target('the answer lacks what it has by the description', {
-    remedy: 'correct the paths in the description',
-  }),
-  'write-not-shown': remote.target('the CRM said that it wrote and does not show it', {
-    code: 'unexpected-answer',
-    ambiguous: true,
-  }),
-  'key-filter-ignored': settings.target('the CRM does not search by the key', {
-    remedy: 'make the property of keyField, correct its name, or correct find in the description',
-  }),
-  'crm-property-missing': settings.target('the CRM has no such property', {
-    remedy: 'make the properties in the CRM, or correct the names in mapping or description',
-  }),
-  'stream-not-described': settings.target('the description has nothing for the stream of this target', {
-    remedy: 'describe the stream under description.streams, or choose another',
-  }),
-  'crm-path-missing': settings.target('there is nothing at the address that the description gives', {
-    retry: 'later',
-    statuses: [404, 410],
-    tellsGone: true,
-    remedy: 'correct baseUrl, or the path in the description',
-  }),
-  'crm-question-refused': settings.target('the CRM refuses a search or a list', {
-    retry: 'later',
-    ambiguous: false,
-    remedy:
-      'see that the properties of keyField and stampField are there, or correct find, get and list in the description',
-  }),
-  'crm-paging-broken': contract.target('the pages of a list come to no end, or lead elsewhere', {
-    remedy: 'correct paging in the description',
-  }),
+  'unexpected-status': { ...COMMON['unexpected-status'], scope: 'target' },
+  'unexpected-answer': contract.target(),
+  'write-not-shown': remote.target({ code: 'unexpected-answer', ambiguous: true }),
+  'key-filter-ignored': settings.target(),
+  'crm-property-missing': settings.target(),
+  'stream-not-described': settings.target(),
+  'crm-path-missing': settings.target({ retry: 'later', statuses: [404, 410], tellsGone: true }),
+  'crm-question-refused': settings.target({ retry: 'later', ambiguous: false }),
+  'crm-paging-broken': contract.target(),
 });
 
 /**

@@ -16,112 +16,58 @@ const SETUP_INCOMPLETE: Omit<ErrorKind, 'message'> = {
  * @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/errorcodes.htm
  * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_concepts_core_data_objects.htm for StatusCode
  */
-export const errors = defineErrors('Salesforce', codesOf, {
-  ...common('answer-missing', 'html-answer', 'rate-limited', 'timeout', 'server-error', 'unexpected-answer'),
-  'login-refused': {
-    ...COMMON['login-refused'],
-    words: ['INVALID_SESSION_ID'],
-    remedy: 'connect the Salesforce account again',
-  },
-  'instance-unknown': authorization.target('the login does not tell where the org is', {
-    remedy: 'log in again, or set instanceUrl',
-  }),
-  'redirected-elsewhere': settings.target('the org sends to another address, which the login does not name', {
-    remedy: 'log in again, or correct instanceUrl',
-  }),
-  'api-disabled': settings.target('the org or the user may not use the API', {
-    words: ['API_DISABLED_FOR_ORG', 'API_CURRENTLY_DISABLED'],
-    remedy: 'use an edition with API access, and give the user the permission API Enabled',
-  }),
-  'version-retired': settings.target('Salesforce does not serve this version of its API', {
-    tellsGone: true,
-    statuses: [410],
-    words: ['UNSUPPORTED_API_VERSION'],
-    remedy: 'set apiVersion to one that the org lists at /services/data',
-  }),
-  'crm-setup-incomplete': {
-    ...SETUP_INCOMPLETE,
-    message: 'the org lacks what the target needs',
-    remedy: 'set up the fields, or correct the mapping',
-  },
-  'setup-changed': {
-    ...SETUP_INCOMPLETE,
-    words: ['INVALID_FIELD', 'INVALID_TYPE'],
-    message: 'the org has no such object or field any more, or hides it from the login',
-    remedy: 'run clinic-mirror sync: it names what is missing',
-  },
-  'object-not-found': {
-    ...SETUP_INCOMPLETE,
-    statuses: [404],
-    message: 'the org has no such object, or its key field is no external id, or the login may not see them',
-    remedy: 'run clinic-mirror sync: it names what is missing',
-  },
-  'crm-forbidden': settings.item('Salesforce does not allow this to the login', {
+export const errors = defineErrors('salesforce', codesOf, {
+  ...common(
+    'answer-missing',
+    'contact-missing',
+    'html-answer',
+    'rate-limited',
+    'refused',
+    'server-error',
+    'timeout',
+    'unexpected-answer',
+  ),
+  'login-refused': { ...COMMON['login-refused'], words: ['INVALID_SESSION_ID'] },
+  'instance-unknown': authorization.target(),
+  'redirected-elsewhere': settings.target(),
+  'api-disabled': settings.target({ words: ['API_DISABLED_FOR_ORG', 'API_CURRENTLY_DISABLED'] }),
+  'version-retired': settings.target({ tellsGone: true, statuses: [410], words: ['UNSUPPORTED_API_VERSION'] }),
+  'crm-setup-incomplete': { ...SETUP_INCOMPLETE },
+  'setup-changed': { ...SETUP_INCOMPLETE, words: ['INVALID_FIELD', 'INVALID_TYPE'] },
+  'object-not-found': { ...SETUP_INCOMPLETE, statuses: [404] },
+  'crm-forbidden': settings.item({
     statuses: [403],
     words: ['INSUFFICIENT_ACCESS_OR_READONLY', 'INSUFFICIENT_ACCESS', 'INVALID_FIELD_FOR_INSERT_UPDATE'],
-    remedy:
-      "give the login's user the right to create, edit and delete the object's records, and to edit the fields named",
   }),
   /** @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_api_usage.htm */
-  'api-limit-reached': remote.target("the org's API calls of 24 hours are used up", {
-    words: ['REQUEST_LIMIT_EXCEEDED'],
-    pauseMs: API_LIMIT_PAUSE_MS,
-  }),
+  'api-limit-reached': remote.target({ words: ['REQUEST_LIMIT_EXCEEDED'], pauseMs: API_LIMIT_PAUSE_MS }),
   /** @see https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta/salesforce_app_limits_cheatsheet/salesforce_app_limits_platform_api.htm */
   'calls-at-once': {
     ...{ ...COMMON['rate-limited'], statuses: [] },
-    message: 'as many calls run at once in the org as it allows',
     note: 'Told by the code of the daily limit while `Sforce-Limit-Info` is far from it',
   },
-  'api-limit-near': remote.target("more of the org's API calls of 24 hours are used than stopAtShare allows", {
-    pauseMs: API_LIMIT_PAUSE_MS,
-    remedy: 'find out who uses them, or raise stopAtShare',
-  }),
-  'storage-full': settings.target("the org's storage is full", {
+  'api-limit-near': remote.target({ pauseMs: API_LIMIT_PAUSE_MS }),
+  'storage-full': settings.target({
     retry: 'later',
     words: ['STORAGE_LIMIT_EXCEEDED'],
     pauseMs: STORAGE_FULL_PAUSE_MS,
-    remedy: 'make room in the org',
   }),
-  'server-unavailable': remote.item('Salesforce is away', { statuses: [503] }),
-  'reading-expired': remote.item('Salesforce gave up a reading before its end', {
-    words: ['INVALID_QUERY_LOCATOR'],
-    note: 'It is read again',
-  }),
-  'row-locked': remote.item('another write holds the record or its parent', { words: ['UNABLE_TO_LOCK_ROW'] }),
+  'server-unavailable': remote.item({ statuses: [503] }),
+  'reading-expired': remote.item({ words: ['INVALID_QUERY_LOCATOR'], note: 'It is read again' }),
+  'row-locked': remote.item({ words: ['UNABLE_TO_LOCK_ROW'] }),
   'batch-dependency': {
     ...COMMON['batch-dependency'],
     words: ['ALL_OR_NONE_OPERATION_ROLLED_BACK', 'PROCESSING_HALTED'],
   },
-  'contact-missing': {
-    ...COMMON['contact-missing'],
-    remedy: "the patients' target writes it; see that its contacts are in step",
-  },
-  'key-ambiguous': settings.item('several records carry the same key', {
-    statuses: [300],
-    words: ['DUPLICATE_EXTERNAL_ID'],
-    remedy: 'tick Unique on the key field, and clear the key on all but one of the records',
-  }),
-  'unique-value-taken': settings.item('another record has the same value in a field that must be unique', {
-    refusesValues: true,
-    words: ['DUPLICATE_VALUE'],
-    remedy: 'correct the other record, or leave the field out of the mapping',
-  }),
-  'duplicate-rule': settings.item('a duplicate rule of the org refuses the record', {
-    words: ['DUPLICATES_DETECTED'],
-    remedy:
-      "let the rule leave out the login's user, since patients of one family share addresses and numbers; or, where it only alerts, set allowDuplicates",
-  }),
-  'validation-rule': settings.item('a validation rule of the org refuses the record', {
+  'key-ambiguous': settings.item({ statuses: [300], words: ['DUPLICATE_EXTERNAL_ID'] }),
+  'unique-value-taken': settings.item({ refusesValues: true, words: ['DUPLICATE_VALUE'] }),
+  'duplicate-rule': settings.item({ words: ['DUPLICATES_DETECTED'] }),
+  'validation-rule': settings.item({
     refusesValues: true,
     words: ['FIELD_CUSTOM_VALIDATION_EXCEPTION', 'FIELD_FILTER_VALIDATION_EXCEPTION'],
-    remedy: "change the mapping or the data so that the rule is kept, or let the rule leave out the login's user",
   }),
-  'required-field-missing': settings.item('the org requires a field that the record leaves empty', {
-    words: ['REQUIRED_FIELD_MISSING'],
-    remedy: 'map the field, or fill it in the clinic',
-  }),
-  'property-value-refused': settings.item('Salesforce refuses a value', {
+  'required-field-missing': settings.item({ words: ['REQUIRED_FIELD_MISSING'] }),
+  'property-value-refused': settings.item({
     refusesValues: true,
     words: [
       'INVALID_EMAIL_ADDRESS',
@@ -131,36 +77,19 @@ export const errors = defineErrors('Salesforce', codesOf, {
       'INVALID_TYPE_ON_FIELD_IN_RECORD',
       'MALFORMED_ID',
     ],
-    remedy: 'correct the value in the clinic, or how it is mapped',
   }),
-  'property-value-too-long': settings.item('a value is longer than its field', {
-    refusesValues: true,
-    words: ['STRING_TOO_LONG'],
-    remedy: 'correct the value in the clinic, or how it is mapped',
-  }),
-  'reference-refused': settings.item('a reference leads to no record that the login may use', {
+  'property-value-too-long': settings.item({ refusesValues: true, words: ['STRING_TOO_LONG'] }),
+  'reference-refused': settings.item({
     words: ['INVALID_CROSS_REFERENCE_KEY', 'INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY'],
-    remedy: 'correct the ids in the mapping',
   }),
-  'automation-failed': settings.item('a trigger or flow of the org failed on the record', {
+  'automation-failed': settings.item({
     retry: 'later',
     words: ['CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY', 'CANNOT_EXECUTE_FLOW_TRIGGER'],
-    remedy: "look at the org's automation for this object",
   }),
-  'deletion-refused': settings.item('Salesforce does not delete the record', {
-    words: ['DELETE_FAILED'],
-    remedy: 'take away what hangs on it, such as cases, or the rule that forbids it',
-  }),
-  'bin-not-emptied': settings.item('Salesforce did not take a deleted record out of its recycle bin', {
-    retry: 'later',
-    remedy:
-      "let the login's user use the SOAP API and see the org's recycle bin, or empty it there; or set emptyBin to false: the bin keeps it for 15 days",
-  }),
-  'opt-out-not-taken': remote.item("Salesforce did not take the opt-out of a contact's Individual", {
-    remedy: 'look whether the login may create and edit Individuals, and whether a rule of the org refuses them',
-  }),
-  'item-too-large': refusal.item('Salesforce finds the request too large', { statuses: [413, 414] }),
-  refused: { ...COMMON.refused, message: 'Salesforce refused the record' },
+  'deletion-refused': settings.item({ words: ['DELETE_FAILED'] }),
+  'bin-not-emptied': settings.item({ retry: 'later' }),
+  'opt-out-not-taken': remote.item(),
+  'item-too-large': refusal.item({ statuses: [413, 414] }),
 });
 
 function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {

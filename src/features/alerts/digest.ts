@@ -1,3 +1,4 @@
+import type { Text } from '../../messages/message.ts';
 import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { overProblem } from './over.ts';
@@ -96,13 +97,13 @@ function withSeen(open: AlertMemory['open'], there: ReadonlyMap<string, Problem>
 }
 
 /** What is the same matter however its figures change. */
-function idOf({ tenant, subject, code }: Problem): string {
-  return JSON.stringify([tenant, subject, code]);
+function idOf({ tenant, texts, code }: Problem): string {
+  return JSON.stringify([tenant, texts.subject, code]);
 }
 
 /** A remembered problem that is over. */
 function overOf(id: string): Problem {
-  const [tenant, subject, code] = JSON.parse(id) as [string | null, string, string];
+  const [tenant, subject, code] = JSON.parse(id) as [string | null, Text, string];
   return overProblem(tenant, subject, code);
 }
 

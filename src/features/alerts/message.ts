@@ -1,14 +1,12 @@
+import { type Language, render, type Text } from '../../messages/message.ts';
 import { clinicsOf, type Problem } from '../../model/problems.ts';
-import { inItalian } from '../../model/sentences.ts';
 import { AXES_WORDS, type Axes } from '../../model/standing.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
-import type { AlertSettings } from '../../settings/delivery-schema.ts';
 import type { Digest } from './digest.ts';
 
 /** Problems that a message names; more are counted: a webhook takes 20,000 bytes, and a person reads less. */
 const NAMED = 40;
 
-type Language = AlertSettings['language'];
 type Words = typeof EN;
 
 const EN = {
@@ -63,7 +61,7 @@ const WORDS = {
 export function textOf(digest: Digest, now: Instant, language: Language): { subject: string; text: string } {
   const { begun, again, over, others } = digest;
   const words: Words = WORDS[language];
-  const say = language === 'en' ? (text: string) => text : (text: string) => inItalian(text) ?? text;
+  const say = (text: Text) => render(text, language);
   const told = { now, words, say };
   const open = [...begun, ...again];
   const subject = open.length === 0 ? `${words.isOver}: ${subjectOf(over, told)}` : subjectOf(open, told);
@@ -84,7 +82,7 @@ export function payloadOf(digest: Digest, now: Instant) {
     count: problems.length,
     problems: problems
       .slice(0, NAMED / 2)
-      .map((one) =>
+      .map(({ texts: _texts, ...one }) =>
         one.clinics === undefined
           ? one
           : { ...one, clinics: one.clinics.slice(0, NAMED), clinicCount: one.clinics.length },
@@ -102,7 +100,7 @@ interface Telling {
   now: Instant;
   words: Words;
   /** A sentence in the language of the text. */
-  say(text: string): string;
+  say(text: Text): string;
 }
 
 function subjectOf(problems: readonly Problem[], { words, say }: Telling): string {
@@ -120,7 +118,8 @@ function part(heading: string, problems: readonly Problem[], told: Telling, { is
 }
 
 function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean): string {
-  const { code, sentence, sinceAt, breaksAt, nextTryAt, waiting, next, stands, clinics } = problem;
+  const { code, sinceAt, breaksAt, nextTryAt, waiting, stands, clinics } = problem;
+  const { sentence, next } = problem.texts;
   const more = [
     ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
     ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
@@ -139,7 +138,7 @@ function idsOf(clinics: NonNullable<Problem['clinics']>, words: Words): string {
   return [...ids, ...(clinics.length > NAMED ? [words.more(clinics.length - NAMED)] : [])].join(', ');
 }
 
-function whoOf({ tenant, subject }: Problem, say: Telling['say']): string {
+function whoOf({ tenant, texts: { subject } }: Problem, say: Telling['say']): string {
   return tenant === null ? say(subject) : `${tenant}, ${say(subject)}`;
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Page, type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
+import { message, type Text } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { NAME, NAME_REMEDY } from '../../model/names.ts';
@@ -13,7 +14,7 @@ import { tenantVariable } from '../../settings/tenant-secrets.ts';
 import { readBytes, readYaml } from '../../settings/yaml-file.ts';
 import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
 
-const CHECK = 'run "clinic-mirror config check"';
+const CHECK = message('tenant-faulty.remedy');
 /** Longest secret that is taken: as of one in a file. */
 const MOST_SECRET_CHARACTERS = 65_536;
 
@@ -391,7 +392,7 @@ function revisionChanged(tenant: string): MirrorError {
 function tenantRefusal(
   code: string,
   message: string,
-  { remedy, actor = 'settings' }: { remedy: string; actor?: 'settings' | 'conflict' },
+  { remedy, actor = 'settings' }: { remedy: Text; actor?: 'settings' | 'conflict' },
 ): MirrorError {
   return new MirrorError(message, { actor, code, retry: 'never', remedy });
 }

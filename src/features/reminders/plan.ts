@@ -79,7 +79,7 @@ async function absentReminded(
  * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted, corrects
  * what patients were told. Says nothing of an appointment that the cycle did not see.
  */
-export async function planReminders(tenant: ReminderPlanning, learned: Learned): Promise<ReminderPlan> {
+async function planReminders(tenant: ReminderPlanning, learned: Learned): Promise<ReminderPlan> {
   const { reminders } = tenant;
   const now = tenant.clock();
   const appointments = new Map([...learned.records, ...learned.found.map((one) => [one.id, one] as const)]);

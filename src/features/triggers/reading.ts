@@ -1,5 +1,6 @@
 import { inPieces } from '../../jobs/in-pieces.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
@@ -67,11 +68,11 @@ export async function switchOff(
   { tenant, triggers, lease }: ReadingParts,
   place: TriggerPlace,
   reading: TriggerReading,
-  { code, actor, remedy }: MirrorError,
+  { code, actor, remedy, texts }: MirrorError,
 ): Promise<void> {
   const at = reading.off?.code === code ? reading.off.at : tenant.clock();
   if (reading.off?.code !== code) tenant.log.warn({ ...place, code, actor }, 'a trigger is off');
-  await triggers.store.noteReading(place, { ...reading, off: { code, remedy: remedy ?? null, at } }, lease);
+  await triggers.store.noteReading(place, { ...reading, off: { code, remedy: remedy ?? null, texts, at } }, lease);
 }
 
 /** All that is there to tell of; rows that can't be used count too, since nobody knows how they stand. */
@@ -139,10 +140,10 @@ export async function closeForFlood(
 }
 
 export function baselinePartial(): MirrorError {
-  return new MirrorError('the first list was not whole, so nobody knows what is old', {
+  return new MirrorError(message('first-list-partial'), {
     actor: 'contract',
     code: 'first-list-partial',
     retry: 'later',
-    remedy: 'if it stays so, check paging in the clinic profile',
+    remedy: message('first-list-partial.remedy'),
   });
 }

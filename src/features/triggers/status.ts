@@ -80,12 +80,18 @@ export async function triggerStatus(triggers: Pick<OpenTriggers, 'store' | 'file
     const refused = signatureRefused(settings);
     if (closed !== null) found.closed.push({ endpoint, ...closed });
     else if (code === refused.code)
-      found.refusing.push({ endpoint, code, remedy: refused.remedy ?? null, sinceAt: failingSince });
+      found.refusing.push({
+        endpoint,
+        code,
+        remedy: refused.remedy ?? null,
+        texts: refused.texts,
+        sinceAt: failingSince,
+      });
   }
   for (const place of placesOf(triggers)) {
     found.waiting += await store.waitingCount(place);
     const { off } = await store.reading(place);
-    if (off !== null) found.off.push({ ...place, code: off.code, remedy: off.remedy });
+    if (off !== null) found.off.push({ ...place, code: off.code, remedy: off.remedy, texts: off.texts });
   }
   return found;
 }

@@ -276,7 +276,10 @@ function readingIn(sealer: Sealer, place: string, stored: string): TriggerReadin
   const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
   if (off === null) return { ...reading, off };
   const opened = openSealed<NonNullable<TriggerReading['off']>>(sealer, String(off), offContext(place));
-  return { ...reading, off: opened ?? { code: FORGED.code, remedy: FORGED.remedy, at: reading.readAt ?? 0 } };
+  return {
+    ...reading,
+    off: opened ?? { code: FORGED.code, remedy: FORGED.remedy, texts: FORGED.texts, at: reading.readAt ?? 0 },
+  };
 }
 
 async function readCounts(redis: RedisClient, key: string): Promise<TriggerCount[]> {

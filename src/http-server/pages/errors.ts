@@ -22,13 +22,15 @@ export function showErrors(app: FastifyInstance, desk: OperatorDesk): void {
 /** What a page says of an error. */
 function errorPage(context: PageContext, error: MirrorError): Page {
   const words = FRAME[context.language];
-  const { code, message } = error;
+  const { code, texts } = error;
   // What to do about a tenant that there is not names those that there are: not for whoever may see some alone.
   const isOfOthers = code === 'no-such-tenant' && context.visitor?.tenants !== null;
-  const remedy = isOfOthers ? undefined : error.remedy;
+  const remedy = isOfOthers ? null : texts.remedy;
   const isKnown = code !== 'unexpected';
-  const command = remedy === undefined ? null : html`<p>${words.whatToDo}: ${nextStep(context, remedy)}</p>`;
-  const told = isKnown ? html`<p>${said(context, message)} <code>${code}</code></p>` : html`<p>${words.failedText}</p>`;
+  const command = remedy === null ? null : html`<p>${words.whatToDo}: ${nextStep(context, remedy)}</p>`;
+  const told = isKnown
+    ? html`<p>${said(context, texts.message)} <code>${code}</code></p>`
+    : html`<p>${words.failedText}</p>`;
   return { title: words.failed, main: html`<div class="notice act stack" role="alert">${told}${command}</div>` };
 }
 

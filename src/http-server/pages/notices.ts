@@ -1,3 +1,4 @@
+import type { ErrorTexts } from '../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import type { PageContext } from './context.ts';
 import { nextStep, said } from './parts.ts';
@@ -6,13 +7,15 @@ import { FRAME } from './texts/frame.ts';
 /** What did not work, and what to do, as errors tell it: constant words, ids and codes. */
 export interface Failing {
   code: string;
-  message: string;
-  remedy?: string | null | undefined;
+  texts: ErrorTexts;
 }
 
 /** Says that something did not work, and what to do. @param heading null where the message says it all */
 export function failureNotice(context: PageContext, heading: string | null, failing: Failing): Html {
-  const { code, message, remedy } = failing;
+  const {
+    code,
+    texts: { message, remedy },
+  } = failing;
   const lead = heading === null ? null : html`<strong>${heading}</strong>: `;
   const next = remedy
     ? html`<p class="quiet">${FRAME[context.language].whatToDo}: ${nextStep(context, remedy)}</p>`

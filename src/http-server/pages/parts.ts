@@ -1,5 +1,5 @@
+import { render, type Text } from '../../messages/message.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
-import { inItalian } from '../../model/sentences.ts';
 import { type CanGoOn, type InStep, inStepWords, type Standing } from '../../model/standing.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
@@ -36,15 +36,14 @@ export function canGoOnMark({ language }: PageContext, canGoOn: CanGoOn): Html {
 }
 
 /** What an error or a problem says, in the page's language; marked as English where it has no other words. */
-export function said({ language }: Pick<PageContext, 'language'>, text: string): Html {
-  if (language === 'en') return html`${text}`;
-  const italian = inItalian(text);
-  return italian === null ? html`<span lang="en">${text}</span>` : html`${italian}`;
+export function said({ language }: Pick<PageContext, 'language'>, text: Text): Html {
+  const isForeign = typeof text === 'string' && language !== 'en';
+  return isForeign ? html`<span lang="en">${text}</span>` : html`${render(text, language)}`;
 }
 
 /** What to do next: a command can be copied, anything else is said. */
-export function nextStep(context: PageContext, next: string): Html {
-  return next.startsWith('clinic-mirror ')
+export function nextStep(context: PageContext, next: Text): Html {
+  return typeof next === 'string' && next.startsWith('clinic-mirror ')
     ? copyable(context, next)
     : html`<span class="quiet">${said(context, next)}</span>`;
 }

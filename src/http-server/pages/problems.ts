@@ -49,7 +49,7 @@ export function problemTable(
     return `${names.join(', ')}${clinics.length > NAMED_CLINICS ? ', …' : ''}`;
   };
   const rows = problems.map((problem) => {
-    const { tenant, subject, code, sentence, sinceAt, nextTryAt, waiting, clinics } = problem;
+    const { tenant, subject, code, sinceAt, nextTryAt, waiting, clinics, texts } = problem;
     const name = clinics === undefined ? nameOf(tenant) : html`${words.clinics(clinics.length)}: ${named(clinics)}`;
     const page = tenant === null ? null : (places?.pageOf(tenant) ?? null);
     const again =
@@ -60,7 +60,7 @@ export function problemTable(
       ...(page === null ? {} : { address: page }),
       cells: [
         ...(places === null ? [] : [name]),
-        html`<span class="what"><span class="quiet">${said(context, subject)}:</span> ${said(context, sentence)} <code>${code}</code>${again}</span>`,
+        html`<span class="what"><span class="quiet">${said(context, texts.subject)}:</span> ${said(context, texts.sentence)} <code>${code}</code>${again}</span>`,
         sinceAt === null ? null : context.times.both(sinceAt),
         waiting === 0 ? null : waiting,
         retryButton(context, problem, places, desk) ?? toDo(context, problem, hasPage),
@@ -101,7 +101,12 @@ export function addRetry(app: FastifyInstance, desk: OperatorDesk): void {
 
 /** One button where a page leads on, else the command. */
 function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | null {
-  const { tenant, subject, code, next } = problem;
+  const {
+    tenant,
+    subject,
+    code,
+    texts: { next },
+  } = problem;
   const words = OVERVIEW[context.language];
   const [kind = ''] = subject.split(' ');
   const id = subject.slice(kind.length + 1);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type AlertMemory, type Digest, NOTHING_TOLD, nextDigest } from '../../../src/features/alerts/digest.ts';
+import { message } from '../../../src/messages/message.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../sync/arbitraries.ts';
@@ -23,6 +24,11 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
     stands: null,
     waiting: 3,
     ...ended,
+    texts: {
+      subject: message('subject.login', { id: 'doctor-1' }),
+      sentence: message('login-ended'),
+      next: ended.next,
+    },
     ...changes,
   };
 }

@@ -56,7 +56,8 @@ async function openEvilWorld() {
   await world.changedRun();
   const [run] = await tenant.runs.list(1);
   if (run === undefined) throw new Error('there is no run');
-  const error = { code: EVIL, actor: 'remote', message: EVIL, remedy: EVIL };
+  const texts = { message: EVIL, remedy: EVIL };
+  const error = { code: EVIL, actor: 'remote', ...texts, texts } as const;
   const example = { recordId: EVIL, code: EVIL, field: EVIL };
   await tenant.runs.add({ ...run, error, setAside: { [EVIL]: 1 }, setAsideExamples: [example] });
   Object.assign(tenant.configuration, { name: EVIL });

@@ -4,6 +4,7 @@ import type { PageContext } from '../../../src/http-server/pages/context.ts';
 import { framed } from '../../../src/http-server/pages/layout.ts';
 import { overviewFor, overviewPage } from '../../../src/http-server/pages/overview.ts';
 import { timesIn } from '../../../src/http-server/pages/times.ts';
+import { message } from '../../../src/messages/message.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../sync/arbitraries.ts';
@@ -30,6 +31,11 @@ function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicS
 function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Problem {
   return {
     ...{ tenant, subject: 'target room', code: 'calendar-gone', needs: 'person', sinceAt: NOW - 90 * MINUTE_MS },
+    texts: {
+      subject: message('subject.target', { id: 'room' }),
+      sentence: 'the calendar is gone',
+      next: `clinic-mirror sync ${tenant}`,
+    },
     ...{
       sentence: 'the calendar is gone',
       next: `clinic-mirror sync ${tenant}`,
@@ -60,6 +66,7 @@ test('what needs a hand comes first, with since when, how many wait and what to 
     code: 'rate-limited',
     sentence: 'it asks us to wait',
     next: null,
+    texts: { subject: message('subject.target', { id: 'room' }), sentence: 'it asks us to wait', next: null },
   });
   const page = shown({
     ...KNOWN,

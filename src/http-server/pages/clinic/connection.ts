@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ConnectionStatus, requireTenant } from '../../../control/installation.ts';
 import { listLoginLinks } from '../../../control/logins.ts';
+import { message } from '../../../messages/message.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../model/time.ts';
@@ -67,11 +68,13 @@ async function requireConnection(
   const connections = await installation.connections(requireTenant(installation, tenant));
   const found = connections.find((each) => each.connection === connection);
   if (found !== undefined) return found;
-  throw new MirrorError('there is no such connection', {
+  throw new MirrorError(message('no-such-login'), {
     actor: 'settings',
     code: 'no-such-login',
     retry: 'never',
-    remedy: `there are: ${connections.map((each) => each.connection).join(', ') || 'none'}`,
+    remedy: message('no-such-login.remedy', {
+      ids: connections.map((each) => each.connection).join(', ') || message('none'),
+    }),
   });
 }
 

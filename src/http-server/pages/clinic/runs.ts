@@ -39,7 +39,7 @@ function runDetails(context: PageContext, tenant: string, run: RunView): Html {
     near === null
       ? snapshot && words.recordsRead(snapshot.records, snapshot.requests)
       : words.nearRead(near.records, near.requests);
-  const failure = error === null ? null : html`<p>${said(context, error.message)} <code>${error.code}</code></p>`;
+  const failure = error === null ? null : html`<p>${said(context, error.texts.message)} <code>${error.code}</code></p>`;
   const content = html`<p class="quiet">${words.run} <code>${id}</code>${read === null ? null : html` · ${read}`}</p>${failure}${written(context, run)}${undoButton(context, tenant, run)}`;
   return unfolding(`run-${id}`, summary, content);
 }

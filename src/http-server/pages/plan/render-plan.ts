@@ -150,7 +150,7 @@ export function renderTask(context: PageContext, tenant: string, task: TaskView)
     const isDrift = error.code === 'plan-drifted';
     const heading = isDrift ? words.drifted : kind === 'apply' ? words.refusedPlan : words.failed;
     return isDrift
-      ? html`<div class="notice" role="status"><p><strong>${heading}</strong>.</p><p class="quiet">${said(context, error.message)}</p><p>${words.driftedHelp}</p></div>`
+      ? html`<div class="notice" role="status"><p><strong>${heading}</strong>.</p><p class="quiet">${said(context, error.texts.message)}</p><p>${words.driftedHelp}</p></div>`
       : failureNotice(context, heading, error);
   }
   return kind === 'apply' ? renderApplied(context, tenant, result as SyncResult) : null;

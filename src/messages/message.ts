@@ -1,0 +1,76 @@
+import { EN } from './en.ts';
+import { IT } from './it.ts';
+import { VENDORS_EN } from './vendors-en.ts';
+import { VENDORS_IT } from './vendors-it.ts';
+
+/** Languages of pages, mails and terminals. */
+export type Language = 'en' | 'it';
+
+const ENGLISH = { ...EN, ...VENDORS_EN };
+const ITALIAN: Fitting<typeof IT & typeof VENDORS_IT> = { ...IT, ...VENDORS_IT };
+/** Every sentence by language and code. */
+export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };
+
+/** Name of a sentence. */
+export type Code = keyof typeof ENGLISH;
+/** Names of the values of a template. */
+type NameIn<Template extends string> = Template extends `${string}{${infer Place}}${infer Rest}`
+  ? (Place extends `${infer Name}:${string}` ? Name : Place) | NameIn<Rest>
+  : never;
+/** Sentences in another language: the compiler refuses a value that the English one does not have. */
+type Fitting<Table extends Record<Code, string>> = {
+  [C in Code]: NameIn<Table[C]> extends NameIn<(typeof ENGLISH)[C]> ? Table[C] : never;
+};
+
+/** A sentence for people, as data: it can be stored, and printed in each language. Values hold ids, names of fields and counts. */
+export interface Message {
+  readonly code: Code;
+  readonly values?: Values;
+}
+/** Words in the language of the reader, or in English alone: of a library, or a command. */
+export type Text = Message | string;
+type Values = Readonly<Record<string, Text | number>>;
+type ValuesOf<C extends Code> = Readonly<Record<NameIn<(typeof ENGLISH)[C]>, Text | number>>;
+
+/** A sentence by its code. @param values what stands for each name of its template */
+export function message<const C extends Code>(
+  code: C,
+  ...values: [NameIn<(typeof ENGLISH)[C]>] extends [never] ? [] : [ValuesOf<C>]
+): Message {
+  return values[0] === undefined ? { code } : { code, values: values[0] };
+}
+
+/** Whether there is a sentence of this code. */
+export function isCode(code: string): code is Code {
+  return Object.hasOwn(ENGLISH, code);
+}
+
+/** A sentence in words. A code that this version does not know is shown as it is. */
+export function render(text: Text, language: Language = 'en'): string {
+  if (typeof text === 'string') return text;
+  const { code, values = {} } = text;
+  if (!isCode(code)) return String(code);
+  return (SENTENCES[language][code] ?? code).replaceAll(PLACE, (place, name: string, one?: string, many?: string) => {
+    const value = values[name] ?? place;
+    const shown = typeof value === 'number' ? String(value) : render(value, language);
+    return one === undefined ? shown : `${shown} ${Number(value) === 1 ? one : many}`;
+  });
+}
+
+/** A value in a template: `{name}`, or `{count:one|many}`. */
+const PLACE = /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g;
+
+/** Names of the values that a template has. */
+export function namesIn(template: string): string[] {
+  return [...template.matchAll(PLACE)].map(([, name = '']) => name);
+}
+
+/** A sentence with a tenant's id in place of `<tenant>`, so that its command can be pasted; null for none. */
+export function forTenant<Given extends Text>(text: Given | null | undefined, tenant: string): Given | null {
+  if (text === null || text === undefined) return null;
+  if (typeof text === 'string') return text.replaceAll('<tenant>', tenant) as Given;
+  const values = Object.entries(text.values ?? {}).map(([name, value]) => {
+    return [name, typeof value === 'number' ? value : forTenant(value, tenant)];
+  });
+  return values.length === 0 ? text : ({ code: text.code, values: Object.fromEntries(values) } as Given);
+}
