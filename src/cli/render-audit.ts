@@ -1,6 +1,6 @@
 import type { AuditView } from '../control/audit.ts';
+import { fieldName } from '../documents/fields.ts';
 import type { DriftReport } from '../state/targets.ts';
-import { fieldName } from './field-names.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** What an audit found, as a person reads it. */
@@ -29,7 +29,7 @@ export function renderAudit(view: AuditView): string {
       ? []
       : [
           wrap(
-            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.map(fieldName).join(', ')}.`,
+            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.map((field) => fieldName(field)).join(', ')}.`,
           ),
         ],
   );

@@ -1,7 +1,8 @@
 import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../control/reminders.ts';
+import { sourceText } from '../documents/explain.ts';
 import { toZonedIso } from '../model/zones.ts';
 import { firstRows } from './paper.ts';
-import { renderSource } from './render-explain.ts';
+import { plainText } from './print-terminal.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** Reminders that are shown unless told. */
@@ -40,7 +41,7 @@ export function renderReminderExplanation({
   rules,
   reminders,
 }: ReminderExplanation): string {
-  const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${renderSource(source)}`, '  ')}`;
+  const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${plainText(sourceText(source, 'en'))}`, '  ')}`;
   const said = rules.map((rule) => wrap(`rule ${rule.rule}, ${rule.channel}: ${ruleText(rule)}`, '  '));
   const lived = reminders.map(renderJourney);
   return [head, said.join('\n'), ...(lived.length === 0 ? ['Nothing was planned for it yet.'] : lived)]

@@ -35,6 +35,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['jobs'],
   ['control', 'profile-finder'],
   ['operations'],
+  ['documents'],
   ['http-server', 'mcp-server', 'cli'],
   ['composition'],
   ['main.ts'],

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ClinicSummary, Overview, OverviewDesk } from '../../control/overview.ts';
+import { clinicAddress } from '../../documents/addresses.ts';
 import { type Html, html } from '../../model/html.ts';
 import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, type Visitor } from '../visitors.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
-import { clinicAddress } from './navigation.ts';
 import { canGoOnMark, copyable, emptyState, inStepMark, pager, section, table } from './parts.ts';
 import { problemTable } from './problems.ts';
 import { sparkline } from './sparkline.ts';

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { clinicAddress, explainAddress } from '../../documents/addresses.ts';
 import { type Html, html } from '../../model/html.ts';
 import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
@@ -7,8 +8,6 @@ import type { OperatorDesk } from '../operator-desk.ts';
 import { mayDo } from '../visitors.ts';
 import { operationContext, reasonField } from './acting.ts';
 import type { PageContext } from './context.ts';
-import { explainAddress } from './explain/address.ts';
-import { clinicAddress } from './navigation.ts';
 import { actionButton, linkButton, nextStep, said, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 

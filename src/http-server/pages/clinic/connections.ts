@@ -1,8 +1,8 @@
 import type { ConnectionStatus } from '../../../control/installation.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { mayDo } from '../../visitors.ts';
 import type { PageContext } from '../context.ts';
-import { clinicAddress } from '../navigation.ts';
 import { linkButton, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 

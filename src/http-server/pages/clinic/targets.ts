@@ -1,7 +1,7 @@
 import type { TargetStatus } from '../../../control/status-view.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
-import { clinicAddress } from '../navigation.ts';
 import { canGoOnMark, emptyState, inStepMark, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 

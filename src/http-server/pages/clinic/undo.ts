@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { UndoView } from '../../../control/undo.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { RUN_OPERATIONS } from '../../../operations/runs.ts';
@@ -7,7 +8,6 @@ import type { OperatorDesk } from '../../operator-desk.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { clinicAddress } from '../navigation.ts';
 import { copyable, csrfField, emptyState, table } from '../parts.ts';
 import { ACTS } from '../texts/acts.ts';
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { neededSecrets, type TenantDocument } from '../../../control/managed-tenants.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { requireAllTenants } from '../../../model/access.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
@@ -11,7 +12,7 @@ import { visitorOf } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { ADD_CLINIC_PATH, clinicAddress } from '../navigation.ts';
+import { ADD_CLINIC_PATH } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
 import { type Draft, renderConfirmation, renderEditor, renderFaults, renderOfFile, renderRemoval } from './render.ts';

@@ -1,8 +1,9 @@
 import type { TenantDocument } from '../../../control/managed-tenants.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { ConfigurationFault } from '../../../settings/faults.ts';
 import type { PageContext } from '../context.ts';
-import { ADD_CLINIC_PATH, clinicAddress } from '../navigation.ts';
+import { ADD_CLINIC_PATH } from '../navigation.ts';
 import { copyable, csrfField, hiddenFields, section, table } from '../parts.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
 import { diffLines } from './line-diff.ts';
