@@ -5,16 +5,11 @@ import { renderTable, wrap } from './table.ts';
 
 /** What an audit found, as a person reads it. */
 export function renderAudit(view: AuditView): string {
-  const columns = [
-    { heading: 'target' },
-    { heading: 'policy' },
-    ...['checked', 'edited', 'removed', 'churning'].map((heading) => ({ heading, right: true })),
-    { heading: 'fields' },
-  ];
+  const columns = ['target', 'policy', 'checked', 'edited', 'removed', 'churning', 'fields'];
   const rows = view.targets.map(({ target, policy, drift, failure }) =>
     drift === null
       ? [target, policy, '–', '–', '–', '–', `${failure === null ? 'busy or new' : failure.code}: not looked at`]
-      : [target, policy, ...[drift.checked, drift.edited, drift.removed, drift.churning].map(String), fieldsOf(drift)],
+      : [target, policy, drift.checked, drift.edited, drift.removed, drift.churning, fieldsOf(drift)],
   );
   const unseen = view.targets.flatMap(({ target, failure }) =>
     failure === null

@@ -12,14 +12,7 @@ const SHOWN_REMINDERS = 100;
 export function renderReminders({ day, complete, reminders }: ReminderList, none: string): string {
   const warning = complete ? '' : '\n\nThe clinic did not give its whole list: some may be missing.';
   if (reminders.length === 0) return `${day === null ? none : `Nothing is due on ${day}.`}${warning}`;
-  const columns = [
-    { heading: 'due' },
-    { heading: 'appointment' },
-    { heading: 'starts' },
-    { heading: 'rule' },
-    { heading: 'channel' },
-    { heading: 'state' },
-  ];
+  const columns = ['due', 'appointment', 'starts', 'rule', 'channel', 'state'];
   const { shown, more } = firstRows(reminders, SHOWN_REMINDERS);
   const rows = shown.map((line) => [
     localTime(line.dueAt, line.zone),

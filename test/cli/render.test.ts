@@ -553,7 +553,7 @@ describe('what an audit tells of our own writes', () => {
 });
 
 describe('a table', () => {
-  const columns = [{ heading: 'name' }, { heading: 'count', right: true }];
+  const columns = ['name', { heading: 'count', right: true }];
 
   test('stands in columns, numbers to the right', () => {
     expect(

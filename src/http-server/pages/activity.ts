@@ -89,11 +89,7 @@ function activityTable(context: PageContext, lines: readonly ActivityLine[]): Ht
       ],
     };
   });
-  return table(
-    words.title,
-    titles.map((title) => ({ title })),
-    rows,
-  );
+  return table(words.title, titles, rows);
 }
 
 function outcome({ language }: PageContext, { outcome: came, code }: AuditEntry): Html {

@@ -191,12 +191,7 @@ function clinicsPart(context: PageContext, { clinics }: Overview, { text, from }
 
 function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): Html {
   const words = OVERVIEW[context.language];
-  const columns = [
-    { title: words.clinic },
-    { title: words.inStep },
-    { title: words.able },
-    ...[words.targets, words.pending, words.held, words.failing].map((title) => ({ title, isFigure: true })),
-  ];
+  const columns = [words.clinic, words.inStep, words.able, words.targets, words.pending, words.held, words.failing];
   const rows = clinics.map(
     ({ tenant, name, paused, canGoOn, inSyncAsOf, targets, pending, held, failing, ...standing }) => ({
       id: tenant,

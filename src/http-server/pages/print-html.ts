@@ -69,10 +69,6 @@ function printStep(context: PageContext, { name, state, at, lines }: DocumentSte
 }
 
 function printTable(context: PageContext, { caption, headings, rows, most, more }: DocumentTable): Html {
-  const columns = headings.map((title, at) => ({
-    title,
-    isFigure: rows.some(({ cells }) => typeof cells[at] === 'number'),
-  }));
   const shown = rows.slice(0, most.page).map(({ cells, ...row }) => ({
     ...row,
     cells: cells.map((cell) =>
@@ -80,5 +76,5 @@ function printTable(context: PageContext, { caption, headings, rows, most, more 
     ),
   }));
   const rest = rows.length - shown.length;
-  return html`${table(caption, columns, shown)}${rest > 0 ? html`<p class="quiet">${inlineHtml(context, more(rest))}</p>` : null}`;
+  return html`${table(caption, headings, shown)}${rest > 0 ? html`<p class="quiet">${inlineHtml(context, more(rest))}</p>` : null}`;
 }

@@ -35,13 +35,7 @@ export function problemTable(
   desk: OperatorDesk | null,
 ): Html {
   const words = OVERVIEW[context.language];
-  const columns = [
-    ...(places === null ? [] : [{ title: words.clinic }]),
-    { title: words.what },
-    { title: words.since },
-    { title: words.waiting, isFigure: true },
-    { title: words.toDo },
-  ];
+  const columns = [...(places === null ? [] : [words.clinic]), words.what, words.since, words.waiting, words.toDo];
   const nameOf = (tenant: string | null) => (tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant));
   const named = (clinics: NonNullable<Problem['clinics']>) => {
     const names = clinics.slice(0, NAMED_CLINICS).map(({ tenant }) => nameOf(tenant));

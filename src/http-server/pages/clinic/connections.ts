@@ -13,7 +13,11 @@ const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'retr
 export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
   const words = CLINIC[context.language];
   const columns = [
-    ...[words.connection, words.account, words.standing, words.granted, words.ends].map((title) => ({ title })),
+    words.connection,
+    words.account,
+    words.standing,
+    words.granted,
+    words.ends,
     { title: words.connect, isPlain: true },
   ];
   const rows = connections.map((each) => {

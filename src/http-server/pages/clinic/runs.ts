@@ -61,12 +61,7 @@ function written({ language }: PageContext, { targets }: RunView): Html | null {
       unchanged,
     ],
   }));
-  const columns = [
-    { title: words.target },
-    { title: words.why },
-    { title: words.held, isFigure: true },
-    { title: words.unchanged, isFigure: true },
-  ];
+  const columns = [words.target, words.why, words.held, words.unchanged];
   return table(words.run, columns, rows);
 }
 

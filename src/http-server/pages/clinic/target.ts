@@ -91,9 +91,5 @@ function recordTable(context: PageContext, tenant: string, caption: string, item
       nextTryAt && times.both(nextTryAt),
     ],
   }));
-  return table(
-    caption,
-    columns.map((title) => ({ title })),
-    rows,
-  );
+  return table(caption, columns, rows);
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { UndoView } from '../../../control/undo.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress, explainAddress } from '../../../documents/addresses.ts';
+import { UNDO_RESULTS } from '../../../documents/texts/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { RUN_OPERATIONS } from '../../../operations/runs.ts';
@@ -54,13 +55,13 @@ function undone({ language, times }: PageContext, { pinnedUntil }: UndoView): Ht
 function records(context: PageContext, { run, tenant, dryRun, records: all }: UndoView): Html {
   const words = ACTS[context.language];
   if (all.length === 0) return emptyState(words.undoNothing);
-  const columns = [words.target, words.record, words.effect, words.result].map((title) => ({ title }));
+  const columns = [words.target, words.record, words.effect, words.result];
   const rows = all.slice(0, MOST_ROWS).map(({ target, record, effect, result }) => ({
     cells: [
       target,
-      html`<a href="${clinicAddress(tenant, `/explain?id=${encodeURIComponent(record)}`)}"><code>${record}</code></a>`,
+      html`<a href="${explainAddress(tenant, record)}"><code>${record}</code></a>`,
       words[effect],
-      result === 'waiting' && !dryRun ? words.waitingStill : words[result],
+      UNDO_RESULTS[context.language][result === 'waiting' && !dryRun ? 'waitingStill' : result],
     ],
   }));
   const rest = all.length - MOST_ROWS;

@@ -37,7 +37,7 @@ ${yaml}</textarea></p><p><button class="button main" name="step" value="check">$
 /** All that is wrong, each with its line and its field. */
 export function renderFaults(context: PageContext, faults: readonly ConfigurationFault[]): Html {
   const words = CONFIGURATION[context.language];
-  const columns = [words.field, words.line, words.message, words.remedy].map((title) => ({ title }));
+  const columns = [words.field, words.line, words.message, words.remedy];
   const rows = faults.map(({ line, path, message, remedy }) => ({
     cells: [html`<code>${path}</code>`, line === null ? null : String(line), message, remedy],
   }));

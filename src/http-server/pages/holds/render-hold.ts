@@ -19,13 +19,7 @@ const MOST_CHOSEN_ALONE = 1_000;
 export function renderHolds({ language, times }: PageContext, holds: readonly TenantHold[]): Html {
   const words = HOLDS[language];
   if (holds.length === 0) return emptyState(words.empty);
-  const columns = [
-    { title: words.kind },
-    { title: words.target },
-    { title: words.items, isFigure: true },
-    { title: words.since },
-    { title: words.state },
-  ];
+  const columns = [words.kind, words.target, words.items, words.since, words.state];
   const rows = holds.map(({ id, tenant, kind, target, recordIds, createdAt, state }) => ({
     id: `hold-${id}`,
     address: holdAddress(tenant, id),
