@@ -210,7 +210,7 @@ function figuresOf(edits: readonly Edit[], step: Step): Figures {
 
 function render(edits: readonly Edit[], { settleMs, seconds, ok }: { settleMs: number; seconds: number; ok: boolean }) {
   const columns = [
-    { heading: 'milliseconds' },
+    'milliseconds',
     ...['p50', 'p95', 'most'].map((heading) => ({ heading, right: true })),
     ...FAMILIES.flatMap((family) =>
       ['p50', 'p95'].map((each) => ({ heading: `${NAMES[family]} ${each}`, right: true })),

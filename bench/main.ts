@@ -120,10 +120,7 @@ function render(figures: readonly Figure[]): string {
     ...[floor === null ? '' : floor.toPrecision(3), ours.toPrecision(3), unit, String(n)],
   ]);
   const headings = ['what', 'value', 'goal', '', 'floor', 'ours', 'unit', 'of'];
-  return `${renderTable(
-    headings.map((heading) => ({ heading })),
-    rows,
-  )}\n`;
+  return `${renderTable(headings, rows)}\n`;
 }
 
 process.exitCode = await main();

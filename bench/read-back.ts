@@ -277,7 +277,7 @@ function isAsPromised(trial: Trial, { events, edited, removed }: Size): boolean 
 
 function render(result: Size & { trials: readonly Trial[]; seconds: number; ok: boolean }): string {
   const headings = ['read', 'edited', 'removed', 'restored', 'by hand', 'missing', 'HTTP', 'seconds', 'followed'];
-  const columns = [{ heading: 'calendar' }, ...headings.map((heading) => ({ heading, right: true }))];
+  const columns = ['calendar', ...headings.map((heading) => ({ heading, right: true }))];
   const rows = result.trials.map(({ family, policy, found, restored, heldAfterCycle, audit, cycle, moved, ok }) => [
     `${SHORT[family]} ${policy}${ok ? '' : ' !'}`,
     ...[found.checked, found.edited, found.removed, restored.edited + restored.removed].map(String),

@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   const table = (headings: string[], cells: (string | number)[][]) =>
     console.log(
       renderTable(
-        headings.map((heading) => ({ heading })),
+        headings,
         cells.map((row) => row.map(String)),
       ),
     );

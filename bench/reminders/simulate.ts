@@ -86,7 +86,7 @@ function render(report: SimulationReport & { seconds: number }): string {
     ...Object.entries(dropped).map(([reason, count]) => [`dropped: ${reason}`, String(count)]),
     ...Object.entries(wrongBy).map(([reason, count]) => [`wrong: ${reason}`, String(count)]),
   ];
-  return [renderTable([{ heading: 'reminders' }, { heading: 'count', right: true }], rows), '', ...examples].join('\n');
+  return [renderTable(['reminders', { heading: 'count', right: true }], rows), '', ...examples].join('\n');
 }
 
 process.exitCode = await main();

@@ -1,6 +1,6 @@
 import type { Revocation } from '../control/logins.ts';
+import type { Document } from '../documents/document.ts';
 import type { OPERATIONS, OperationName } from '../features/operations.ts';
-import type { KeptPlan, PlanView } from '../model/kept-plan.ts';
 import type { InputOf, ResultOf } from '../operations/operation.ts';
 import { renderTime } from './table.ts';
 
@@ -52,13 +52,11 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     const { renderStatus } = await import('./render-status.ts');
     return (view, { problems }) => renderStatus(view, { problemsOnly: problems });
   },
-  explainAppointment: async () => (await import('./render-explain.ts')).renderExplanation,
+  explainAppointment: () =>
+    printed(import('../documents/explain.ts').then(({ explanationDocument }) => explanationDocument)),
   readHealth: async () => (await import('./render-health.ts')).renderHealth,
   listDuplicates: async () => (await import('./render-duplicates.ts')).renderDuplicates,
-  async planTenant() {
-    const { renderKeptPlan, renderPlan } = await import('./render-plan.ts');
-    return (plan) => (isKept(plan) ? renderKeptPlan(plan) : renderPlan(plan));
-  },
+  planTenant: () => printed(import('../documents/plan.ts').then(({ planDocument }) => planDocument)),
   async applyPlan() {
     const { renderSync } = await import('./render-sync.ts');
     return (result) => renderSync(result, result.settings);
@@ -161,6 +159,10 @@ export const OPERATION_REMARKS: { [Name in OperationName]?: TextOf<Name> } = {
     `Good until ${renderTime(endsAt)}. A program shows it so: Authorization: Bearer <token>\n`,
 };
 
-function isKept(plan: PlanView | KeptPlan): plan is KeptPlan {
-  return 'expiresAt' in plan;
+/** Prints a view that pages show too. */
+async function printed<View>(
+  loading: Promise<(view: View, language: 'en') => Document>,
+): Promise<(view: View) => string> {
+  const [document, { printTerminal }] = await Promise.all([loading, import('./print-terminal.ts')]);
+  return (view) => printTerminal(document(view, 'en'));
 }

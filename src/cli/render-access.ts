@@ -7,7 +7,7 @@ import { renderTable, renderTime } from './table.ts';
 export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listAccessTokens>): string {
   if (tokens.length === 0) return 'There is no token.';
   return renderTable(
-    ['token', 'level', 'tenants', 'made by', 'good until'].map((heading) => ({ heading })),
+    ['token', 'level', 'tenants', 'made by', 'good until'],
     tokens.map(({ name, level, tenants, by, endsAt }) => [
       name,
       level,
@@ -22,7 +22,7 @@ export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listA
 export function renderLinks({ links }: ResultOf<typeof LOGIN_OPERATIONS.listLoginLinks>): string {
   if (links.length === 0) return 'No link waits to be opened.';
   return renderTable(
-    ['link', 'connection', 'made by', 'made at', 'good until'].map((heading) => ({ heading })),
+    ['link', 'connection', 'made by', 'made at', 'good until'],
     links.map(({ id, connection, by, madeAt, endsAt }) => [id, connection, by, renderTime(madeAt), renderTime(endsAt)]),
   );
 }

@@ -13,14 +13,7 @@ interface ShownAct {
  * @param changed how many entries can't be believed
  */
 export function renderAuditLog(entries: readonly AuditEntry[], changed: number): string {
-  const columns = [
-    { heading: 'entry', right: true },
-    { heading: 'when' },
-    { heading: 'who' },
-    { heading: 'what' },
-    { heading: 'tenant' },
-    { heading: 'came to' },
-  ];
+  const columns = ['entry', 'when', 'who', 'what', 'tenant', 'came to'];
   const blocks = [...Map.groupBy(entries, ({ chain }) => chain)].map(([chain, own]) => {
     const acts = actsOf(own);
     const [heading = '', rule = '', ...rows] = renderTable(columns, acts.map(rowOf)).split('\n');
@@ -43,11 +36,11 @@ function actsOf(entries: readonly AuditEntry[]): ShownAct[] {
   return [...acts.values()];
 }
 
-function rowOf({ began, ended }: ShownAct): string[] {
+function rowOf({ began, ended }: ShownAct): (string | number)[] {
   const { sequence, at, who, verb, tenant } = began;
   const { outcome, code } = ended ?? began;
   const came = code === null ? outcome : `${outcome} (${code})`;
-  return [String(sequence), renderTime(Date.parse(at)), nameOf(who), verb, tenant ?? '–', came];
+  return [sequence, renderTime(Date.parse(at)), nameOf(who), verb, tenant ?? '–', came];
 }
 
 function nameOf({ kind, name, claimed }: AuditEntry['who']): string {

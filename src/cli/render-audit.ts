@@ -1,20 +1,15 @@
 import type { AuditView } from '../control/audit.ts';
+import { fieldName } from '../documents/fields.ts';
 import type { DriftReport } from '../state/targets.ts';
-import { fieldName } from './field-names.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** What an audit found, as a person reads it. */
 export function renderAudit(view: AuditView): string {
-  const columns = [
-    { heading: 'target' },
-    { heading: 'policy' },
-    ...['checked', 'edited', 'removed', 'churning'].map((heading) => ({ heading, right: true })),
-    { heading: 'fields' },
-  ];
+  const columns = ['target', 'policy', 'checked', 'edited', 'removed', 'churning', 'fields'];
   const rows = view.targets.map(({ target, policy, drift, failure }) =>
     drift === null
       ? [target, policy, '–', '–', '–', '–', `${failure === null ? 'busy or new' : failure.code}: not looked at`]
-      : [target, policy, ...[drift.checked, drift.edited, drift.removed, drift.churning].map(String), fieldsOf(drift)],
+      : [target, policy, drift.checked, drift.edited, drift.removed, drift.churning, fieldsOf(drift)],
   );
   const unseen = view.targets.flatMap(({ target, failure }) =>
     failure === null
@@ -29,7 +24,7 @@ export function renderAudit(view: AuditView): string {
       ? []
       : [
           wrap(
-            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.map(fieldName).join(', ')}.`,
+            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.map((field) => fieldName(field)).join(', ')}.`,
           ),
         ],
   );

@@ -13,16 +13,14 @@ export function renderRestored({ restored, kept, protections, pins, rejections, 
 
 /** What came of restoring a file of all tenants. */
 export function renderAllRestored({ at, restored, failed }: AllRestored): string {
-  const columns = [
-    { heading: 'tenant' },
-    ...['logins', 'newer kept', 'protections', 'put back by hand', 'rejections'].map((heading) => ({
-      heading,
-      right: true,
-    })),
-  ];
+  const columns = ['tenant', 'logins', 'newer kept', 'protections', 'put back by hand', 'rejections'];
   const rows = restored.map((one) => [
     one.tenant,
-    ...[one.restored.length, one.kept.length, one.protections, one.pins, one.rejections].map(String),
+    one.restored.length,
+    one.kept.length,
+    one.protections,
+    one.pins,
+    one.rejections,
   ]);
   return [
     renderTable(columns, rows),

@@ -29,7 +29,7 @@ function renderAsked(findings: readonly Finding[]): string {
 }
 
 function renderDiffering(findings: readonly Finding[]): string {
-  const columns = ['differs', 'profile', 'clinic', 'how sure'].map((heading) => ({ heading }));
+  const columns = ['differs', 'profile', 'clinic', 'how sure'];
   return renderTable(
     columns,
     byWeight(findings).map(({ place, here, there, certainty }) => [place, here, there, certainty]),
@@ -57,12 +57,11 @@ function renderCounts(findings: readonly Finding[]): string {
     const count = (verdict: Finding['verdict']) => `${found.filter((one) => one.verdict === verdict).length}`;
     return [area, count('fits'), count('differs'), count('undecided'), count('absent')];
   });
-  const number = (heading: string) => ({ heading, right: true });
-  return renderTable([{ heading: 'area' }, ...['fits', 'differs', 'to ask', 'not told'].map(number)], rows);
+  return renderTable(['area', 'fits', 'differs', 'to ask', 'not told'], rows);
 }
 
 function renderRows(read: RowsRead): string {
-  const columns = ['field', 'in the clinic', 'its value', 'read as'].map((heading) => ({ heading }));
+  const columns = ['field', 'in the clinic', 'its value', 'read as'];
   const fields = read.fields.map(({ field, path, value, read: made }) => [field, path ?? '–', value, made]);
   const notRead = read.notRead.length === 0 ? [] : [wrap(`Not read of this row: ${read.notRead.join(', ')}.`)];
   return [...headOf(read), renderTable(columns, fields), ...notRead].join('\n');

@@ -10,17 +10,14 @@ export function renderRecords(records: readonly object[], isSingle: boolean): st
   if (first === undefined) return 'There is none.';
   if (isSingle) {
     const rows = Object.entries(first).map(([name, value]) => [name, cell(value)]);
-    return renderTable([{ heading: 'field' }, { heading: 'value' }], rows);
+    return renderTable(['field', 'value'], rows);
   }
   const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const filled = names
     .filter((name) => records.some((record) => isPlain(memberOf(record, name))))
     .slice(0, MOST_COLUMNS);
   const rows = records.map((record) => filled.map((name) => cell(memberOf(record, name))));
-  return renderTable(
-    filled.map((heading) => ({ heading })),
-    rows,
-  );
+  return renderTable(filled, rows);
 }
 
 /** A request that waits for a person's yes. */

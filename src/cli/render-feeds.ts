@@ -5,13 +5,13 @@ import { renderTable, renderTime } from './table.ts';
 /** Feeds as a table. */
 export function renderFeeds({ feeds }: ResultOf<typeof FEED_OPERATIONS.listFeeds>): string {
   if (feeds.length === 0) return 'No target is a feed: add one with connector: feed (docs/feeds.md).';
-  const columns = ['tenant', 'target', 'address made', 'last fetched'].map((heading) => ({ heading }));
+  const columns = ['tenant', 'target', 'address made', 'last fetched'];
   const rows = feeds.map(({ tenant, target, access }) => [
     tenant,
     target,
     access === null ? 'none' : renderTime(access.madeAt),
     access === null ? '' : renderTime(access.fetchedAt),
-    String(access?.fetches ?? 0),
+    access?.fetches ?? 0,
   ]);
-  return renderTable([...columns, { heading: 'fetches', right: true }], rows);
+  return renderTable([...columns, 'fetches'], rows);
 }

@@ -36,18 +36,12 @@ const TRACES: Readonly<Record<keyof ErasedTraces, string>> = {
 /** What forgetting would take away, and how to go on. */
 export function renderForgetPreview(preview: ForgetPreview): string {
   const { tenant, isForgotten, appointments, invoices, upcoming, reminders, answerLinks, targets, notes } = preview;
-  const columns = [
-    { heading: 'target' },
-    { heading: 'connector' },
-    { heading: 'known there', right: true },
-    { heading: 'to look for', right: true },
-    { heading: 'reach' },
-  ];
+  const columns = ['target', 'connector', 'known there', 'to look for', 'reach'];
   const rows = targets.map(({ target, connector, linked, toLookFor, reach }) => [
     target,
     connector,
-    String(linked),
-    String(toLookFor),
+    linked,
+    toLookFor,
     REACHES[reach],
   ]);
   return [
@@ -72,22 +66,14 @@ export function renderReceipt({
   state,
   notes,
 }: ForgetReceipt): string {
-  const columns = [
-    { heading: 'target' },
-    { heading: 'connector' },
-    { heading: 'found', right: true },
-    { heading: 'erased', right: true },
-    { heading: 'waiting', right: true },
-    { heading: 'failed', right: true },
-    { heading: 'reach' },
-  ];
+  const columns = ['target', 'connector', 'found', 'erased', 'waiting', 'failed', 'reach'];
   const rows = targets.map(({ target, connector, found, erased, waiting, failed, reach, failure }) => [
     target,
     connector,
-    String(found),
-    String(erased),
-    String(waiting),
-    String(failed),
+    found,
+    erased,
+    waiting,
+    failed,
     failure === null ? REACHES[reach] : `kept back: ${failure}`,
   ]);
   const traces = Object.entries(TRACES).flatMap(([name, words]) => {
@@ -110,20 +96,13 @@ function upcomingLine(upcoming: number): string {
 /** Receipts as a table: what went, and what waits. */
 export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[] }): string {
   if (receipts.length === 0) return 'Nobody was forgotten.';
-  const columns = [
-    { heading: 'receipt' },
-    { heading: 'at' },
-    { heading: 'targets', right: true },
-    { heading: 'objects', right: true },
-    { heading: 'erased', right: true },
-    { heading: 'waiting', right: true },
-  ];
+  const columns = ['receipt', 'at', 'targets', 'objects', 'erased', 'waiting'];
   const sum = (numbers: readonly number[]) => String(numbers.reduce((total, number) => total + number, 0));
   const { shown, more } = firstRows(receipts, SHOWN_RECEIPTS);
   const rows = shown.map(({ receipt, at, targets }) => [
     receipt,
     renderTime(at),
-    String(targets.length),
+    targets.length,
     sum(targets.map(({ found }) => found)),
     sum(targets.map(({ erased }) => erased)),
     sum(targets.map(({ waiting, failed }) => waiting + failed)),

@@ -1,6 +1,6 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
+import { fieldName } from '../documents/fields.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
-import { fieldName } from './field-names.ts';
 import { firstRows } from './paper.ts';
 import { renderConnection } from './render-status.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
@@ -32,23 +32,17 @@ const WHY: Readonly<Record<string, string>> = {
 
 /** The lists in sync, excluded and failing of each target. */
 export function renderHealth({ tenant, asOf, connections, remarks = [], targets }: HealthView): string {
-  const columns = [
-    { heading: 'target' },
-    { heading: 'connector' },
-    { heading: 'follows' },
-    { heading: 'in sync', right: true },
-    { heading: 'excluded', right: true },
-    { heading: 'failing', right: true },
-    { heading: 'pending', right: true },
-    { heading: 'by hand', right: true },
-    { heading: 'held', right: true },
-  ];
+  const columns = ['target', 'connector', 'follows', 'in sync', 'excluded', 'failing', 'pending', 'by hand', 'held'];
   const rows = targets.map((target) => [
     target.target,
     target.connector,
     target.stream,
-    ...[target.inSync, sum(target.excluded.counts), target.failing.length].map(String),
-    ...[target.pending, target.changedByHand, target.held].map(String),
+    target.inSync,
+    sum(target.excluded.counts),
+    target.failing.length,
+    target.pending,
+    target.changedByHand,
+    target.held,
   ]);
   const lists = targets.flatMap((target) => listsOf(target, asOf));
   const logins = connections.map((connection) => line(`login ${renderConnection(connection, asOf)}`));
@@ -101,13 +95,13 @@ function idsLine(ids: readonly string[]): string {
 
 function failingLines(failing: readonly FailingRecord[], asOf: number): string[] {
   if (failing.length === 0) return [];
-  const columns = ['record', 'why', 'since', 'tries', 'next try'].map((heading) => ({ heading }));
+  const columns = ['record', 'why', 'since', 'tries', 'next try'];
   const { shown, more } = firstRows(failing, SHOWN_RECORDS);
   const rows = shown.map(({ record, why, sinceAt, attempts, nextTryAt, parked }) => [
     record,
     parked ? `${why} (waits for other data or a person)` : why,
     `${renderAge(sinceAt, asOf)} ago`,
-    String(attempts),
+    attempts,
     renderTime(nextTryAt),
   ]);
   const details = shown.flatMap(({ record, about, page }) => [

@@ -10,15 +10,15 @@ const SHOWN_HOLDS = 100;
 export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.listHolds>): string {
   if (holds.length === 0) return 'Nothing is held.';
   const columns = [
-    { heading: 'hold' },
-    { heading: 'tenant' },
-    { heading: 'target' },
-    { heading: 'kind' },
-    { heading: 'items', right: true },
-    { heading: 'of links', right: true },
+    'hold',
+    'tenant',
+    'target',
+    'kind',
+    'items',
+    'of links',
     { heading: 'state', isState: true },
-    { heading: 'seen' },
-    { heading: 'expires' },
+    'seen',
+    'expires',
   ];
   const { shown, more } = firstRows(holds, SHOWN_HOLDS);
   const rows = shown.map((hold) => [
@@ -26,8 +26,8 @@ export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.li
     hold.tenant,
     hold.target,
     hold.kind,
-    String(hold.items),
-    String(hold.linkCount),
+    hold.items,
+    hold.linkCount,
     hold.state,
     hold.seen,
     renderTime(hold.expiresAt),

@@ -24,7 +24,7 @@ export function renderMatches(view: MatchView, file: string | null): string {
     ['of these, ambiguous: for a person to tell apart', ambiguous],
     ['addresses, telephones, names that too many share to tell anything', tooCommon],
   ].map((row) => row.map(String));
-  const columns = [{ heading: `${target} (${connector})` }, { heading: '', right: true }];
+  const columns = [`${target} (${connector})`, ''];
   return [
     `Matches of ${tenant} as of ${renderTime(asOf)}`,
     '',
@@ -53,7 +53,7 @@ export function renderMatchResult(result: MatchResult, verb: 'apply' | 'undo'): 
       : `contacts are nobody's again; what a sync wrote into them stays, and the next one makes others for these patients`;
   const head = `${tenant} ${target}: of ${approved} approved, ${done} ${what}; ${already} were so already.`;
   if (refused.length === 0) return wrap(head);
-  const rows = refused.map(({ line, record, why }) => [String(line), record, WHY[why] ?? why]);
-  const columns = [{ heading: 'line', right: true }, { heading: 'patient' }, { heading: 'why' }];
+  const rows = refused.map(({ line, record, why }) => [line, record, WHY[why] ?? why]);
+  const columns = ['line', 'patient', 'why'];
   return [wrap(head), wrap(`Left as they are, ${refused.length}:`), renderTable(columns, rows)].join('\n');
 }

@@ -1,7 +1,8 @@
+import { sourceText } from '../documents/explain.ts';
 import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../features/reminders/reminders.ts';
 import { toZonedIso } from '../model/zones.ts';
 import { firstRows } from './paper.ts';
-import { renderSource } from './render-explain.ts';
+import { plainText } from './print-terminal.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** Reminders that are shown unless told. */
@@ -11,14 +12,7 @@ const SHOWN_REMINDERS = 100;
 export function renderReminders({ day, complete, reminders }: ReminderList, none: string): string {
   const warning = complete ? '' : '\n\nThe clinic did not give its whole list: some may be missing.';
   if (reminders.length === 0) return `${day === null ? none : `Nothing is due on ${day}.`}${warning}`;
-  const columns = [
-    { heading: 'due' },
-    { heading: 'appointment' },
-    { heading: 'starts' },
-    { heading: 'rule' },
-    { heading: 'channel' },
-    { heading: 'state' },
-  ];
+  const columns = ['due', 'appointment', 'starts', 'rule', 'channel', 'state'];
   const { shown, more } = firstRows(reminders, SHOWN_REMINDERS);
   const rows = shown.map((line) => [
     localTime(line.dueAt, line.zone),
@@ -40,7 +34,7 @@ export function renderReminderExplanation({
   rules,
   reminders,
 }: ReminderExplanation): string {
-  const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${renderSource(source)}`, '  ')}`;
+  const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${plainText(sourceText(source, 'en'))}`, '  ')}`;
   const said = rules.map((rule) => wrap(`rule ${rule.rule}, ${rule.channel}: ${ruleText(rule)}`, '  '));
   const lived = reminders.map(renderJourney);
   return [head, said.join('\n'), ...(lived.length === 0 ? ['Nothing was planned for it yet.'] : lived)]

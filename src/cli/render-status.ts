@@ -246,21 +246,23 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
 
 function renderTargets(targets: readonly TargetStatus[]): string {
   const columns = [
-    { heading: 'target' },
+    'target',
     { heading: 'state', isState: true },
     { heading: 'in step', isState: true },
     { heading: 'can go on', isState: true },
-    { heading: 'in sync as of' },
-    { heading: 'pending', right: true },
-    { heading: 'failing', right: true },
-    { heading: 'held', right: true },
+    'in sync as of',
+    'pending',
+    'failing',
+    'held',
   ];
   const rows = targets.map((target) => [
     target.target,
     target.state,
     ...axesWords(target),
     renderTime(target.inSyncAsOf),
-    ...[target.pending, target.failing, target.held].map(String),
+    target.pending,
+    target.failing,
+    target.held,
   ]);
   return renderTable(columns, rows, '  ');
 }

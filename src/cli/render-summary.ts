@@ -73,12 +73,15 @@ export function renderSummary({ at, tenants, setAside, refused, problems }: Stat
 /** A clinic a line: what is worst among its targets, and sums. */
 export function renderClinics(tenants: readonly TenantStatus[], now: Instant): string {
   const columns = [
-    { heading: 'clinic' },
+    'clinic',
     { heading: 'in step', isState: true },
     { heading: 'can go on', isState: true },
-    { heading: 'in sync as of' },
+    'in sync as of',
     { heading: 'ago', right: true },
-    ...['targets', 'pending', 'failing', 'held'].map((heading) => ({ heading, right: true })),
+    'targets',
+    'pending',
+    'failing',
+    'held',
   ];
   const { shown, more } = firstRows(tenants, Number.POSITIVE_INFINITY);
   const rows = shown.map(({ tenant, paused, targets, ...standing }) => [
@@ -86,7 +89,10 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
     ...axesWords(standing),
     renderTime(standing.inSyncAsOf),
     renderAge(standing.inSyncAsOf, now),
-    ...[targets.length, standing.pending, standing.failing, standing.held].map(String),
+    targets.length,
+    standing.pending,
+    standing.failing,
+    standing.held,
   ]);
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
 }

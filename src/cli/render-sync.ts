@@ -11,23 +11,22 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
       ? `${tenant}: ${run.snapshot?.records ?? 0} appointments read in ${seconds} s`
       : wrap(`${tenant}: the cycle ended early: ${run.error.message} (${run.error.code}). ${run.error.remedy ?? ''}`);
   const columns = [
-    { heading: 'target' },
+    'target',
     { heading: 'state', isState: true },
-    ...['new', 'changed', 'removed', 'held', 'pending', 'failing', 'links'].map((heading) => ({
-      heading,
-      right: true,
-    })),
+    'new',
+    'changed',
+    'removed',
+    'held',
+    'pending',
+    'failing',
+    'links',
   ];
   const rows = targets.map((target) => {
     const planned = run.targets.find((each) => each.target === target.target)?.planned ?? {};
     const removed = (planned.cancelled ?? 0) + (planned.excluded ?? 0) + (planned.vanished ?? 0);
     const restored = (planned['edited-by-hand'] ?? 0) + (planned['removed-by-hand'] ?? 0);
     const counts = [planned.new ?? 0, (planned['content-changed'] ?? 0) + restored, removed];
-    return [
-      target.target,
-      target.state,
-      ...[...counts, target.held, target.pending, target.failing, target.links].map(String),
-    ];
+    return [target.target, target.state, ...counts, target.held, target.pending, target.failing, target.links];
   });
   const failures = targets.flatMap(({ target, failure }) =>
     failure === null

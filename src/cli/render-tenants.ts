@@ -11,7 +11,7 @@ export function renderSources({ items }: ResultOf<Operations['listConfigurations
   if (items.length === 0) return 'There is no tenant.';
   const { shown, more } = firstRows(items, Number.POSITIVE_INFINITY);
   const table = renderTable(
-    ['tenant', 'configured by', 'revision'].map((heading) => ({ heading })),
+    ['tenant', 'configured by', 'revision'],
     shown.map(({ tenant, file, revision }) => [tenant, file ?? 'managed', revision ?? '']),
   );
   return [table, ...more].join('\n');

@@ -4,16 +4,7 @@ import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Endpoints and their events as a person reads them. */
 export function renderTriggers({ tenant, everyMinutes, endpoints }: TriggerList): string {
-  const columns = [
-    { heading: 'endpoint' },
-    { heading: 'event' },
-    { heading: 'state' },
-    { heading: 'last read' },
-    { heading: 'sent', right: true },
-    { heading: 'waiting', right: true },
-    { heading: 'failing', right: true },
-    { heading: 'dropped', right: true },
-  ];
+  const columns = ['endpoint', 'event', 'state', 'last read', 'sent', 'waiting', 'failing', 'dropped'];
   const rows = endpoints.flatMap((endpoint) => endpoint.events.map((event) => rowOf(endpoint, event)));
   const notes = endpoints.flatMap((endpoint) => notesOf(tenant, endpoint));
   const table = renderTable(columns, rows);
@@ -21,14 +12,17 @@ export function renderTriggers({ tenant, everyMinutes, endpoints }: TriggerList)
   return [table, ...(notes.length === 0 ? [] : [notes.join('\n')]), every].join('\n\n');
 }
 
-function rowOf({ endpoint, closed, restUntil }: TriggerEndpointStatus, status: TriggerEventStatus): string[] {
+function rowOf(
+  { endpoint, closed, restUntil }: TriggerEndpointStatus,
+  status: TriggerEventStatus,
+): (string | number)[] {
   const { event, off, sinceAt, readAt, sent, waiting, failing, dropped } = status;
   let state = 'on';
   if (closed !== null) state = 'closed';
   else if (off !== null) state = 'off';
   else if (sinceAt === null) state = 'new';
   else if (restUntil !== null) state = 'resting';
-  return [endpoint, event, state, renderTime(readAt), ...[sent, waiting, failing, dropped].map(String)];
+  return [endpoint, event, state, renderTime(readAt), sent, waiting, failing, dropped];
 }
 
 function notesOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {

@@ -1,3 +1,4 @@
+import { UNDO_RESULTS } from '../documents/texts/undo.ts';
 import type { TenantRun, UndoResult, UndoView } from '../features/undo/undo.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
@@ -5,37 +6,13 @@ import { renderTable, renderTime, wrap } from './table.ts';
 /** Runs that are shown unless told. */
 const SHOWN_RUNS = 50;
 
-const RESULTS: Readonly<Record<UndoResult, string>> = {
-  restored: 'in place, as the clinic has it now',
-  waiting: 'not yet in place',
-  cancelled: 'the clinic has cancelled it: left out',
-  gone: 'the clinic has it no more: it can not be restored',
-  'no-consent': 'the patient does not agree to it (any more): left out',
-  'outside-window': "outside of the target's window",
-  unusable: "its row in the clinic can't be used",
-  unread: 'it could not be read in the clinic: undo again later',
-  'no-target': 'the target is paused, or configured no longer',
-};
-
 /** Runs that can be undone, as a table. */
 export function renderRuns({ runs }: { runs: readonly TenantRun[] }): string {
   const [first] = runs;
   if (first === undefined) return 'No run changed or deleted anything within the time that journals are kept.';
-  const columns = [
-    { heading: 'run' },
-    { heading: 'tenant' },
-    { heading: 'first change' },
-    { heading: 'changed', right: true },
-    { heading: 'deleted', right: true },
-  ];
+  const columns = ['run', 'tenant', 'first change', 'changed', 'deleted'];
   const { shown, more } = firstRows(runs, SHOWN_RUNS);
-  const rows = shown.map(({ run, tenant, at, updated, deleted }) => [
-    run,
-    tenant,
-    renderTime(at),
-    String(updated),
-    String(deleted),
-  ]);
+  const rows = shown.map(({ run, tenant, at, updated, deleted }) => [run, tenant, renderTime(at), updated, deleted]);
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nSee what undoing would do:  clinic-mirror undo ${first.run} --dry-run`;
 }
 
@@ -48,15 +25,10 @@ export function renderUndo({ run, tenant, dryRun, pinnedUntil, records }: UndoVi
   }
   const rows = [...counts].sort().map(([name, count]) => {
     const [target, effect, result] = JSON.parse(name) as [string, string, UndoResult];
-    const becomes = dryRun && result === 'waiting' ? 'would be brought to what the clinic has now' : RESULTS[result];
-    return [target, effect, String(count), becomes];
+    const becomes = UNDO_RESULTS.en[result === 'waiting' && !dryRun ? 'waitingStill' : result];
+    return [target, effect, count, becomes];
   });
-  const columns = [
-    { heading: 'target' },
-    { heading: 'run had' },
-    { heading: 'items', right: true },
-    { heading: 'now' },
-  ];
+  const columns = ['target', 'run had', 'items', 'now'];
   const head = dryRun ? `Run ${run} of ${tenant}; nothing was written.` : `Run ${run} of ${tenant} is undone.`;
   const pin =
     pinnedUntil === null

@@ -1,15 +1,24 @@
 import { toZonedIso } from '../model/zones.ts';
 import { paper, stateWord, zoneOfTimes } from './paper.ts';
 
-/** A column: its heading, whether its values are numbers (set to the right), and whether they are words of state. */
-export interface Column {
+/** A column: its heading, whether its values are set to the right as numbers are, and whether they are words of state. */
+interface Column {
   heading: string;
   right?: boolean;
   isState?: boolean;
 }
 
-/** Lays rows out in columns two spaces apart. Where they don't fit on the paper the widest left-set column is cut with `…`, words of state never. */
-export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[], indent = ''): string {
+/** Lays rows out in columns two spaces apart, those of numbers set to the right. Where they don't fit on the paper the widest left-set column is cut with `…`, words of state never. */
+export function renderTable(
+  headings: readonly (string | Column)[],
+  values: readonly (readonly (string | number)[])[],
+  indent = '',
+): string {
+  const columns = headings.map((heading, index) => ({
+    right: values.some((row) => typeof row[index] === 'number'),
+    ...(typeof heading === 'string' ? { heading } : heading),
+  }));
+  const rows = values.map((row) => row.map(String));
   const widths = columns.map(({ heading }, index) =>
     Math.max(heading.length, ...rows.map((row) => (row[index] ?? '').length)),
   );

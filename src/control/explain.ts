@@ -51,7 +51,7 @@ export interface Explanation {
 }
 
 /** Why an appointment is shown in a target, or is not. */
-const DECISIONS = {
+export const DECISIONS = {
   'tenant-paused': 'the tenant is paused',
   'target-paused': 'the target is paused',
   absent: 'the clinic has no such appointment',

@@ -13,7 +13,7 @@ import { heldObjects } from './held-objects.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './matching.ts';
 
-export type { PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
+export type { PlanLine, PlanLineView, PlanView } from '../model/kept-plan.ts';
 
 /** Reads clinic and state and, of what would change, the targets; shows the difference, and writes nothing anywhere. */
 export async function planTenant(

@@ -87,8 +87,8 @@ export function loadReports(): CanaryReport[] {
 /** Each place with its size, what was met there, and what its control met. */
 export function renderCanaries(reports: readonly CanaryReport[]): string {
   const columns = [
-    { heading: 'journey' },
-    { heading: 'place' },
+    'journey',
+    'place',
     { heading: 'bytes', right: true },
     { heading: 'findings', right: true },
     { heading: 'planted', right: true },

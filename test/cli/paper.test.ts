@@ -7,7 +7,7 @@ import { toJson } from '../../src/operations/schemas.ts';
 
 const AT = Date.UTC(2026, 6, 1, 12, 30);
 const WIDE = [['x'.repeat(300), 'in-sync']];
-const COLUMNS = [{ heading: 'target' }, { heading: 'state', isState: true }];
+const COLUMNS = ['target', { heading: 'state', isState: true }];
 
 function terminal(columns: number, colours = true) {
   return paperOf({ isTTY: true, columns, hasColors: () => colours });

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { onPaper, PLAIN_COLUMNS } from '../../src/cli/paper.ts';
+import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { renderAudit } from '../../src/cli/render-audit.ts';
-import { renderExplanation } from '../../src/cli/render-explain.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { renderHolds } from '../../src/cli/render-holds.ts';
 import { renderMatches, renderMatchResult } from '../../src/cli/render-match.ts';
-import { renderPlan } from '../../src/cli/render-plan.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { renderAge, renderTable, renderTime, wrap } from '../../src/cli/table.ts';
@@ -17,6 +16,8 @@ import type { ConnectionStatus } from '../../src/control/installation.ts';
 import type { PlanLineView, PlanView } from '../../src/control/plan.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetStatus } from '../../src/control/status-view.ts';
+import { explanationDocument } from '../../src/documents/explain.ts';
+import { planDocument } from '../../src/documents/plan.ts';
 import type { MatchResult } from '../../src/features/match/apply.ts';
 import type { MatchView } from '../../src/features/match/propose.ts';
 import type { FieldValue } from '../../src/model/field-changes.ts';
@@ -493,14 +494,15 @@ describe('every answer is at most a hundred columns wide and commands the termin
         expectTidy(renderStatus({ ...view, problems: problemsOf(view, { managed: new Set() }) })),
       ),
     ));
-  test('plan', () => fc.assert(fc.property(plans, (view) => expectTidy(renderPlan(view)))));
+  test('plan', () => fc.assert(fc.property(plans, (view) => expectTidy(printTerminal(planDocument(view, 'en'))))));
   test('health', () => fc.assert(fc.property(healths, (view) => expectTidy(renderHealth(view)))));
   test('match', () => {
     fc.assert(fc.property(matches, fc.option(names), (view, file) => expectTidy(renderMatches(view, file))));
     const verb = fc.constantFrom('apply' as const, 'undo' as const);
     fc.assert(fc.property(matchResults, verb, (result, given) => expectTidy(renderMatchResult(result, given))));
   });
-  test('explain', () => fc.assert(fc.property(explanations, (view) => expectTidy(renderExplanation(view)))));
+  test('explain', () =>
+    fc.assert(fc.property(explanations, (view) => expectTidy(printTerminal(explanationDocument(view, 'en'))))));
   test('holds', () =>
     fc.assert(
       fc.property(fc.array(holds, { maxLength: 4 }), (items) => expectTidy(renderHolds({ items, next: null }))),
@@ -516,16 +518,16 @@ describe('a field that differs and is not known is said to be so', () => {
     const line: PlanLineView = { ...one(lines), record: '4711', reason: 'content-changed', fields: ['unknown'] };
     const target = one(plans.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
     const text = onPaper({ tableColumns: null }, () =>
-      renderPlan({ ...one(plans), targets: [{ ...target, lines: [line] }] }),
+      printTerminal(planDocument({ ...one(plans), targets: [{ ...target, lines: [line] }] }, 'en')),
     );
-    expect(text).toContain(`content-changed: ${NOT_KNOWN}`);
+    expect(text).toContain(`changed: ${NOT_KNOWN}`);
   });
 
   test('of an entry edited by hand', () => {
     const byHand = { done: 'edited' as const, fields: ['title', 'unknown'], policy: 'keep' as const };
     const target = one(explanations.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
-    const text = renderExplanation({ ...one(explanations), targets: [{ ...target, byHand }] });
-    expect(text.replace(/\s+/g, ' ')).toContain(`edited by hand (title, ${NOT_KNOWN})`);
+    const text = printTerminal(explanationDocument({ ...one(explanations), targets: [{ ...target, byHand }] }, 'en'));
+    expect(text.replace(/\s+/g, ' ')).toContain(`edited by hand (title and ${NOT_KNOWN})`);
   });
 
   test('among what a target holds otherwise', () => {
@@ -573,7 +575,7 @@ describe('what an audit tells of our own writes', () => {
 });
 
 describe('a table', () => {
-  const columns = [{ heading: 'name' }, { heading: 'count', right: true }];
+  const columns = ['name', { heading: 'count', right: true }];
 
   test('stands in columns, numbers to the right', () => {
     expect(

@@ -58,7 +58,7 @@ export function renderContract(reports: readonly ContractReport[]): string {
     const found = rows.find((row) => row.case === name && row.connector === connector);
     return found === undefined ? '–' : WORDS[found.result];
   };
-  const columns = ['case', ...connectors].map((heading) => ({ heading }));
+  const columns = ['case', ...connectors];
   const table = renderTable(
     columns,
     cases.map((name) => [name, ...connectors.map((connector) => word(name, connector))]),

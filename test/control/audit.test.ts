@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { renderAudit } from '../../src/cli/render-audit.ts';
-import { renderExplanation } from '../../src/cli/render-explain.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { auditNow, isLookedAt } from '../../src/control/audit.ts';
 import { explain } from '../../src/control/explain.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
+import { explanationDocument } from '../../src/documents/explain.ts';
 import { noteFailure } from '../../src/jobs/lanes.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
@@ -156,7 +157,7 @@ test('an explanation tells what was done by hand and what follows', async () => 
       const explanation = await explain(installation, 'studio-rossi', recordId, NEVER);
       expect(explanation.targets.find(({ target }) => target === 'doctor')?.byHand).toBeNull();
       expect(explanation.targets.find(({ target }) => target === 'room')?.byHand).toMatchObject({ done: drift });
-      return renderExplanation(explanation).replace(/\s+/g, ' ');
+      return printTerminal(explanationDocument(explanation, 'en')).replace(/\s+/g, ' ');
     }),
   );
   expect(told.join(' ')).toContain('edited by hand (title): left until the appointment changes');

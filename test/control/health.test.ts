@@ -56,7 +56,7 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
       Failing, 1:
         record  why                                         since     tries  next try
         ──────  ──────────────────────────────────────────  ────────  ─────  ────────────────────
-        4       refused (waits for other data or a person)  60 s ago  1      2026-06-16 08:30:00Z"
+        4       refused (waits for other data or a person)  60 s ago      1  2026-06-16 08:30:00Z"
   `);
   await expect(
     tenantHealth(installation, tenant.id, { target: 'contact', progress: () => {} }, NEVER),

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { renderPlan } from '../../src/cli/render-plan.ts';
+import { printTerminal } from '../../src/cli/print-terminal.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import { planTenant } from '../../src/control/plan.ts';
+import { planDocument } from '../../src/documents/plan.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
@@ -26,15 +27,15 @@ test('a plan counts as they should be neither records whose write fails nor thos
     const target = plan.targets.find((one) => one.target === 'contacts')!;
     return {
       target,
-      text: renderPlan({ ...plan, targets: [target] })
+      text: printTerminal(planDocument({ ...plan, targets: [target] }, 'en'))
         .split('\n')
-        .slice(3)
+        .slice(4)
         .join('\n'),
     };
   };
   clinic.patientList.push(...['1', '2', '3', '4'].map((id) => patientOf(id)));
   await cycle(tenant);
-  expect((await planned()).text).toBe('contacts: nothing to do, 4 as they should be');
+  expect((await planned()).text).toBe('contacts\n  Nothing to do: 4 as they should be.');
 
   contacts.fault = ({ recordId }) => (recordId === '3' || recordId === '4' ? 'refused' : null);
   for (const [index, id] of ['1', '2', '3'].entries()) clinic.patientList[index] = patientOf(id, { firstName: 'Eva' });
@@ -44,8 +45,10 @@ test('a plan counts as they should be neither records whose write fails nor thos
   const { target, text } = await planned();
   expect(target).toMatchObject({ unchanged: 2, failing: 2, waiting: 0, lines: [] });
   expect(text).toMatchInlineSnapshot(`
-    "contacts: nothing new to do, 2 as they should be
-      2 failing, see "clinic-mirror health""
+    "contacts
+      Nothing to do: 2 as they should be. · 2 failing from before
+      Failing changes are listed by:
+        clinic-mirror health studio-rossi contacts"
   `);
 
   // What the clinic changed since takes the place of what failed.
@@ -73,7 +76,7 @@ test('a plan names the calendar, and titles where they tell nothing of the patie
     ['full', [false]],
   ]);
   expect(JSON.stringify(plan)).not.toContain('Mario');
-  expect(renderPlan(plan)).toContain('busy (Appointments of Dr Bianchi): 1 to create');
+  expect(printTerminal(planDocument(plan, 'en'))).toContain('busy (Appointments of Dr Bianchi)\n  1 to create');
 });
 
 test('a plan tells field by field what is and what becomes of it, by what the calendar holds now', async () => {
@@ -91,7 +94,10 @@ test('a plan tells field by field what is and what becomes of it, by what the ca
   const fieldsOf = async () => {
     const plan = await planTenant(installation, tenant.id, () => {}, NEVER);
     const lines = plan.targets.flatMap((target) => target.lines);
-    return { text: renderPlan(plan), changes: new Map(lines.map((line) => [line.record, line.fieldChanges])) };
+    return {
+      text: printTerminal(planDocument(plan, 'en')),
+      changes: new Map(lines.map((line) => [line.record, line.fieldChanges])),
+    };
   };
   await cycle(tenant);
   clock.now += 60_000;
@@ -110,8 +116,8 @@ test('a plan tells field by field what is and what becomes of it, by what the ca
   expect(changes.get('3')).toEqual([
     { field: 'busy', before: { kind: 'text', text: 'busy' }, after: { kind: 'text', text: 'free' } },
   ]);
-  expect(text).toMatch(/^ {2}1 +time +2026-06-16 08:00:00Z to .* {2}2026-06-16 10:00:00Z to/m);
-  expect(text).toMatch(/^ {2}3 +busy +busy +free$/m);
+  expect(text).toMatch(/ 1 .* changed: time +is done\n +time 2026-06-16 08:00:00Z to .* → 2026-06-16 10:00:00Z to/);
+  expect(text).toMatch(/ 3 .*\n +busy or free busy → free$/m);
   expect(JSON.stringify([...changes])).not.toContain('Mario');
 
   const away = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });

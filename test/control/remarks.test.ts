@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
-import { renderPlan } from '../../src/cli/render-plan.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import { planTenant } from '../../src/control/plan.ts';
+import { planDocument } from '../../src/documents/plan.ts';
 import type { ReadingRemark } from '../../src/model/reading-remarks.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -47,7 +48,7 @@ describe('what readings show of the clinic profile', () => {
   test('is told by plan', async () => {
     const plan = await planTenant(world.installation, world.tenant.id, () => {}, NEVER);
     expect(plan.remarks).toEqual(REMARKS);
-    for (const sentence of SENTENCES) expect(flat(renderPlan(plan))).toContain(sentence);
+    for (const sentence of SENTENCES) expect(flat(printTerminal(planDocument(plan, 'en')))).toContain(sentence);
   });
 
   test('is told by health', async () => {

@@ -16,7 +16,7 @@ test('a plan shows what a cycle would do and writes nothing anywhere', async () 
   const state = async () => withoutPassing(await dumpRedis(connection));
 
   const atFirst = await state();
-  expect((await world.cli('plan', 'clinic-1')).out).toMatch(/\d+ to create, 0 to update, 0 to delete/);
+  expect((await world.cli('plan', 'clinic-1')).out).toMatch(/ {2}\d+ to create · \d+ unchanged/);
   expect(target.proxy.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   expect(await state()).toEqual(atFirst);
 
@@ -60,18 +60,18 @@ test('explain tells why an appointment is shown, gone, held or failing', async (
   const explain = async ({ id }: Visit) => (await world.cli('explain', 'clinic-1', id)).out.replaceAll(/\s+/g, ' ');
 
   expect(await explain(shown)).toMatch(
-    /clinic: booked, .*should be shown: its agenda feeds this target, .* was given \S+, starting/,
+    /clinic, \S+ \S+ booked, .* belongs here: its agenda feeds this target, .* starting .* under the name \S+/,
   );
   expect(await explain(cancelled)).toMatch(
-    /clinic: cancelled, .*not shown: the target does not show the status cancelled the target was given nothing/,
+    /clinic, \S+ \S+ cancelled, .*does not belong here: the target does not show the status cancelled .* nothing was written/,
   );
   expect(await explain(removed)).toMatch(
-    /clinic: no such appointment .*not shown: .* was given \S+, starting .* in hold \S+ \(vanished\), open/,
+    /the clinic has no such appointment .*does not belong here: .* in a hold: removals of what the clinic no longer shows \(\S+, open\) .* starting .* under the name \S+/,
   );
   expect(await explain(failing)).toMatch(
-    /should be shown: .*the target was given nothing for it compared .* waiting: to be present \(new\), tried \d+ times, last error/,
+    / belongs here: .* nothing was written to be written \(new\): (failed \d+ times|waits for a change or an operator) \(/,
   );
-  expect(await explain({ id: 'no-such-id' })).toMatch(/clinic: no such appointment .*was given nothing/);
+  expect(await explain({ id: 'no-such-id' })).toMatch(/the clinic has no such appointment .*nothing was written/);
 });
 
 interface Visit {

@@ -52,6 +52,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['operations'],
   FEATURES,
   ['features'],
+  ['documents'],
   ['http-server', 'mcp-server', 'cli'],
   ['composition'],
   ['main.ts'],

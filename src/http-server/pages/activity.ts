@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { type ActivityLine, type ActivityPage, readActivity } from '../../control/activity.ts';
 import { requireTenant } from '../../control/installation.ts';
+import { clinicAddress } from '../../documents/addresses.ts';
 import type { ActFacts, AuditEntry } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, visitorOf } from '../visitors.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
-import { clinicAddress } from './navigation.ts';
 import { copyable, emptyState, pager, table } from './parts.ts';
 import { ACTIVITY, OUTCOMES, VERBS } from './texts/activity.ts';
 
@@ -89,11 +89,7 @@ function activityTable(context: PageContext, lines: readonly ActivityLine[]): Ht
       ],
     };
   });
-  return table(
-    words.title,
-    titles.map((title) => ({ title })),
-    rows,
-  );
+  return table(words.title, titles, rows);
 }
 
 function outcome({ language }: PageContext, { outcome: came, code }: AuditEntry): Html {

@@ -1,11 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import { SIGN_OUT_PATH } from '../../control/access.ts';
+import { clinicAddress } from '../../documents/addresses.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import type { Instant } from '../../model/time.ts';
 import type { Visitor } from '../visitors.ts';
 import { type AssetName, assetAddress } from './assets.ts';
 import type { PageContext } from './context.ts';
-import { clinicAddress, type NavigationLink, navigationOf } from './navigation.ts';
+import { type NavigationLink, navigationOf } from './navigation.ts';
 import { csrfField, hiddenFields } from './parts.ts';
 import { PREFERENCES_PATH } from './preferences.ts';
 import { FRAME } from './texts/frame.ts';

@@ -1,3 +1,4 @@
+import { clinicAddress } from '../../documents/addresses.ts';
 import { type AccessLevel, mayDo } from '../visitors.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';
@@ -35,11 +36,6 @@ export interface NavigationLink {
   address: string;
   text: string;
   isHere: boolean;
-}
-
-/** Where a clinic's page is. */
-export function clinicAddress(tenant: string, path = ''): string {
-  return `/tenants/${encodeURIComponent(tenant)}${path}`;
 }
 
 /** Pages that the visitor may open. @returns those about all clinics, and those about the page's own, where it is about one */

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ClinicSummary, Overview, OverviewDesk } from '../../control/overview.ts';
+import { clinicAddress } from '../../documents/addresses.ts';
 import { type Html, html } from '../../model/html.ts';
 import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, type Visitor } from '../visitors.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
-import { clinicAddress } from './navigation.ts';
 import { canGoOnMark, copyable, emptyState, inStepMark, pager, section, table } from './parts.ts';
 import { problemTable } from './problems.ts';
 import { sparkline } from './sparkline.ts';
@@ -191,12 +191,7 @@ function clinicsPart(context: PageContext, { clinics }: Overview, { text, from }
 
 function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): Html {
   const words = OVERVIEW[context.language];
-  const columns = [
-    { title: words.clinic },
-    { title: words.inStep },
-    { title: words.able },
-    ...[words.targets, words.pending, words.held, words.failing].map((title) => ({ title, isFigure: true })),
-  ];
+  const columns = [words.clinic, words.inStep, words.able, words.targets, words.pending, words.held, words.failing];
   const rows = clinics.map(
     ({ tenant, name, paused, canGoOn, inSyncAsOf, targets, pending, held, failing, ...standing }) => ({
       id: tenant,

@@ -48,14 +48,8 @@ export function nextStep(context: PageContext, next: Text): Html {
     : html`<span class="quiet">${said(context, next)}</span>`;
 }
 
-/** A column of a table. */
-export interface Column {
-  title: string;
-  /** Figures stand on the right, one below the other. */
-  isFigure?: boolean;
-  /** What stands there says it all: the title is for who hears it. */
-  isPlain?: boolean;
-}
+/** A column of a table: its title, which `isPlain` shows to screen readers only, since the values say it all. */
+type Column = string | { title: string; isPlain: boolean };
 
 /** A row of a table. */
 export interface Row {
@@ -67,16 +61,18 @@ export interface Row {
 }
 
 /**
- * A table, which is a list of cards on a narrow screen. A column in which nothing stands is left out.
+ * A table, which is a list of cards on a narrow screen. Figures stand on the right. A column in which nothing stands is left out.
  * @param caption what it is, for who hears it
  */
 export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
-  const used = columns.flatMap((column, at) =>
-    rows.length === 0 || rows.some(({ cells }) => (cells[at] ?? null) !== null) ? [{ ...column, at }] : [],
-  );
-  const kind = ({ isFigure }: Column) => (isFigure === true ? html` class="figure"` : null);
+  const used = columns.flatMap((column, at) => {
+    if (rows.length > 0 && rows.every(({ cells }) => (cells[at] ?? null) === null)) return [];
+    const isFigure = rows.some(({ cells }) => typeof cells[at] === 'number');
+    return [{ at, isFigure, isPlain: false, ...(typeof column === 'string' ? { title: column } : column) }];
+  });
+  const kind = ({ isFigure }: { isFigure: boolean }) => (isFigure ? html` class="figure"` : null);
   const head = used.map((column) => {
-    const title = column.isPlain === true ? html`<span class="heard">${column.title}</span>` : column.title;
+    const title = column.isPlain ? html`<span class="heard">${column.title}</span>` : column.title;
     return html`<th role="columnheader" scope="col"${kind(column)}>${title}</th>`;
   });
   const body = rows.map(({ id, address, cells }) => {
@@ -84,7 +80,7 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
       const { at, title, isPlain } = column;
       const isLink = at === 0 && address !== undefined;
       const content = isLink ? html`<a class="row" href="${address}">${cells[at]}</a>` : cells[at];
-      return html`<td role="cell" data-label="${isPlain === true ? '' : title}"${kind(column)}>${content}</td>`;
+      return html`<td role="cell" data-label="${isPlain ? '' : title}"${kind(column)}>${content}</td>`;
     });
     const name = id === undefined ? null : html` id="row-${id}"`;
     return html`<tr role="row"${name}${address === undefined ? null : html` class="leads"`}>${shown}</tr>`;

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { clinicAddress, explainAddress } from '../../documents/addresses.ts';
 import { type Html, html } from '../../model/html.ts';
 import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
@@ -7,8 +8,6 @@ import type { OperatorDesk } from '../operator-desk.ts';
 import { mayDo } from '../visitors.ts';
 import { operationContext, reasonField } from './acting.ts';
 import type { PageContext } from './context.ts';
-import { explainAddress } from './explain/address.ts';
-import { clinicAddress } from './navigation.ts';
 import { actionButton, linkButton, nextStep, said, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
@@ -36,13 +35,7 @@ export function problemTable(
   desk: OperatorDesk | null,
 ): Html {
   const words = OVERVIEW[context.language];
-  const columns = [
-    ...(places === null ? [] : [{ title: words.clinic }]),
-    { title: words.what },
-    { title: words.since },
-    { title: words.waiting, isFigure: true },
-    { title: words.toDo },
-  ];
+  const columns = [...(places === null ? [] : [words.clinic]), words.what, words.since, words.waiting, words.toDo];
   const nameOf = (tenant: string | null) => (tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant));
   const named = (clinics: NonNullable<Problem['clinics']>) => {
     const names = clinics.slice(0, NAMED_CLINICS).map(({ tenant }) => nameOf(tenant));

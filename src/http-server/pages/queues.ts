@@ -32,10 +32,7 @@ function renderQueues(
   maySee: (tenant: string | null) => boolean,
 ): Html {
   const words = QUEUES[context.language];
-  const columns = [
-    { title: words.queue },
-    ...[words.waiting, words.active, words.delayed, words.failed].map((title) => ({ title, isFigure: true })),
-  ];
+  const columns = [words.queue, words.waiting, words.active, words.delayed, words.failed];
   const rows = queues.map(({ queue, counts: { waiting, active, delayed, failed } }) => ({
     id: `queue-${queue}`,
     cells: [queue, waiting, active, delayed, failed === 0 ? 0 : html`<span class="act">${failed}</span>`],
@@ -61,9 +58,14 @@ function jobsTable(
 ): Html {
   const words = QUEUES[language];
   const columns = [
-    ...[words.queue, words.state, words.tenant, words.target, words.due, words.ended].map((title) => ({ title })),
-    { title: words.attempts, isFigure: true },
-    { title: words.job },
+    words.queue,
+    words.state,
+    words.tenant,
+    words.target,
+    words.due,
+    words.ended,
+    words.attempts,
+    words.job,
   ];
   const rows = jobs.map(({ queue, state, job }) => ({
     cells: [

@@ -52,7 +52,7 @@ function resultsOf({ testResults }: TestReport): Record<string, DialectResult> {
 }
 
 function rendered(results: Record<string, DialectResult>): string {
-  const columns = ['dialect', 'passed', 'failed'].map((heading) => ({ heading }));
+  const columns = ['dialect', 'passed', 'failed'];
   const rows = Object.entries(results).map(([name, { passed, failed }]) => [name, String(passed), String(failed)]);
   return renderTable(columns, rows);
 }

@@ -1,15 +1,17 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-const FOLDER = new URL('../../../src/http-server/pages/texts/', import.meta.url);
+const SOURCE = new URL('../../../src/', import.meta.url);
 
 /** Words that are the same in both languages. */
 const SAME = new Set(['Account', 'Record', 'Plan', 'clinic-mirror', 'no']);
 
-const files = readdirSync(FOLDER).filter((name) => name !== 'texts.ts');
+const files = ['http-server/pages/texts/', 'documents/texts/'].flatMap((folder) =>
+  readdirSync(new URL(folder, SOURCE)).flatMap((name) => (name === 'texts.ts' ? [] : [folder + name])),
+);
 
 test.each(files)('%s says the same things in Italian and in English', async (file) => {
-  const texts: unknown[] = Object.values(await import(new URL(file, FOLDER).href));
+  const texts: unknown[] = Object.values(await import(new URL(file, SOURCE).href));
   expect(texts.length).toBeGreaterThan(0);
   for (const text of texts) {
     const { en, it, ...others } = text as Record<string, Record<string, unknown>>;

@@ -54,7 +54,7 @@ function rendered({ kinds, defects }: TrialFigures): string {
       String(durationMs.most),
     ]);
   const numbers = ['rounds', 'requests in each', 'grants lost', 'told by all', 'median ms', 'longest ms'];
-  const columns = [{ heading: 'killed at' }, ...numbers.map((heading) => ({ heading, right: true }))];
+  const columns = ['killed at', ...numbers.map((heading) => ({ heading, right: true }))];
   return [renderTable(columns, rows), '', `defects: ${defects.length}`, ...defects].join('\n');
 }
 

@@ -133,10 +133,7 @@ async function waitingLinks(
   const links = (await listLoginLinks(loginDesk, tenant)).filter((link) => link.connection === connection);
   if (links.length === 0) return null;
   const { at, both } = context.times;
-  const columns = [
-    ...[words.madeBy, words.madeAt, words.goodUntil].map((title) => ({ title })),
-    { title: words.withdraw, isPlain: true },
-  ];
+  const columns = [words.madeBy, words.madeAt, words.goodUntil, { title: words.withdraw, isPlain: true }];
   const rows = links.map(({ id, by, madeAt, endsAt }) => ({
     id: `link-${id}`,
     cells: [

@@ -1,8 +1,8 @@
 import type { ConnectionStatus } from '../../../control/installation.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { mayDo } from '../../visitors.ts';
 import type { PageContext } from '../context.ts';
-import { clinicAddress } from '../navigation.ts';
 import { linkButton, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 
@@ -13,7 +13,11 @@ const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'retr
 export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
   const words = CLINIC[context.language];
   const columns = [
-    ...[words.connection, words.account, words.standing, words.granted, words.ends].map((title) => ({ title })),
+    words.connection,
+    words.account,
+    words.standing,
+    words.granted,
+    words.ends,
     { title: words.connect, isPlain: true },
   ];
   const rows = connections.map((each) => {

@@ -9,11 +9,7 @@ import { targetAddress } from './targets.ts';
 export function recordsPart(context: PageContext, { tenant, targets, lastRun }: TenantStatus): Html | null {
   if (targets.length === 0) return null;
   const words = CLINIC[context.language];
-  const columns = [
-    { title: words.target },
-    ...[words.recordsOf, words.pending, words.failing, words.held].map((title) => ({ title, isFigure: true })),
-    { title: words.excluded },
-  ];
+  const columns = [words.target, words.recordsOf, words.pending, words.failing, words.held, words.excluded];
   const rows = targets.map(({ target, links, firstSync, pending, failing, held }) => {
     const run = lastRun?.targets.find((each) => each.target === target);
     return {
@@ -38,7 +34,7 @@ function setAside({ language }: PageContext, lastRun: TenantStatus['lastRun']): 
   const rows = lastRun.setAsideExamples.map(({ recordId, code, field }) => ({
     cells: [html`<code>${recordId ?? '–'}</code>`, html`<code>${code}</code>`, html`<code>${field}</code>`],
   }));
-  const columns = [words.record, words.why, words.field].map((title) => ({ title }));
+  const columns = [words.record, words.why, words.field];
   return html`<div class="stack aside"><h3>${words.setAside}</h3><p>${words.setAsideText} ${byCode(lastRun.setAside)}</p>${rows.length === 0 ? null : table(words.setAside, columns, rows)}</div>`;
 }
 

@@ -10,7 +10,7 @@ const SHOWN = 8;
 export function remindersPart(context: PageContext, tenant: string, reminders: readonly ReminderLine[]): Html {
   const words = CLINIC[context.language];
   if (reminders.length === 0) return section('reminders', words.reminders, emptyState(words.noReminders));
-  const columns = [words.due, words.appointment, words.rule, words.channel].map((title) => ({ title }));
+  const columns = [words.due, words.appointment, words.rule, words.channel];
   const rows = reminders.slice(0, SHOWN).map(({ appointment, rule, channel, dueAt, startAt }) => ({
     id: `reminder-${appointment}-${rule}-${channel}`,
     cells: [context.times.both(dueAt), html`<code>${appointment}</code> ${context.times.at(startAt)}`, rule, channel],

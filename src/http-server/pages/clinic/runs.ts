@@ -1,9 +1,10 @@
 import type { RunView } from '../../../control/runs.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
+import { reasonWord } from '../../../documents/reasons.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { mayDo } from '../../visitors.ts';
 import type { PageContext } from '../context.ts';
-import { clinicAddress } from '../navigation.ts';
 import { emptyState, linkButton, said, section, table, unfolding } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 
@@ -60,20 +61,8 @@ function written({ language }: PageContext, { targets }: RunView): Html | null {
       unchanged,
     ],
   }));
-  const columns = [
-    { title: words.target },
-    { title: words.why },
-    { title: words.held, isFigure: true },
-    { title: words.unchanged, isFigure: true },
-  ];
+  const columns = [words.target, words.why, words.held, words.unchanged];
   return table(words.run, columns, rows);
-}
-
-/** Why something was changed, in words; a code that has none is shown as it is. */
-export function reasonWord(reason: string, language: PageContext['language']): string {
-  const words: Readonly<Record<string, unknown>> = CLINIC[language];
-  const word = reason === 'excluded' ? words['excluded-reason'] : words[reason];
-  return typeof word === 'string' ? word : reason;
 }
 
 function undoButton({ visitor, language }: PageContext, tenant: string, { id, undoable }: RunView): Html | null {

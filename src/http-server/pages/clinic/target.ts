@@ -7,11 +7,11 @@ import {
   type RecordList,
   type RecordState,
 } from '../../../control/records.ts';
+import { explainAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
-import { clinicAddress } from '../navigation.ts';
 import { copyable, emptyState, linkButton, pager, table } from '../parts.ts';
 import { RECORDS } from '../texts/records.ts';
 import { byCode } from './records.ts';
@@ -81,7 +81,7 @@ function recordTable(context: PageContext, tenant: string, caption: string, item
   const columns = [words.record, words.starts, words.why, words.about, words.since, words.nextTry];
   const rows = items.map(({ record, startAt, code, about, sinceAt, nextTryAt }) => ({
     id: `record-${record}`,
-    address: clinicAddress(tenant, `/explain?id=${encodeURIComponent(record)}`),
+    address: explainAddress(tenant, record),
     cells: [
       html`<code>${record}</code>`,
       startAt && times.at(startAt),
@@ -91,9 +91,5 @@ function recordTable(context: PageContext, tenant: string, caption: string, item
       nextTryAt && times.both(nextTryAt),
     ],
   }));
-  return table(
-    caption,
-    columns.map((title) => ({ title })),
-    rows,
-  );
+  return table(caption, columns, rows);
 }

@@ -1,7 +1,7 @@
 import type { TargetStatus } from '../../../control/status-view.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
-import { clinicAddress } from '../navigation.ts';
 import { canGoOnMark, emptyState, inStepMark, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 
@@ -15,10 +15,13 @@ export function targetsPart(
   const words = CLINIC[context.language];
   if (targets.length === 0) return section('targets', words.targets, emptyState(words.noTargets));
   const columns = [
-    { title: words.target },
-    { title: words.inStep },
-    { title: words.able },
-    ...[words.links, words.pending, words.held, words.failing].map((title) => ({ title, isFigure: true })),
+    words.target,
+    words.inStep,
+    words.able,
+    words.links,
+    words.pending,
+    words.held,
+    words.failing,
     { title: words.week, isPlain: true },
   ];
   const rows = targets.map((each) => {

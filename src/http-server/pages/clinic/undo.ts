@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { clinicAddress, explainAddress } from '../../../documents/addresses.ts';
+import { UNDO_RESULTS } from '../../../documents/texts/undo.ts';
 import { RUN_OPERATIONS } from '../../../features/undo/operations.ts';
 import type { UndoView } from '../../../features/undo/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
@@ -7,7 +9,6 @@ import type { OperatorDesk } from '../../operator-desk.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { clinicAddress } from '../navigation.ts';
 import { copyable, csrfField, emptyState, table } from '../parts.ts';
 import { ACTS } from '../texts/acts.ts';
 
@@ -54,13 +55,13 @@ function undone({ language, times }: PageContext, { pinnedUntil }: UndoView): Ht
 function records(context: PageContext, { run, tenant, dryRun, records: all }: UndoView): Html {
   const words = ACTS[context.language];
   if (all.length === 0) return emptyState(words.undoNothing);
-  const columns = [words.target, words.record, words.effect, words.result].map((title) => ({ title }));
+  const columns = [words.target, words.record, words.effect, words.result];
   const rows = all.slice(0, MOST_ROWS).map(({ target, record, effect, result }) => ({
     cells: [
       target,
-      html`<a href="${clinicAddress(tenant, `/explain?id=${encodeURIComponent(record)}`)}"><code>${record}</code></a>`,
+      html`<a href="${explainAddress(tenant, record)}"><code>${record}</code></a>`,
       words[effect],
-      result === 'waiting' && !dryRun ? words.waitingStill : words[result],
+      UNDO_RESULTS[context.language][result === 'waiting' && !dryRun ? 'waitingStill' : result],
     ],
   }));
   const rest = all.length - MOST_ROWS;

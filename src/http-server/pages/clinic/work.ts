@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { openTasks, type TaskView } from '../../../control/tasks.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
@@ -8,7 +9,6 @@ import type { OperatorDesk } from '../../operator-desk.ts';
 import { mayDo } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import type { PageContext } from '../context.ts';
-import { clinicAddress } from '../navigation.ts';
 import { failureNotice } from '../notices.ts';
 import { actionButton } from '../parts.ts';
 import { ACTS } from '../texts/acts.ts';

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { neededSecrets, type TenantDocument } from '../../../features/managed-tenants/managed-tenants.ts';
 import { CONFIGURATION_OPERATIONS } from '../../../features/managed-tenants/operations.ts';
 import { requireAllTenants } from '../../../model/access.ts';
@@ -11,7 +12,7 @@ import { visitorOf } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { ADD_CLINIC_PATH, clinicAddress } from '../navigation.ts';
+import { ADD_CLINIC_PATH } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
 import { type Draft, renderConfirmation, renderEditor, renderFaults, renderOfFile, renderRemoval } from './render.ts';

@@ -1,8 +1,9 @@
+import { clinicAddress } from '../../../documents/addresses.ts';
 import type { TenantDocument } from '../../../features/managed-tenants/managed-tenants.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { ConfigurationFault } from '../../../settings/faults.ts';
 import type { PageContext } from '../context.ts';
-import { ADD_CLINIC_PATH, clinicAddress } from '../navigation.ts';
+import { ADD_CLINIC_PATH } from '../navigation.ts';
 import { copyable, csrfField, hiddenFields, section, table } from '../parts.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
 import { diffLines } from './line-diff.ts';
@@ -36,7 +37,7 @@ ${yaml}</textarea></p><p><button class="button main" name="step" value="check">$
 /** All that is wrong, each with its line and its field. */
 export function renderFaults(context: PageContext, faults: readonly ConfigurationFault[]): Html {
   const words = CONFIGURATION[context.language];
-  const columns = [words.field, words.line, words.message, words.remedy].map((title) => ({ title }));
+  const columns = [words.field, words.line, words.message, words.remedy];
   const rows = faults.map(({ line, path, message, remedy }) => ({
     cells: [html`<code>${path}</code>`, line === null ? null : String(line), message, remedy],
   }));

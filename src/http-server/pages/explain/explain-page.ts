@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { explain } from '../../../control/explain.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
+import { EXPLAIN } from '../../../documents/texts/explain.ts';
 import { html } from '../../../model/html.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { clinicAddress } from '../navigation.ts';
 import { emptyState } from '../parts.ts';
-import { EXPLAIN } from '../texts/explain.ts';
 import { renderExplanation, searchForm } from './render-explanation.ts';
 
 /** Adds the page that shows one appointment's way into every target of a clinic, with a box to search by its id. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { holdAddress } from '../../../documents/addresses.ts';
 import { decideHold } from '../../../features/holds/decide.ts';
 import { type HoldView, secondPersonAbove, viewHold } from '../../../features/holds/hold-view.ts';
 import { listHolds } from '../../../features/holds/holds.ts';
@@ -12,7 +13,6 @@ import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { failureNotice, notice } from '../notices.ts';
 import { HOLDS } from '../texts/holds.ts';
-import { holdAddress } from './address.ts';
 import { type Choice, renderDecision } from './render-decision.ts';
 import { renderHold, renderHolds } from './render-hold.ts';
 import { chosenIn } from './selection.ts';

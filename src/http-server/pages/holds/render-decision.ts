@@ -1,10 +1,10 @@
 import type { HeldItem } from '../../../control/held-item.ts';
+import { holdAddress } from '../../../documents/addresses.ts';
 import type { HoldView } from '../../../features/holds/hold-view.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { csrfField, hiddenFields, linkButton, section, unfolding } from '../parts.ts';
 import { HOLDS } from '../texts/holds.ts';
-import { holdAddress } from './address.ts';
 import { itemLine } from './render-hold.ts';
 
 /** What a visitor wants to have done with which items of a hold. */

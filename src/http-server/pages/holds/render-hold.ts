@@ -1,15 +1,15 @@
 import type { HeldItem } from '../../../control/held-item.ts';
+import { explainAddress, holdAddress } from '../../../documents/addresses.ts';
+import { fieldChangeLines } from '../../../documents/fields.ts';
+import { HOLD_NAMES } from '../../../documents/texts/explain.ts';
 import type { HoldView } from '../../../features/holds/hold-view.ts';
 import type { TenantHold } from '../../../features/holds/holds.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { mayDo } from '../../visitors.ts';
 import type { PageContext } from '../context.ts';
-import { explainAddress } from '../explain/address.ts';
 import { copyable, csrfField, emptyState, hiddenFields, section, table, unfolding } from '../parts.ts';
-import { renderFieldChanges } from '../render-fields.ts';
-import { HOLD_NAMES } from '../texts/explain.ts';
+import { inlineHtml } from '../print-html.ts';
 import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
-import { holdAddress } from './address.ts';
 import { byAgenda, byDay, type HeldDay, NONE } from './selection.ts';
 
 /** Check boxes of single items beyond which nobody would go through them. */
@@ -19,13 +19,7 @@ const MOST_CHOSEN_ALONE = 1_000;
 export function renderHolds({ language, times }: PageContext, holds: readonly TenantHold[]): Html {
   const words = HOLDS[language];
   if (holds.length === 0) return emptyState(words.empty);
-  const columns = [
-    { title: words.kind },
-    { title: words.target },
-    { title: words.items, isFigure: true },
-    { title: words.since },
-    { title: words.state },
-  ];
+  const columns = [words.kind, words.target, words.items, words.since, words.state];
   const rows = holds.map(({ id, tenant, kind, target, recordIds, createdAt, state }) => ({
     id: `hold-${id}`,
     address: holdAddress(tenant, id),
@@ -130,8 +124,9 @@ function renderDay(
   const box = canChoose ? checkBox('day', date ?? NONE, words.ofDay(items.length)) : null;
   const lines = items.map((item) => {
     const line = itemLine(context, hold.tenant, item);
-    const changes = renderFieldChanges(context, item.fieldChanges);
-    const fields = changes === null ? null : unfolding(`fields-${item.record}`, words.fields, changes);
+    const changes = fieldChangeLines(item.fieldChanges, context.language);
+    const folded = { id: `fields-${item.record}`, summary: words.fields };
+    const fields = changes && inlineHtml(context, { ...changes, folded });
     return html`<li>${canChoose && !isTooMany ? checkBox('item', item.record, line) : line}${fields}</li>`;
   });
   return unfolding(

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { keepPlan, newestPlan, planSummary } from '../../../control/kept-plans.ts';
 import { type BegunTask, openTasks, readTask } from '../../../control/tasks.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
+import { PLAN } from '../../../documents/texts/plan.ts';
 import { html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
@@ -10,8 +12,6 @@ import { mayDo } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { clinicAddress } from '../navigation.ts';
-import { PLAN } from '../texts/plan.ts';
 import { renderPlan, renderTask } from './render-plan.ts';
 
 /** A quick plan is shown at once; a slow one is waited for on a page of its own. */

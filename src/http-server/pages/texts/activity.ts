@@ -1,5 +1,5 @@
+import type { Texts } from '../../../documents/texts/texts.ts';
 import type { ActOutcome, AuditVerb } from '../../../model/acts.ts';
-import type { Texts } from './texts.ts';
 
 const en = {
   title: 'Activity',

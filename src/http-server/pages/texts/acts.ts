@@ -1,4 +1,4 @@
-import type { Texts } from './texts.ts';
+import type { Texts } from '../../../documents/texts/texts.ts';
 
 const en = {
   reason: 'Reason',
@@ -44,16 +44,6 @@ const en = {
   result: 'Now',
   updated: 'changed it',
   deleted: 'deleted it',
-  restored: 'in place, as the clinic has it now',
-  waiting: 'would be brought to what the clinic has now',
-  waitingStill: 'not yet in place',
-  cancelled: 'the clinic has cancelled it: left out',
-  gone: 'the clinic has it no more: it can not be restored',
-  'no-consent': 'the patient does not agree to it any more: left out',
-  'outside-window': 'outside of the target’s window',
-  unusable: 'its row in the clinic can not be used',
-  unread: 'it could not be read in the clinic: undo again later',
-  'no-target': 'the target is paused, or configured no longer',
 };
 
 /** The words of pages at which something is done. */
@@ -105,15 +95,5 @@ export const ACTS: Texts<typeof en> = {
     result: 'Ora',
     updated: 'l’aveva modificato',
     deleted: 'l’aveva cancellato',
-    restored: 'al suo posto, come la clinica lo ha ora',
-    waiting: 'verrebbe portato a ciò che la clinica ha ora',
-    waitingStill: 'non ancora al suo posto',
-    cancelled: 'la clinica l’ha annullato: resta fuori',
-    gone: 'la clinica non l’ha più: non si può ripristinare',
-    'no-consent': 'il paziente non è più d’accordo: resta fuori',
-    'outside-window': 'fuori dalla finestra della destinazione',
-    unusable: 'la sua riga nella clinica non si può usare',
-    unread: 'non si è potuto leggere nella clinica: ripetere l’annullamento più tardi',
-    'no-target': 'la destinazione è in pausa, o non è più configurata',
   },
 };

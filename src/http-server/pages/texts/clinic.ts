@@ -1,4 +1,4 @@
-import type { Texts } from './texts.ts';
+import type { Texts } from '../../../documents/texts/texts.ts';
 
 const en = {
   problems: 'Needs you, or waits',
@@ -65,14 +65,6 @@ const en = {
   noHolds: 'Nothing is held back.',
   sync: 'Sync now',
   audit: 'Read back',
-  new: 'new',
-  'content-changed': 'changed',
-  cancelled: 'cancelled',
-  'excluded-reason': 'no longer belongs here',
-  vanished: 'gone from the clinic',
-  'edited-by-hand': 'edited by hand',
-  'removed-by-hand': 'deleted by hand',
-  forgotten: 'forgotten',
 };
 
 /** The words of a clinic's page. */
@@ -143,13 +135,5 @@ export const CLINIC: Texts<typeof en> = {
     noHolds: 'Nulla è sospeso.',
     sync: 'Sincronizza ora',
     audit: 'Rileggi',
-    new: 'nuovi',
-    'content-changed': 'modificati',
-    cancelled: 'annullati',
-    'excluded-reason': 'non appartengono più qui',
-    vanished: 'scomparsi dalla clinica',
-    'edited-by-hand': 'modificati a mano',
-    'removed-by-hand': 'cancellati a mano',
-    forgotten: 'dimenticati',
   },
 };

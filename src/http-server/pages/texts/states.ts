@@ -1,5 +1,5 @@
+import type { Texts } from '../../../documents/texts/texts.ts';
 import { AXES_WORDS } from '../../../model/standing.ts';
-import type { Texts } from './texts.ts';
 
 const en = {
   ...AXES_WORDS.en,

@@ -1,9 +1,9 @@
 import type { WeekEntryView, WeekNext, WeekTime, WeekView } from '../../../control/week.ts';
+import { explainAddress, holdAddress } from '../../../documents/addresses.ts';
+import { fieldNames } from '../../../documents/fields.ts';
+import { ruleName } from '../../../documents/reasons.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
-import { explainAddress } from '../explain/address.ts';
-import { holdAddress } from '../holds/address.ts';
-import { fieldNames, ruleName } from '../names.ts';
 import { emptyState, section } from '../parts.ts';
 import { WEEK } from '../texts/week.ts';
 

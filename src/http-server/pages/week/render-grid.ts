@@ -1,7 +1,7 @@
 import type { WeekTime, WeekView } from '../../../control/week.ts';
+import { explainAddress } from '../../../documents/addresses.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
-import { explainAddress } from '../explain/address.ts';
 import { WEEK } from '../texts/week.ts';
 import { differenceText } from './differences.ts';
 import type { Block, GridDay, PlacedBlock, WeekGrid } from './grid.ts';

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
 import { viewWeek, type WeekView } from '../../../control/week.ts';
+import { clinicAddress } from '../../../documents/addresses.ts';
 import { html } from '../../../model/html.ts';
 import { DAY_MS, SECOND_MS } from '../../../model/time.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
@@ -9,7 +10,6 @@ import { contextOf, type PageContext } from '../context.ts';
 import { keptViews } from '../kept-views.ts';
 import { type Page, sendPage } from '../layout.ts';
 import { seenOfTenant } from '../live.ts';
-import { clinicAddress } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import { linkButton } from '../parts.ts';
 import { WEEK } from '../texts/week.ts';

@@ -1,7 +1,7 @@
-import type { Comparison } from '../../../control/appointment-way.ts';
-import type { DecisionCode } from '../../../control/explain.ts';
-import type { HoldKind } from '../../../model/plan.ts';
-import type { Language } from '../../languages.ts';
+import type { Comparison } from '../../control/appointment-way.ts';
+import { type DecisionCode, DECISIONS as ENGLISH_DECISIONS } from '../../control/explain.ts';
+import type { Language } from '../../features/reminders/texts/texts.ts';
+import type { HoldKind } from '../../model/plan.ts';
 import type { Texts } from './texts.ts';
 
 const en = {
@@ -32,7 +32,10 @@ const en = {
   fields: (fields: string) => `differs: ${fields}`,
   waits: 'waits, next try',
   fails: (code: string, attempts: number) => `failed ${attempts} times (${code}), next try`,
-  parked: 'waits for a change or a person, tried again',
+  parked: (code: string) => `waits for a change or an operator (${code}), next try`,
+
+  present: 'to be written',
+  notPresent: 'to be removed',
   stands: (code: string) => `the whole target stands still (${code})`,
   held: 'in a hold',
   nothingWritten: 'nothing was written',
@@ -47,11 +50,11 @@ const en = {
   run: 'run',
   asWritten: 'as written',
   notSince: 'not read back since it was written',
-  byHandEdited: (fields: string) => `changed by hand: ${fields}`,
-  byHandRemoved: 'removed by hand',
-  repair: 'put right with the next cycle',
-  keep: 'stays until the appointment changes',
-  report: 'left for a person to look at',
+  byHandEdited: (fields: string) => `edited by hand (${fields})`,
+  byHandRemoved: 'deleted by hand',
+  repair: 'restored with the next cycle, unless that was done too often today',
+  keep: 'kept until the appointment changes',
+  report: 'left until the appointment changes, for an operator to look at',
   nothingToRead: 'nothing to read back',
   week: 'See it in the week',
 };
@@ -88,7 +91,9 @@ export const EXPLAIN: Texts<typeof en> = {
     fields: (fields) => `diverso: ${fields}`,
     waits: 'in attesa, prossimo tentativo',
     fails: (code, attempts) => `non riuscito ${attempts} volte (${code}), prossimo tentativo`,
-    parked: 'attende un cambiamento o una persona, si riprova',
+    parked: (code) => `attende un cambiamento o una persona (${code}), prossimo tentativo`,
+    present: 'da scrivere',
+    notPresent: 'da togliere',
     stands: (code) => `tutta la destinazione è ferma (${code})`,
     held: 'in una sospensione',
     nothingWritten: 'non è stato scritto nulla',
@@ -103,9 +108,9 @@ export const EXPLAIN: Texts<typeof en> = {
     run: 'ciclo',
     asWritten: 'come scritto',
     notSince: 'non riletto da quando è stato scritto',
-    byHandEdited: (fields) => `cambiato a mano: ${fields}`,
+    byHandEdited: (fields) => `cambiato a mano (${fields})`,
     byHandRemoved: 'tolto a mano',
-    repair: 'corretto con il prossimo ciclo',
+    repair: 'corretto con il prossimo ciclo, se oggi non è già successo troppe volte',
     keep: 'resta finché l’appuntamento cambia',
     report: 'lasciato a chi lo guarda',
     nothingToRead: 'niente da rileggere',
@@ -114,23 +119,8 @@ export const EXPLAIN: Texts<typeof en> = {
 };
 
 /** Why an appointment is shown, or is not. */
-export const DECISIONS: Readonly<Record<Language, Readonly<Record<DecisionCode, string>>>> = {
-  en: {
-    'tenant-paused': 'the clinic is paused',
-    'target-paused': 'the target is paused',
-    absent: 'the clinic has no such appointment',
-    unread: 'the clinic could not be asked, or its answer could not be used',
-    forgotten: 'its patient was forgotten at an operator’s command',
-    agenda: 'its agenda does not feed this target',
-    treatment: 'the target does not show its treatment',
-    'blocked-time': 'the target does not show blocked time',
-    status: 'the target does not show its status',
-    'before-window': 'it lies before the window: what was written stays',
-    'beyond-window': 'it lies beyond the window: it is written when it comes nearer',
-    pinned: 'an undo put it back, whatever the rules say',
-    'of-contact': 'it passes the rules; its patient must be among the contacts too',
-    shown: 'its agenda feeds this target, its status is shown, and it lies in the window',
-  },
+export const DECISIONS: Texts<Readonly<Record<DecisionCode, string>>> = {
+  en: ENGLISH_DECISIONS,
   it: {
     'tenant-paused': 'la clinica è in pausa',
     'target-paused': 'la destinazione è in pausa',

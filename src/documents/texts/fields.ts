@@ -1,4 +1,4 @@
-import type { Language } from '../../languages.ts';
+import type { Language } from '../../features/reminders/texts/texts.ts';
 import type { Texts } from './texts.ts';
 
 /** Fields of an event by the names that they have in fingerprints (`sync/identity.ts`). */
@@ -13,7 +13,7 @@ export const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>
     tentative: 'tentative',
     visibility: 'visibility',
     presets: 'colour, category or reminder',
-    unknown: 'something that can’t be told',
+    unknown: 'a field that is not known',
     removed: 'removed',
   },
   it: {

@@ -2,6 +2,7 @@ import type { Texts } from './texts.ts';
 
 const en = {
   title: 'Plan',
+  titleOf: (tenant: string) => `Plan for ${tenant}`,
   intro:
     'What the next cycle would do: the clinic and the state are read, and nothing is written. A plan is kept for an hour; applied, it does exactly this or nothing.',
   make: 'Make a plan',
@@ -27,9 +28,17 @@ const en = {
   refused: (n: number) => `${n} kept by a person’s decision`,
   waiting: (n: number) => `${n} waiting from before`,
   failing: (n: number) => `${n} failing from before`,
+  released: (n: number) => `${n} left the window and are let go`,
+  contacts: (contacts: number, alike: number) =>
+    `${contacts} contacts in the CRM were not created by clinic-mirror, and ${alike} patients look like one of them.`,
+  twice: 'These patients would be in the CRM twice. Compare them first:',
+  seeFailing: 'Failing changes are listed by:',
+  seeHeld: 'Held changes are listed by:',
+  contactsUnread: (code: string) => `Contacts that are already in the CRM can’t be read (${code}).`,
   more: (n: number) => `${n} more are not shown here.`,
   what: 'What',
   record: 'Record',
+  name: 'Title',
   starts: 'Starts',
   why: 'Why',
   verdict: 'Then',
@@ -57,6 +66,7 @@ export const PLAN: Texts<typeof en> = {
   en,
   it: {
     title: 'Piano',
+    titleOf: (tenant) => `Piano per ${tenant}`,
     intro:
       'Che cosa farebbe il prossimo ciclo: si leggono la clinica e lo stato, e non si scrive nulla. Un piano si conserva per un’ora; applicato, fa esattamente questo o nulla.',
     make: 'Fai un piano',
@@ -82,9 +92,17 @@ export const PLAN: Texts<typeof en> = {
     refused: (n) => `${n} conservati per decisione di una persona`,
     waiting: (n) => `${n} in attesa da prima`,
     failing: (n) => `${n} non riusciti da prima`,
+    released: (n) => `${n} sono usciti dalla finestra e non si seguono più`,
+    contacts: (contacts, alike) =>
+      `${contacts} contatti nel CRM non sono di clinic-mirror, e ${alike} pazienti somigliano a uno di loro.`,
+    twice: 'Questi pazienti sarebbero due volte nel CRM. Confrontarli prima:',
+    seeFailing: 'L’elenco di ciò che non riesce:',
+    seeHeld: 'L’elenco delle sospensioni:',
+    contactsUnread: (code) => `I contatti già nel CRM non si possono leggere (${code}).`,
     more: (n) => `Altri ${n} non sono mostrati qui.`,
     what: 'Che cosa',
     record: 'Elemento',
+    name: 'Titolo',
     starts: 'Inizio',
     why: 'Perché',
     verdict: 'Poi',

@@ -1,0 +1,171 @@
+import type { WayWrite } from '../control/appointment-way.ts';
+import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
+import type { Language } from '../features/reminders/texts/texts.ts';
+import { holdAddress } from './addresses.ts';
+import {
+  code,
+  type Document,
+  type DocumentStep,
+  type Inline,
+  joined,
+  link,
+  time,
+  timeAndAge,
+  toned,
+} from './document.ts';
+import { fieldNames } from './fields.ts';
+import { COMPARISONS, DECISIONS, EXPLAIN, HOLD_NAMES } from './texts/explain.ts';
+
+/** One appointment's way into each target: five steps, each with when and by which evidence. */
+export function explanationDocument(explanation: Explanation, language: Language): Document {
+  const { appointment, targets } = explanation;
+  const words = EXPLAIN[language];
+  return {
+    title: words.titleOf(appointment),
+    blocks: targets.map((target) => ({
+      is: 'section',
+      id: `target-${target.target}`,
+      heading: target.target,
+      aside: target.connector,
+      blocks: [
+        { is: 'steps', label: `${words.steps}: ${target.target}`, steps: stepsOf(explanation, target, language) },
+      ],
+    })),
+  };
+}
+
+/** What the clinic says of an appointment. */
+export function sourceText(source: SourceView, language: Language): Inline {
+  const words = EXPLAIN[language];
+  switch (source.state) {
+    case 'there':
+      return [words.there(source.status, source.agenda), ' ', time(source.startAt)];
+    case 'absent':
+      return words.absent;
+    case 'unusable':
+      return words.unusable(source.code, source.field);
+    case 'unknown':
+      return [words.unknown, ': ', source.message, ' ', code(source.code)];
+  }
+}
+
+function stepsOf(explanation: Explanation, target: TargetExplanation, language: Language): DocumentStep[] {
+  return [
+    readStep(explanation, language),
+    rulesStep(explanation, target, language),
+    comparedStep(explanation, target, language),
+    writtenStep(target, language),
+    readBackStep(target, language),
+  ];
+}
+
+function readStep({ source, askedAt, lastCycle }: Explanation, language: Language): DocumentStep {
+  const words = EXPLAIN[language];
+  const cycle =
+    lastCycle === null
+      ? words.noCycle
+      : [
+          words.lastCycle,
+          ' ',
+          code(lastCycle.run),
+          ' ',
+          timeAndAge(lastCycle.startedAt),
+          lastCycle.error !== null && `: ${words.cycleFailed(lastCycle.error)}`,
+        ];
+  const updatedAt = source.state === 'there' ? source.updatedAt : null;
+  return {
+    name: words.read,
+    at: askedAt,
+    state: source.state === 'there' || source.state === 'absent' ? 'done' : 'stopped',
+    lines: [sourceText(source, language), updatedAt && [words.changedAt, ' ', timeAndAge(updatedAt)], cycle],
+  };
+}
+
+function rulesStep({ askedAt }: Explanation, { decision }: TargetExplanation, language: Language): DocumentStep {
+  const words = EXPLAIN[language];
+  const { shown, code: rule, because } = decision;
+  // English words come from the verb, which knows more than the code tells.
+  const reason = language === 'en' ? because : DECISIONS[language][rule];
+  const line = [toned('strong', shown ? words.shown : words.notShown), ': ', reason];
+  return { name: words.rules, at: askedAt, state: shown ? 'done' : 'none', lines: [line] };
+}
+
+function comparedStep(
+  { tenant }: Explanation,
+  { way: { compared }, holds }: TargetExplanation,
+  language: Language,
+): DocumentStep {
+  const words = EXPLAIN[language];
+  const held = holds.map(({ id, kind, state }) => [
+    `${words.held}: `,
+    link(holdAddress(tenant, id), HOLD_NAMES[language][kind]),
+    ` (${id}, ${state})`,
+  ]);
+  const isSettled = compared.found === 'same' || compared.found === 'none';
+  const isHeld = holds.some(({ state }) => state === 'open');
+  return {
+    name: words.compared,
+    at: compared.at,
+    state: isHeld ? 'stopped' : compared.at === null || !isSettled ? 'waits' : 'done',
+    lines: [
+      compared.at === null ? words.never : COMPARISONS[language][compared.found],
+      compared.fields.length > 0 && words.fields(fieldNames(compared.fields, language)),
+      ...held,
+    ],
+  };
+}
+
+function writtenStep({ link: written, pending, failure, way }: TargetExplanation, language: Language): DocumentStep {
+  const words = EXPLAIN[language];
+  const { at, version, revision, changes } = way.written;
+  const lines: Inline[] = [];
+  if (written === null) lines.push(words.nothingWritten);
+  else {
+    if (at === null) lines.push(words.writtenUnknown);
+    lines.push([words.starting, ' ', time(written.startAt), `, ${words.named} `, code(written.remoteId)]);
+    const tags = [version && `${words.version} ${version}`, revision !== null && `${words.revision} ${revision}`];
+    lines.push(joined(tags, ', '));
+  }
+  if (pending !== null) {
+    const { want, reason, lastError, about, attempts, parked, dueAt } = pending;
+    const last = about === undefined ? lastError : `${lastError}, ${about}`;
+    const why = last === null ? words.waits : parked ? words.parked(last) : words.fails(last, attempts);
+    lines.push(
+      toned('wait', [
+        want === 'present' ? words.present : words.notPresent,
+        ` (${reason}): ${why} `,
+        timeAndAge(dueAt),
+      ]),
+    );
+  }
+  if (failure !== null) lines.push(toned('act', words.stands(failure)));
+  if (changes.length > 0) lines.push(historyOf(changes, language));
+  const state = failure !== null ? 'stopped' : pending !== null ? 'waits' : written === null ? 'none' : 'done';
+  return { name: words.written, at, state, lines };
+}
+
+function historyOf(changes: readonly WayWrite[], language: Language): Inline {
+  const words = EXPLAIN[language];
+  const lines = changes.map(({ at, effect, reason, run }) => [
+    timeAndAge(at),
+    ` ${words[effect]} (${reason}), ${words.run} `,
+    code(run),
+  ]);
+  return [`${words.history}:`, { is: 'lines', lines, folded: null }];
+}
+
+function readBackStep({ byHand, way: { readBack } }: TargetExplanation, language: Language): DocumentStep {
+  const words = EXPLAIN[language];
+  const step = { name: words.readBack, at: readBack.at };
+  if (byHand !== null) {
+    const { done, fields, policy } = byHand;
+    const what = done === 'removed' ? words.byHandRemoved : words.byHandEdited(fieldNames(fields, language));
+    return { ...step, state: 'stopped', lines: [`${what}: ${words[policy]}`] };
+  }
+  if (readBack.covers === null) return { ...step, at: null, state: 'none', lines: [words.nothingToRead] };
+  return {
+    ...step,
+    state: readBack.covers ? 'done' : 'waits',
+    lines: [readBack.covers ? words.asWritten : words.notSince],
+  };
+}

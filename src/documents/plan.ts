@@ -1,0 +1,139 @@
+import type { Language } from '../features/reminders/texts/texts.ts';
+import type { KeptPlan, PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
+import { sentenceOfRemark } from '../model/reading-remarks.ts';
+import { explainAddress } from './addresses.ts';
+import {
+  type Block,
+  code,
+  command,
+  type Document,
+  type DocumentTable,
+  type Inline,
+  joined,
+  link,
+  paragraph,
+  time,
+  timeAndAge,
+  toned,
+} from './document.ts';
+import { fieldChangeLines, fieldNames } from './fields.ts';
+import { reasonWord } from './reasons.ts';
+import { PLAN } from './texts/plan.ts';
+
+/** A plan target by target: what would be written where, and why; of a stored plan also the command that applies it. */
+export function planDocument(plan: PlanView | KeptPlan, language: Language): Document {
+  const words = PLAN[language];
+  const { tenant, asOf, snapshot, unconfirmed, remarks = [], left } = plan;
+  const { records, completeness, reason, setAside } = snapshot;
+  const read = [
+    words.clinicShows(records),
+    completeness === 'partial' && words.partial(reason ?? completeness),
+    setAside > 0 && words.setAside(setAside),
+    unconfirmed > 0 && words.unconfirmed(unconfirmed),
+    ...remarks.map(sentenceOfRemark),
+    ...left.map(({ target, code: why }) => words.left(target, why)),
+  ];
+  const stored: [string, Inline][] =
+    'expiresAt' in plan
+      ? [
+          [words.id, code(plan.id)],
+          [words.until, time(plan.expiresAt)],
+          [words.command, command(`clinic-mirror apply ${tenant} ${plan.id}`)],
+        ]
+      : [];
+  const facts = [[words.madeAt, [timeAndAge(asOf), '. ', joined(read, ' ')]] as const, ...stored];
+  const targets = plan.targets.map((target) => targetSection(tenant, target, language));
+  return { title: words.titleOf(tenant), blocks: [{ is: 'facts', facts }, ...targets] };
+}
+
+function targetSection(tenant: string, target: TargetPlanView, language: Language): Block {
+  const words = PLAN[language];
+  const { lines, unchanged, waiting, failing, released } = target;
+  const count = (verdict: PlanLine['verdict'], operation?: PlanLine['operation']) =>
+    lines.filter((line) => line.verdict === verdict && (operation === undefined || line.operation === operation))
+      .length;
+  const counts: [number, (n: number) => string][] = [
+    [count('go', 'create'), words.create],
+    [count('go', 'update'), words.update],
+    [count('go', 'delete'), words.delete],
+    [count('held'), words.held],
+    [count('refused'), words.refused],
+    [waiting, words.waiting],
+    [failing, words.failing],
+    [released, words.released],
+  ];
+  const told = counts.filter(([n]) => n > 0).map(([n, text]) => text(n));
+  const summary = lines.length === 0 ? [words.nothing(unchanged), ...told] : [...told, words.unchanged(unchanged)];
+  return {
+    is: 'section',
+    id: `target-${target.target}`,
+    heading: target.target,
+    aside: target.calendar,
+    blocks: [
+      paragraph(summary.join(' · ')),
+      ...existingContacts(target, language),
+      ...nextCommands(tenant, target, language),
+      ...(lines.length === 0 ? [] : [linesTable(tenant, target, language)]),
+    ],
+  };
+}
+
+function existingContacts({ existing }: TargetPlanView, language: Language): Block[] {
+  const words = PLAN[language];
+  if (existing === null) return [];
+  if ('unread' in existing) return [paragraph(words.contactsUnread(existing.unread))];
+  return existing.contacts === 0 ? [] : [paragraph(words.contacts(existing.contacts, existing.alike))];
+}
+
+function nextCommands(
+  tenant: string,
+  { target, existing, failing, lines }: TargetPlanView,
+  language: Language,
+): Block[] {
+  const words = PLAN[language];
+  const isAlike = existing !== null && 'alike' in existing && existing.alike > 0;
+  const commands: [boolean, string, string][] = [
+    [isAlike, words.twice, `clinic-mirror match ${tenant} ${target}`],
+    [failing > 0, words.seeFailing, `clinic-mirror health ${tenant} ${target}`],
+    [lines.some(({ verdict }) => verdict === 'held'), words.seeHeld, `clinic-mirror holds list ${tenant}`],
+  ];
+  return commands.filter(([isShown]) => isShown).map(([, why, text]) => paragraph(why, ' ', command(text)));
+}
+
+function linesTable(tenant: string, { target, lines }: TargetPlanView, language: Language): DocumentTable {
+  const words = PLAN[language];
+  const operations = { create: `+ ${words.creates}`, update: `~ ${words.updates}`, delete: `− ${words.deletes}` };
+  const verdicts = { go: words.go, held: words.isHeld, refused: words.isRefused };
+  const rows = lines.map((line) => ({
+    id: `line-${target}-${line.record}`,
+    cells: [
+      operations[line.operation],
+      link(explainAddress(tenant, line.record), line.record),
+      time(line.startAt),
+      line.title,
+      [whyOf(line, language), fieldsOf(target, line, language)],
+      toned(line.verdict === 'go' ? 'quiet' : 'hold', verdicts[line.verdict]),
+    ],
+  }));
+  return {
+    is: 'table',
+    caption: `${words.title}: ${target}`,
+    headings: [words.what, words.record, words.starts, words.name, words.why, words.verdict],
+    rows,
+    most: { page: 300, terminal: 25 },
+    more: words.more,
+  };
+}
+
+function whyOf({ reason, fields }: PlanLineView, language: Language): string {
+  const named = fields.length === 0 ? [] : [fieldNames(fields, language)];
+  return [reasonWord(reason, language), ...named].join(': ');
+}
+
+/** Of an update at once; of what comes or goes, which is much alike, when the reader asks for it. */
+function fieldsOf(target: string, { record, operation, fieldChanges }: PlanLineView, language: Language): Inline {
+  const isUpdate = operation === 'update';
+  const lines = fieldChangeLines(fieldChanges, language, { isUpdate });
+  if (isUpdate || lines === null) return lines;
+  return { ...lines, folded: { id: `fields-${target}-${record}`, summary: PLAN[language].fields } };
+}
