@@ -111,7 +111,7 @@ export const UNCHECKED = 'tenant-unchecked';
 /** The error of work on a tenant that a daemon has not checked since it started. */
 export function uncheckedError(tenant: string): MirrorError {
   return new MirrorError(`the configuration of tenant "${tenant}" is not checked yet: the daemon is starting`, {
-    ...{ actor: 'remote', code: UNCHECKED, retry: 'later' },
+    ...{ actor: 'remote', code: 'tenant-unchecked', retry: 'later' },
     remedy: 'try again in some seconds: /readyz of the daemon counts the tenants that are checked',
   });
 }

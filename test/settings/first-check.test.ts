@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
-import { ConfigurationFiles, type LoadOptions } from '../../src/settings/configuration-files.ts';
+import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
+import type { LoadOptions } from '../../src/settings/reading.ts';
 import { CHANNELS, CONNECTORS, ENV, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 const ofClinic = (clinic: string, more = '') => TENANT.replace('tenantId: "7"', `tenantId: "${clinic}"`).concat(more);
