@@ -8,7 +8,7 @@ import { requireEntry } from './composition/connections.ts';
 import { logAllowances, openWork, within } from './composition/daemon-work.ts';
 import { loginDesk } from './composition/login-desk.ts';
 import { openOperatorDesk } from './composition/operator-desk.ts';
-import type { Reloading } from './composition/reload.ts';
+import { logSetAside, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
@@ -27,7 +27,7 @@ import { clearTriggersIn } from './features/triggers/store.ts';
 import { type ListeningServer, listen } from './http-server/listen.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
-import type { LoginOutcome, LoginResult, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
+import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
 import { repeatWork } from './jobs/schedule.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
@@ -122,20 +122,17 @@ export async function startDaemon(
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
   const { queues, redis, isNeedless } = composition;
-  const work = {
-    tenants: [...configuration.outlines.values()],
-    queues,
-    clearTriggers: clearTriggersIn(redis),
-    isNeedless,
-    log,
-  };
-  if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
+  const { outlines, setAside, unchecked } = configuration;
+  const clearTriggers = clearTriggersIn(redis);
+  const work = { tenants: [...outlines.values()], queues, clearTriggers, isNeedless, log };
+  if (does(role, 'scheduler') && unchecked.size === 0) await repeatWork(work, settings.schedule);
   const running = openWork({ composition, role, files, metrics, statuses, turns, spans, work });
   opened.defer(running.end);
   reloading = running.reloading;
   const listening = { operatorPort: operator.port, publicPort: outside?.port ?? null };
-  log.info({ ...listening, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
-  logTenants(configuration, log);
+  log.info({ ...listening, role, tenants: outlines.size + unchecked.size }, 'the daemon runs');
+  logSetAside(setAside, log);
+  logAllowances(outlines, log);
   const parts = opened.move();
   return {
     ...listening,
@@ -146,14 +143,6 @@ export async function startDaemon(
       await parts.disposeAsync();
     },
   };
-}
-
-/** Names who is not run, and what was allowed that usually is not. */
-function logTenants({ setAside, outlines }: Configuration, log: Logger): void {
-  for (const { id, faults } of setAside) {
-    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
-  }
-  logAllowances(outlines, log);
 }
 
 async function openOperatorPort(parts: {
@@ -175,7 +164,7 @@ async function openOperatorPort(parts: {
     metrics: metrics.render,
     async readiness() {
       const why = watch.failure();
-      return why === null ? [] : [{ what: 'redis', why }];
+      return [...(why === null ? [] : [{ what: 'redis', why }]), ...starting(composition.configuration)];
     },
     problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
   };
@@ -198,6 +187,13 @@ async function openOperatorPort(parts: {
   return server;
 }
 
+/** What a start has left to do; tenants whose files have faults are checked too. */
+function starting({ outlines, setAside, unchecked }: Configuration): NotReady[] {
+  if (unchecked.size === 0) return [];
+  const checked = outlines.size + setAside.length;
+  return [{ what: 'tenants', why: `starting: ${checked} of ${checked + unchecked.size} are checked` }];
+}
+
 /** Null where the settings name no port for the outside, or it is another process's. */
 async function openPublicPort(composition: Composition, metrics: Metrics, role: Role): Promise<ListeningServer | null> {
   const { host, port, publicUrl } = composition.configuration.settings.http;
@@ -209,6 +205,7 @@ async function openPublicPort(composition: Composition, metrics: Metrics, role: 
     publicUrl: today,
     log: composition.log,
     trustedProxies: () => composition.configuration.settings.http.trustedProxies,
+    isStarting: () => composition.configuration.unchecked.size > 0,
   });
   return listen(app, 'http', { host, port });
 }

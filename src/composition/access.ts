@@ -39,7 +39,7 @@ export function openAccess(composition: Composition, publicUrl?: () => string): 
     links: createLoginStore<SignInLink>(redis, ring, keys.signInLink),
     ...createAccessCounts(redis, (who) => acts.keyed('', who)),
     sealer,
-    tenants: () => [...composition.configuration.outlines.keys()],
+    tenants: () => [...composition.configuration.outlines.keys(), ...composition.configuration.unchecked],
     acts,
     clock,
   };

@@ -7,7 +7,7 @@ import type { Principal } from '../model/acts.ts';
 import { derivedKey } from '../model/derived-key.ts';
 import type { Clock } from '../model/time.ts';
 import { strictestApprovals } from '../settings/approval-schema.ts';
-import type { Configuration } from '../settings/configuration.ts';
+import { type Configuration, uncheckedError } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { createApprovalStore } from '../state/kept-documents.ts';
 import type { Stores } from './stores.ts';
@@ -40,7 +40,8 @@ export function openActDesk(
       return {
         // A tenant's file is read for it.
         get policy() {
-          const { settings, tenants } = current();
+          const { settings, tenants, unchecked } = current();
+          if (unchecked.has(tenant)) throw uncheckedError(tenant);
           return strictestApprovals(settings.approvals, tenants.get(tenant)?.approvals);
         },
         store: createApprovalStore(redis, tenant, identityKey, clock),

@@ -160,6 +160,9 @@ function installationOf(
     get setAside() {
       return current().setAside;
     },
+    get unchecked() {
+      return current().unchecked;
+    },
     connections: (tenant) =>
       connectionStatuses(
         composed.get(tenant.id),

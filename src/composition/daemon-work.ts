@@ -55,16 +55,15 @@ export function openWork(parts: {
   const { composition, role, files, metrics, statuses, turns, spans, work } = parts;
   const workers = does(role, 'worker') ? openWorkers(composition, turns, spans) : null;
   const { end } = begin(work, role);
-  const isScheduler = does(role, 'scheduler');
-  const releasing = isScheduler ? keepReleasing(composition) : null;
-  const upkeep = isScheduler ? [keepAlerting(composition, statuses), keepLookingAhead(composition)] : [];
-  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
+  const upkeep = does(role, 'scheduler') ? new Upkeep(composition, statuses) : null;
+  if (composition.configuration.unchecked.size === 0) upkeep?.begin();
+  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, upkeep });
   return {
     reloading,
     async end() {
       // Side by side: a look at a Redis that just went away takes no time from the work.
-      const ends = [workers?.close(STOP_GRACE_MS), end(), releasing?.end(), reloading?.end()];
-      const isEnded = await within(STOP_GRACE_MS + SECOND_MS, [...ends, ...upkeep.map((stop) => stop())]);
+      const ends = [workers?.close(STOP_GRACE_MS), end(), reloading?.end(), upkeep?.end()];
+      const isEnded = await within(STOP_GRACE_MS + SECOND_MS, ends);
       if (!isEnded) composition.log.warn({}, 'work was left under way: it is taken up again at the next start');
     },
   };
@@ -87,31 +86,65 @@ function begin(work: Parameters<typeof beginWork>[0], role: Role): { end(): Prom
   };
 }
 
-/** Work follows the configuration: schedules, a cycle of what changed, and what was taken out. @param releasing null: another process's */
+/**
+ * What a scheduler does for all tenants together. It begins when all are checked: before that a tenant that is not checked yet would be one
+ * that was removed, or whose problems are over.
+ */
+class Upkeep {
+  readonly #composition: Composition;
+  readonly #statuses: Statuses;
+  #releasing: Releasing | null = null;
+  #stops: (() => Promise<void>)[] = [];
+  #isEnded = false;
+
+  constructor(composition: Composition, statuses: Statuses) {
+    this.#composition = composition;
+    this.#statuses = statuses;
+  }
+
+  /** Begins, unless it has begun or ended. */
+  begin(): void {
+    if (this.#isEnded || this.#releasing !== null) return;
+    this.#releasing = keepReleasing(this.#composition);
+    this.#stops = [keepAlerting(this.#composition, this.#statuses), keepLookingAhead(this.#composition)];
+  }
+
+  /** Releases what was removed. */
+  release(): void {
+    this.#releasing?.check();
+  }
+
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await Promise.all([this.#releasing?.end(), ...this.#stops.map((stop) => stop())]);
+  }
+}
+
+/** Work follows the configuration: schedules, a cycle of what changed, and what was taken out. @param upkeep null: another process's */
 function openReloading(parts: {
   files: ConfigurationFiles;
   composition: Composition;
   metrics: Metrics;
-  releasing: Releasing | null;
+  upkeep: Upkeep | null;
 }): Reloading {
-  const { files, composition, metrics, releasing } = parts;
+  const { files, composition, metrics, upkeep } = parts;
   const { log, queues, redis, isNeedless } = composition;
   return keepReloading({
     ...{ files, composition, log, observe: metrics.observeReload },
     async onTakenUp({ added, changed, reopened, removed, reduced }, signal) {
-      const { outlines, settings } = composition.configuration;
+      const { outlines, settings, unchecked } = composition.configuration;
       const others = new Set([...added, ...changed]);
       const some = [...outlines].filter(([id]) => others.has(id));
       logAllowances(some, log);
-      if (releasing === null) return;
-      const tenants = [...outlines.values()];
-      await repeatWork({ tenants, queues }, settings.schedule);
-      const tenantsChanged = some.map(([, outline]) => outline);
-      const clearTriggers = clearTriggersIn(redis);
-      await beginWork({ tenants: tenantsChanged, queues, clearTriggers, isNeedless, log }, signal);
+      if (upkeep === null) return;
+      // What repeats for no tenant of these ends.
+      if (unchecked.size === 0) await repeatWork({ tenants: [...outlines.values()], queues }, settings.schedule);
+      const tenants = some.map(([, outline]) => outline);
+      await beginWork({ tenants, queues, clearTriggers: clearTriggersIn(redis), isNeedless, log }, signal);
       await wakeAfterChange(composition, [...changed, ...reopened]);
+      if (unchecked.size === 0) upkeep.begin();
       // A look reads the names of all keys.
-      if (removed.length + reduced.length > 0) releasing.check();
+      if (removed.length + reduced.length > 0) upkeep.release();
     },
   });
 }

@@ -9,6 +9,7 @@ import { keepSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS } from '../jobs/workers.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { uncheckedError } from '../settings/configuration.ts';
 import type { Composition } from './compose.ts';
 
 /** What is done for each job. */
@@ -20,14 +21,15 @@ export function jobHandlers(composition: Composition): JobHandlers {
   });
 }
 
-/** A tenant is not closed while a job is at work on it. */
+/** A tenant is not closed while a job is at work on it. A job of one that is not checked yet waits: dropped, it would be lost. */
 function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers {
   const all = Object.entries(handlers).map(([name, handle]) => {
     const run = handle as (data: { tenant: string }, signals: unknown) => Promise<void>;
-    return [
-      name,
-      (data: { tenant: string }, signals: unknown) => composition.whileOpen(data.tenant, () => run(data, signals)),
-    ];
+    const handleOpen = async (data: { tenant: string }, signals: unknown) => {
+      if (composition.configuration.unchecked.has(data.tenant)) throw uncheckedError(data.tenant);
+      await composition.whileOpen(data.tenant, () => run(data, signals));
+    };
+    return [name, handleOpen];
   });
   return Object.fromEntries(all) as JobHandlers;
 }

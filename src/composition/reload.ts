@@ -50,6 +50,8 @@ const LOOK_MS = 5 * SECOND_MS;
 const RETRY_MS = 10 * MINUTE_MS;
 /** What is refused is told again after this time. */
 const TELL_MS = 20 * SECOND_MS;
+/** Tenants that are checked at a start before they are taken up and begin to run. */
+const CHECKED_AT_ONCE = 250;
 /** Tenants of one reading that the audit log names. */
 const MOST_NAMED = 20;
 
@@ -149,6 +151,7 @@ class ReloadSteps {
   }
 
   async step(): Promise<void> {
+    await this.#checkTenants();
     await this.#lookAtManaged();
     const stamps = await inPieces(this.#parts.files.readStamps(), this.#signal);
     const isRetry = this.#isUnread || (this.#refused.length > 0 && this.#clock() >= this.#readAt + RETRY_MS);
@@ -165,6 +168,22 @@ class ReloadSteps {
   /** A process that ends refuses nothing any more. */
   async withdraw(): Promise<void> {
     if (this.#hasTold) await this.#parts.composition.reloads.tell(null).catch(() => {});
+  }
+
+  /** What a start left to do: tenants begin to run as they are checked. Each look goes on with it until it is done. */
+  async #checkTenants(): Promise<void> {
+    const { files, composition, log } = this.#parts;
+    if (composition.configuration.unchecked.size === 0) return;
+    while (composition.configuration.unchecked.size > 0) {
+      const { setAside } = composition.configuration;
+      const next = await inPieces(files.check(CHECKED_AT_ONCE), this.#signal);
+      const changes = await composition.takeUp(next, this.#signal);
+      this.#unfinished = { changes: joinChanges(this.#unfinished?.changes ?? NO_CHANGES, changes), anew: false };
+      logSetAside(next.setAside.slice(setAside.length), log);
+      await this.#finish();
+    }
+    const { outlines, setAside } = composition.configuration;
+    log.info({ tenants: outlines.size, setAside: setAside.length }, 'all tenants are checked');
   }
 
   /** While Redis is away, or lost them, they count as they were: what others put back is not all that there was. */
@@ -294,14 +313,19 @@ function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges
       log.error(fault, 'a changed file is refused: what it held before goes on');
     }
   }
-  for (const { id, faults } of next.setAside) {
-    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
-  }
+  logSetAside(next.setAside, log);
   if (next.awaitsRestart.length > 0) {
     log.warn({ settings: next.awaitsRestart }, 'changed settings wait for a restart: they are as they were until then');
   }
   const counts = Object.fromEntries(Object.entries(others).map(([what, ids]) => [what, ids.length]));
   log.info({ ...counts, unchanged, refused: next.refused.length }, 'configuration taken up');
+}
+
+/** Names tenants that are not run. */
+export function logSetAside(setAside: Configuration['setAside'], log: Logger): void {
+  for (const { id, faults } of setAside) {
+    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
+  }
 }
 
 /** What tells whether a reading has something else to say. */

@@ -6,7 +6,12 @@ import type { ErrorTexts } from '../model/errors.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import type { RefusedChange, TenantOutline, TenantSetAside } from '../settings/configuration.ts';
+import {
+  type RefusedChange,
+  type TenantOutline,
+  type TenantSetAside,
+  uncheckedError,
+} from '../settings/configuration.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import type { ApprovalRequest } from '../state/kept-documents.ts';
 import type { RemovedStore } from '../state/removed.ts';
@@ -75,6 +80,8 @@ export interface Installation {
   >;
   /** Which of them no file configures. */
   managed: ReadonlySet<string>;
+  /** Tenants that this process has not checked since it started: they are not run yet. */
+  unchecked: ReadonlySet<string>;
   /** Tenants whose configuration can't be used. */
   setAside: readonly TenantSetAside[];
   /** Files with faults that this process did not take up: what they held before counts. */
@@ -103,10 +110,11 @@ export interface Installation {
   clock: Clock;
 }
 
-/** @throws MirrorError `settings`, code `no-such-tenant`, that lists the ones there are */
+/** @throws MirrorError `settings`, code `no-such-tenant`, that lists the ones there are, or `tenant-set-aside`; `remote`, code `tenant-unchecked` */
 export function requireTenant(installation: Installation, id: string): OpenTenant {
   const tenant = installation.tenants.get(id);
   if (tenant !== undefined) return tenant;
+  if (installation.unchecked.has(id)) throw uncheckedError(id);
   const broken = installation.setAside.some((aside) => aside.id === id);
   throw new MirrorError(message(broken ? 'tenant-faulty' : 'no-such-tenant', { id }), {
     actor: 'settings',

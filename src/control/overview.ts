@@ -45,7 +45,8 @@ export function openOverview(installation: Installation, statuses: Statuses): Ov
   return {
     async read() {
       const of = await statuses.readSoFar(installation, PATIENCE_MS);
-      if (newest?.of !== of) newest = { of, overview: overviewOf(of, installation.tenants.keys()) };
+      if (newest?.of !== of)
+        newest = { of, overview: overviewOf(of, [...installation.tenants.keys(), ...installation.unchecked]) };
       return newest.overview;
     },
   };

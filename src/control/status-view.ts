@@ -166,6 +166,8 @@ export interface Status extends Outlook {
   tenants: TenantStatus[];
   /** Tenants that are not run; those that a daemon runs under what their files held before are below. */
   setAside: { tenant: string; faults: number }[];
+  /** Number of tenants that this process has not checked since it started. */
+  unchecked: number;
   /** Changed files that running daemons did not take up: what they held before goes on. */
   refused: RefusedFiles[];
   /** Ways of telling that fail, and whose memory in Redis was forged (`record-forged`) in the last day. */

@@ -89,6 +89,7 @@ async function statusOfAll(
   return {
     state: await installation.epoch.view(),
     setAside: setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
+    unchecked: installation.unchecked.size,
     refused: [...refused.values()],
     alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure, forgedAt }]) => [
       ...(failure === null ? [] : [{ channel, ...failure }]),

@@ -8,10 +8,12 @@ import type { Status, TenantStatus } from './status-view.ts';
 /** A tenant in a list: where it stands, all its targets together. */
 export interface TenantLine extends Standing {
   tenant: string;
-  /** Null where its configuration has faults. */
+  /** Null where its configuration has faults, or is not checked yet. */
   name: string | null;
   paused: boolean;
   targets: number;
+  /** Whether its configuration is checked: after a start tenants are checked one after the other, and run from then on. */
+  checked: boolean;
   /** Faults of its configuration, for which it is not run; 0 for none. */
   faults: number;
   /** What is the matter: what needs a person first. */
@@ -40,6 +42,7 @@ export async function listTenants(
   const byId = new Map(tenants.map((tenant) => [tenant.tenant, tenant]));
   const items = page.items.map((id) => ({
     ...lineOf(id, byId.get(id)),
+    ...(installation.unchecked.has(id) ? { ...worstOf([]), checked: false } : { checked: true }),
     faults: faults.get(id) ?? 0,
     problems: problemsWithin(problems, (tenant) => tenant === id),
   }));
@@ -47,11 +50,11 @@ export async function listTenants(
 }
 
 function pageOfTenants(
-  { tenants, setAside }: Installation,
+  { tenants, setAside, unchecked }: Installation,
   isWanted: (tenant: string) => boolean,
   question: PageQuestion,
 ): Page<string> {
-  const all = new Set([...tenants.keys(), ...setAside.map(({ id }) => id)]);
+  const all = new Set([...tenants.keys(), ...setAside.map(({ id }) => id), ...unchecked]);
   return pageOf([...all].filter(isWanted), question, (id) => id);
 }
 
@@ -82,6 +85,6 @@ export function listProblems(
   return { problems: [...first, ...items.flatMap((id) => problems.filter(({ tenant }) => tenant === id))], next };
 }
 
-function lineOf(id: string, found: TenantStatus | undefined): Omit<TenantLine, 'faults' | 'problems'> {
+function lineOf(id: string, found: TenantStatus | undefined): Omit<TenantLine, 'checked' | 'faults' | 'problems'> {
   return { tenant: id, name: null, paused: false, ...NOT_RUN, ...found, targets: found?.targets.length ?? 0 };
 }

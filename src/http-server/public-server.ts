@@ -12,7 +12,12 @@ import type { PublicVerbs } from './verbs.ts';
 export interface PublicServerOptions extends AppOptions {
   /** How browsers reach the port today, without a slash at the end. The Host header is not trusted for it. */
   publicUrl(): string;
+  /** Whether tenants are unknown that may be known soon: whoever comes is asked to come again. Default: never. */
+  isStarting?(): boolean;
 }
+
+/** After so long it is worth asking again while tenants are checked. */
+const STARTING_RETRY_SECONDS = 5;
 
 /** Vendors post again what is not answered within three seconds (Graph, concepts/change-notifications-delivery-webhooks). */
 const NOTIFICATION_TIMEOUT_MS = 2.5 * SECOND_MS;
@@ -25,6 +30,10 @@ const NOTIFICATION_BODY_BYTES = 256 * 1_024;
  */
 export async function createPublicServer(verbs: PublicVerbs, options: PublicServerOptions): Promise<FastifyInstance> {
   const app = await openApp(options);
+  app.addHook('onRequest', async (_request, reply) => {
+    // Not found would be for good: vendors, calendars and gateways would not ask again.
+    if (options.isStarting?.() === true) return reply.code(503).header('retry-after', STARTING_RETRY_SECONDS).send();
+  });
   // Each with bodies of its own.
   const parts: FastifyPluginAsync[] = [
     async (scope) => addLogins(scope, verbs, options),

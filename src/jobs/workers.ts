@@ -3,6 +3,7 @@ import type { Logger } from '../log/logger.ts';
 import { type Spans, spanned } from '../log/spans.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { UNCHECKED } from '../settings/configuration.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
@@ -170,8 +171,8 @@ async function handle(
     if (error instanceof ForAnotherProcess) return await leaveToNext(job, token, HAND_ON_MS);
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
-    // Said once, where it is found: the job is for a process with the newer configuration.
-    if (failure.code === SUPERSEDED) return await leaveToNext(job, token, LEFT_MS);
+    // Said once, where it is found: the job is for a process with the newer configuration, or for this one in some seconds.
+    if (failure.code === SUPERSEDED || failure.code === UNCHECKED) return await leaveToNext(job, token, LEFT_MS);
     options.log.error(
       { job: name, ...parsed.data, code: failure.code, actor: failure.actor, error: failure },
       'a job failed',

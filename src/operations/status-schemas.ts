@@ -265,10 +265,11 @@ export const tenantStatus = z.object({
 /** A tenant in a list. */
 export const tenantLine = z.object({
   tenant: z.string(),
-  name: z.string().nullable().describe('Null where its configuration has faults'),
+  name: z.string().nullable().describe('Null where its configuration has faults, or is not checked yet'),
   paused: z.boolean(),
   ...standing,
   targets: z.number(),
+  checked: z.boolean().describe('Whether its configuration is checked since the daemon started; it runs from then on'),
   faults: z.number().describe('Faults of its configuration, for which it is not run'),
   problems: z.array(problem),
 });
@@ -298,6 +299,7 @@ export const statusReply = z.object({
     )
     .describe('Servers that are away'),
   setAside: z.array(z.object({ tenant: z.string(), faults: z.number() })),
+  unchecked: z.number().describe('Tenants that the daemon has not checked since it started'),
   refused: z.array(
     z.object({
       tenant: z.string().nullable(),

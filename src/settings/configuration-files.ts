@@ -2,86 +2,50 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../model/names.ts';
 import { atOnce, type Pieces } from '../model/pieces.ts';
-import { type Configuration, deepFreeze } from './configuration.ts';
+import { type Configuration, uncheckedError } from './configuration.ts';
 import { takeUpSettings } from './configuration-changes.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
-import { type FileUse, type LastRun, NO_LAST_RUN, readLastRun, writeLastRun } from './last-run.ts';
+import { type LastRun, NO_LAST_RUN, writeLastRun } from './last-run.ts';
 import { type FileStamps, isSameStamps, listYamlFiles, SeenFiles, stampOf } from './list-files.ts';
 import type { ManagedTenant, ManagedTenants } from './managed-tenant.ts';
-import { OnDemand } from './on-demand.ts';
+import {
+  type Begun,
+  begin,
+  claimsOnly,
+  configurationOf,
+  type FirstReading,
+  type LoadOptions,
+  nameAlone,
+  openFiles,
+  type Reading,
+  readAll,
+  readSome,
+  recordStray,
+  whyUnusable,
+} from './reading.ts';
 import { type OpenSecret, openSecretsIn, secretSchemas } from './secret-reference.ts';
 import {
   everyFault,
   findDoubleTenants,
   LastGood,
+  type Rival,
   type Running,
   type SelectedTenants,
   selectTenants,
   withProfileFaults,
 } from './select-tenants.ts';
 import type { Settings } from './settings-schema.ts';
-import {
-  type ReadOptions,
-  readSurroundings,
-  SETTINGS_FILE,
-  type Surroundings,
-  withProfilesOfBefore,
-} from './surroundings.ts';
-import { tenantSecrets } from './tenant-secrets.ts';
-import {
-  contentOf,
-  NO_CLINIC,
-  openTenantFiles,
-  type ReadTenant,
-  type TenantFiles,
-  type TenantParts,
-} from './tenants.ts';
-
-/** What a configuration is loaded with. */
-export interface LoadOptions extends ReadOptions {
-  /**
-   * `strict`: any fault of any file is thrown. `set-aside`: a tenant with faults, or whose clinic profile has some, is left
-   * out and listed, so that it stops no other; only faults of the settings are thrown.
-   */
-  mode: 'strict' | 'set-aside';
-  /**
-   * The one tenant that is asked about: files of others are not read; only for who looks and changes nothing. Default, and where there is no
-   * such tenant: all are.
-   */
-  only?: string;
-  /** What the files are read for; absent: only to check them. */
-  use?: FileUse;
-}
+import { readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
+import { contentOf, type ListedTenants, type ReadTenant } from './tenants.ts';
 
 /** Has work done in slices, between which others have their turn. */
 type InSlices = <Result>(work: Pieces<Result>) => Promise<Result>;
-
-/** One reading of all files. */
-interface Reading {
-  surroundings: Surroundings;
-  /** As they were then. */
-  managed: ManagedTenants;
-  running: ReadonlyMap<string, Running>;
-  seen: SeenFiles;
-  configuration: Configuration;
-}
 
 /** Tenants as settings and profiles let them run. */
 interface Judged extends Omit<SelectedTenants, 'running'> {
   running: ReadonlyMap<string, Running>;
   /** Why tenants that run now could not go on. */
   lost: ConfigurationFault[];
-}
-
-/** What a first reading begins with. */
-interface Begun {
-  surroundings: Surroundings;
-  seen: SeenFiles;
-  managed: ManagedTenants;
-  /** By this tenants ran last. */
-  lastRun: LastRun;
-  /** Of profiles in whose place those of before count. */
-  ofProfiles: readonly ConfigurationFault[];
 }
 
 /**
@@ -102,9 +66,11 @@ export class ConfigurationFiles {
   readonly #options: LoadOptions;
   #written: LastRun = NO_LAST_RUN;
   #reading: Reading;
+  /** Null when all of its tenants are checked. */
+  #first: FirstReading | null;
 
   /**
-   * Reads all files, and what is managed besides.
+   * Reads all files, and what is managed besides; a daemon only settings and profiles.
    * @param managedOf called once the settings could be read, since they tell where it is
    * @throws ConfigurationError with all faults, and what `managedOf` and `inSlices` throw
    */
@@ -115,36 +81,72 @@ export class ConfigurationFiles {
   ): Promise<ConfigurationFiles> {
     const begun = begin(options);
     const { value } = begun.surroundings.settings;
-    if (value !== null) begun.managed = await managedOf(value);
-    const files = openFiles(options, begun);
-    return new ConfigurationFiles(options, begun, { files, read: await inSlices(readAll(files, options.only)) });
+    if (value === null) throw await inSlices(whyUnusable(options, begun));
+    begun.managed = await managedOf(value);
+    const opened = new ConfigurationFiles(options, begun);
+    if (options.use !== 'daemon') await inSlices(opened.check());
+    return opened;
   }
 
-  /** Reads all files; without managed tenants, unless they are given. @throws ConfigurationError with all faults */
-  constructor(options: LoadOptions, begun: Begun = begin(options), { files, read } = readAtOnce(options, begun)) {
-    const { surroundings, seen, managed, lastRun, ofProfiles } = begun;
+  /** Reads all files, without managed tenants. @param begun reads no tenant: `check` does. @throws ConfigurationError with all faults */
+  constructor(options: LoadOptions, begun?: Begun) {
     this.#options = options;
-    const settings = surroundings.settings.value;
+    const first = begun ?? begin(options);
+    const { surroundings, seen, managed, ofProfiles } = first;
+    const { value } = surroundings.settings;
+    if (value === null) throw atOnce(whyUnusable(options, first));
+    const files = openFiles(options, first);
+    const listed = files.list(options.only);
+    this.#first = { ...first, files, listed, rivals: this.#unreadRivals(first.lastRun, listed) };
+    const configuration = configurationOf(surroundings, new Map(), {
+      ...{ settings: value, awaitsRestart: [], setAside: [], unchecked: new Set(listed.ids) },
+      refused: ofProfiles.length === 0 ? [] : [{ tenant: null, faults: ofProfiles }],
+    });
+    this.#reading = { surroundings, managed, running: new Map(), seen, configuration };
+    if (begun === undefined) atOnce(this.check());
+  }
+
+  /**
+   * Checks tenants of the first reading that are not checked yet, in the order of their ids. Of two that claim the same the first one has it,
+   * and names of all are known from the beginning: what is decided of a tenant does not depend on those that come after it.
+   * @param most so many of them
+   * @throws ConfigurationError with all faults, if it is read strictly
+   */
+  *check(most = Number.POSITIVE_INFINITY): Pieces<Configuration> {
+    if (this.#first === null) return this.configuration;
+    const { files, listed, rivals, lastRun } = this.#first;
+    const { surroundings, seen, configuration, running: before } = this.#reading;
+    const some = [...configuration.unchecked].slice(0, most);
+    const unchecked = new Set([...configuration.unchecked].slice(some.length));
+    const read = yield* readSome(listed, some);
+    if (unchecked.size === 0) read.push(...listed.strays);
     recordStray(read, seen);
-    const faults = everyFault(surroundings, read, options.mode);
-    if (settings === null || (options.mode === 'strict' && faults.length > 0)) throw new ConfigurationError(faults);
+    const faults = this.#options.mode === 'strict' ? everyFault(surroundings, read, 'strict') : [];
+    if (faults.length > 0) throw new ConfigurationError(faults);
     const ran = new Map([...lastRun.tenants].map(([id, checked]) => [id, { checked, files }]));
-    const isRead = new Set(read.map(({ id }) => id));
-    const unread = [...lastRun.tenants.values()].flatMap(({ outline }) =>
+    const usable = read.map((tenant) => withProfileFaults(tenant, surroundings));
+    const names = [...unchecked].map((id) => nameAlone(id));
+    const selected = selectTenants(usable, new LastGood(ran, files, surroundings), [...rivals, ...names]);
+    for (const tenant of usable) rivals.push(tenant.faults.length > 0 ? nameAlone(tenant.id) : claimsOnly(tenant));
+    const running = new Map(before);
+    for (const { id, checked } of selected.running) running.set(id, { checked, files });
+    const refused = [...configuration.refused, ...selected.refused];
+    const setAside = [...configuration.setAside, ...selected.setAside];
+    const next = configurationOf(surroundings, running, { ...configuration, unchecked, setAside, refused });
+    this.#reading = { ...this.#reading, running, configuration: next };
+    if (unchecked.size === 0) {
+      this.#first = null;
+      this.#writeLastRun();
+    }
+    return next;
+  }
+
+  /** Tenants of the last run whose files are not read. */
+  #unreadRivals({ tenants }: LastRun, { ids }: ListedTenants): Rival[] {
+    const isRead = new Set(ids);
+    return [...tenants.values()].flatMap(({ outline }) =>
       isRead.has(outline.id) || this.fileOf(outline.id) === null ? [] : { ...outline, rank: 0 },
     );
-    const selected = selectTenants(
-      read.map((tenant) => withProfileFaults(tenant, surroundings)),
-      new LastGood(ran, files, surroundings),
-      unread,
-    );
-    const running = new Map(selected.running.map(({ id, checked }) => [id, { checked, files }]));
-    const others = ofProfiles.length === 0 ? [] : [{ tenant: null, faults: ofProfiles }];
-    const configuration = configurationOf(surroundings, running, {
-      ...{ settings, awaitsRestart: [], setAside: selected.setAside, refused: [...others, ...selected.refused] },
-    });
-    this.#reading = { surroundings, managed, running, seen, configuration };
-    this.#writeLastRun();
   }
 
   /** As it was read last. */
@@ -174,9 +176,12 @@ export class ConfigurationFiles {
   /**
    * What would be wrong with a managed tenant as it is given, beside all others as they are now. Nothing is kept of it.
    * @returns every fault; those of which another tenant is the reason name it
+   * @throws MirrorError `settings`, code `tenant-unchecked`, while others are not checked yet
    */
   async faultsOf(tenant: ManagedTenant): Promise<ConfigurationFault[]> {
     const { surroundings, running, configuration } = this.#reading;
+    const [unchecked] = configuration.unchecked;
+    if (unchecked !== undefined) throw uncheckedError(unchecked);
     const files = openFiles(this.#options, { surroundings, managed: new Map(), seen: new SeenFiles() });
     const steps: ReadTenant[] = [];
     for (const step of files.readManaged(tenant)) {
@@ -186,7 +191,7 @@ export class ConfigurationFiles {
     const read = withProfileFaults(steps[0] as ReadTenant, surroundings);
     const others = [
       ...[...running.values()].map(({ checked: { outline } }) => ({ ...outline, rank: 0 })),
-      ...configuration.setAside.map(({ id }) => ({ id, clinic: NO_CLINIC, formerly: undefined, rank: 0 })),
+      ...configuration.setAside.map(({ id }) => ({ ...nameAlone(id), rank: 0 })),
     ].filter(({ id }) => id !== tenant.id);
     return [...read.faults, ...findDoubleTenants([...others, { ...read, rank: 1 }])(read)];
   }
@@ -250,7 +255,9 @@ export class ConfigurationFiles {
     const { settings, awaitsRestart } = settingsOf(surroundings, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
     const { running, setAside } = judged;
-    const configuration = configurationOf(surroundings, running, { settings, awaitsRestart, setAside, refused });
+    const { unchecked } = before.configuration;
+    const parts = { settings, awaitsRestart, unchecked, setAside, refused };
+    const configuration = configurationOf(surroundings, running, parts);
     return { surroundings, managed, running, seen, configuration };
   }
 
@@ -296,61 +303,9 @@ function isSame(one: ReadonlyMap<string, object>, other: ReadonlyMap<string, obj
   return one.size === other.size && [...one].every(([id, value]) => other.get(id) === value);
 }
 
-function openFiles(
-  options: LoadOptions,
-  {
-    surroundings,
-    managed,
-    seen,
-    earlier = new Map(),
-    refused = new Set(),
-  }: Pick<Begun, 'surroundings' | 'managed' | 'seen'> & Partial<Pick<TenantParts, 'earlier' | 'refused'>>,
-): TenantFiles {
-  const { settings, profiles, known } = surroundings;
-  const ofSettings = settings.secrets.map(([reference]) => reference);
-  const secrets = tenantSecrets({ ...options, seen }, ofSettings);
-  const usable = settings.value === null ? null : { settings: settings.value, profiles: profiles.valid };
-  const { dir, outlineApart } = options;
-  return openTenantFiles({ dir, managed, secrets, known, seen, earlier, refused, usable, outlineApart });
-}
-
-function* readAll(files: TenantFiles, only?: string): Pieces<ReadTenant[]> {
-  const read: ReadTenant[] = [];
-  for (const step of files.read(only)) {
-    if (step instanceof Promise) yield step;
-    else {
-      read.push(step);
-      yield;
-    }
-  }
-  return read;
-}
-
-function readAtOnce(options: LoadOptions, begun: Begun): { files: TenantFiles; read: ReadTenant[] } {
-  const files = openFiles(options, begun);
-  return { files, read: atOnce(readAll(files, options.only)) };
-}
-
-/** Reads what decides over tenants: settings and profiles. */
-function begin(options: LoadOptions): Begun {
-  const seen = new SeenFiles();
-  const read = readSurroundings(options, secretSchemas({ ...options, seen }), seen);
-  const { value } = read.settings;
-  const lastRun = options.use !== 'command' || value === null ? NO_LAST_RUN : readLastRun(options.dir, value);
-  const surroundings = withProfilesOfBefore(options, read, lastRun.profiles);
-  const isOfNow = (id: string) => surroundings.profiles.broken.has(id);
-  const ofProfiles = [...read.profiles.broken].flatMap(([id, faults]) => (isOfNow(id) ? [] : faults));
-  return { surroundings, seen, managed: new Map(), lastRun, ofProfiles };
-}
-
 /** Tenants that run by a file. */
 function filesIn(running: ReadonlyMap<string, Running>): [string, Running][] {
   return [...running].filter(([, { checked }]) => checked.managed === null);
-}
-
-/** Files under names that no tenant can have are not read; they are seen all the same. */
-function recordStray(read: readonly ReadTenant[], seen: SeenFiles): void {
-  for (const { id, fileName } of read) if (id === fileName) seen.isAsBefore(fileName);
 }
 
 /** Settings as a running process takes them up; the same objects when nothing was read again. */
@@ -359,24 +314,6 @@ function settingsOf(surroundings: Surroundings, before: Reading): Pick<Configura
   const { value } = surroundings.settings;
   if (surroundings === before.surroundings || value === null) return { settings, awaitsRestart };
   return takeUpSettings(value, settings);
-}
-
-/** The configuration that a reading amounts to. */
-function configurationOf(
-  { profiles }: Surroundings,
-  running: ReadonlyMap<string, Running>,
-  { settings, awaitsRestart, setAside, refused }: Omit<Configuration, 'outlines' | 'tenants' | 'profiles' | 'managed'>,
-): Configuration {
-  const open = (id: string) => {
-    const { checked, files } = running.get(id) as Running;
-    return files.open(checked);
-  };
-  return {
-    ...deepFreeze({ settings, profiles: profiles.valid, setAside, refused, awaitsRestart }),
-    outlines: new Map([...running].map(([id, { checked }]) => [id, checked.outline])),
-    managed: new Set([...running].filter(([, { checked }]) => checked.managed !== null).map(([id]) => id)),
-    tenants: new OnDemand(running.keys(), open, { keep: 0 }),
-  };
 }
 
 /** The error of a folder that lost every file at once: it counts as one that can't be read now. */

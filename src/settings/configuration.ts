@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { MirrorError } from '../model/errors.ts';
 import type { PlainOutline } from './crm-expressions.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { SecretSchemas } from './secret-reference.ts';
@@ -94,12 +95,25 @@ export interface Configuration {
   /** Which of them no file configures. */
   managed: ReadonlySet<string>;
   profiles: ReadonlyMap<string, ClinicProfile>;
+  /** Tenants whose files or documents a daemon that started has not checked yet: they are not run. */
+  unchecked: ReadonlySet<string>;
   /** Empty when the configuration was read strictly. */
   setAside: readonly TenantSetAside[];
   /** Empty until files are read again. */
   refused: readonly RefusedChange[];
   /** Names of settings whose change waits for a restart of the process: those above are as they were before. */
   awaitsRestart: readonly string[];
+}
+
+/** Code of {@link uncheckedError}. */
+export const UNCHECKED = 'tenant-unchecked';
+
+/** The error of work on a tenant that a daemon has not checked since it started. */
+export function uncheckedError(tenant: string): MirrorError {
+  return new MirrorError(`the configuration of tenant "${tenant}" is not checked yet: the daemon is starting`, {
+    ...{ actor: 'remote', code: 'tenant-unchecked', retry: 'later' },
+    remedy: 'try again in some seconds: /readyz of the daemon counts the tenants that are checked',
+  });
 }
 
 /** Freezes lists, plain objects and the values of maps, all the way down; returns what it was given. */

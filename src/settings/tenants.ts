@@ -72,14 +72,24 @@ export interface TenantParts {
 
 /** The files of `tenants/` below the configuration directory, and the documents of managed tenants. */
 export interface TenantFiles {
-  /** Reads all of them, one after the other, in the order of their ids. @param only the one that is asked about, where there is one */
-  read(only?: string): Iterable<ReadTenant | Outlining>;
+  /** Lists them. @param only the one that is asked about, where there is one */
+  list(only?: string): ListedTenants;
   /** Reads one document. */
   readManaged(tenant: ManagedTenant): Iterable<ReadTenant | Outlining>;
   /** Checks what a file held when it had no faults, under other settings and profiles. */
   checkAgain(checked: CheckedTenant): ReadTenant;
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
   open(checked: CheckedTenant): TenantConfiguration;
+}
+
+/** The tenants that there are at one moment. */
+export interface ListedTenants {
+  /** In order. */
+  ids: readonly string[];
+  /** Reads one of them. */
+  read(id: string): Iterable<ReadTenant | Outlining>;
+  /** What is wrong with files that configure no tenant. */
+  strays: readonly ReadTenant[];
 }
 
 /** Comes before a tenant whose expressions are outlined meanwhile: it is read on when this is over. */
@@ -149,17 +159,20 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
   }
 
   return {
-    *read(only) {
+    list(only) {
       const listed = listYamlFiles(folder);
       const files = new Map(listed.files.map((named) => [named.id, named]));
       const ids = new Set([...files.keys(), ...managed.keys()]);
-      for (const id of only !== undefined && ids.has(only) ? [only] : [...ids].toSorted()) {
-        const [document, named] = [managed.get(id), files.get(id)];
-        if (document !== undefined) yield* readManagedTenant(document);
-        else if (named !== undefined) yield* readFile(checking, named);
-        if (document !== undefined && named !== undefined) yield stray(outdone(named));
-      }
-      for (const fault of listed.faults) yield stray(fault);
+      return {
+        ids: only !== undefined && ids.has(only) ? [only] : [...ids].toSorted(),
+        *read(id) {
+          const [document, named] = [managed.get(id), files.get(id)];
+          if (document !== undefined) yield* readManagedTenant(document);
+          else if (named !== undefined) yield* readFile(checking, named);
+          if (document !== undefined && named !== undefined) yield stray(outdone(named));
+        },
+        strays: listed.faults.map(stray),
+      };
     },
     readManaged: readManagedTenant,
     checkAgain(checked) {

@@ -216,6 +216,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   endings: fc.array(endings, { maxLength: 2 }),
   quotas: fc.array(quotas, { maxLength: 2 }),
   incidents: fc.constant([]),
+  unchecked: fc.constant(0),
   unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts), texts: errorTexts })),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),

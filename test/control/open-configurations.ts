@@ -42,7 +42,12 @@ export function openConfigurations(
   redis: RedisClient,
   { running = [], inFiles = {}, faultsOf = () => [], refused = [] }: ConfigurationsChoice = {},
 ): ConfigurationDesk & { followed: number } {
-  const configuration = { outlines: new Map(running.map((id) => [id, { id }])), refused, setAside: [] };
+  const configuration = {
+    outlines: new Map(running.map((id) => [id, { id }])),
+    refused,
+    setAside: [],
+    unchecked: new Set<string>(),
+  };
   const desk = {
     followed: 0,
     store: openManagedStore(redis),

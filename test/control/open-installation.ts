@@ -25,6 +25,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     ),
     managed: new Set(choice.managed),
     setAside: choice.setAside ?? [],
+    unchecked: new Set(),
     refused: choice.refused ?? [],
     connections: async () => [...(choice.connections ?? [])],
     epoch: {

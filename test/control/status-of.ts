@@ -88,7 +88,17 @@ export function statusOf(tenants: TenantStatus[]): Status {
   const times = { wentBackAt: null, wentBackTo: null, writesLostAt: null };
   const state = { durability: 'durable', directory: 'kept', ...times } as const;
   return {
-    ...{ at: NOW, state, tenants, setAside: [], refused: [], alertFailures: [], problems: [], incidents: [] },
+    ...{
+      at: NOW,
+      state,
+      tenants,
+      setAside: [],
+      unchecked: 0,
+      refused: [],
+      alertFailures: [],
+      problems: [],
+      incidents: [],
+    },
     ...{ awaitsRestart: [], removed: [], endings: [], quotas: [], unkept: null },
   };
 }

@@ -4,8 +4,9 @@ import { basename, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { ChannelDescription, ConnectorDescription } from '../../src/settings/configuration.ts';
-import { type LoadOptions, loadConfiguration } from '../../src/settings/configuration-files.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { ConfigurationError } from '../../src/settings/faults.ts';
+import type { LoadOptions } from '../../src/settings/reading.ts';
 import { tenantSecretFile, tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 /** A key of 32 bytes in base64. */

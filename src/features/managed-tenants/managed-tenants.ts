@@ -60,9 +60,9 @@ export async function listSources(
   question: PageQuestion,
 ): Promise<Page<TenantSource>> {
   const { tenants } = await desk.store.read();
-  const { outlines, setAside } = desk.files.configuration;
+  const { outlines, setAside, unchecked } = desk.files.configuration;
   // What a file of no tenant is at fault for is told elsewhere.
-  const ids = [...outlines.keys(), ...setAside.map(({ id }) => id)].filter((id) => NAME.test(id));
+  const ids = [...outlines.keys(), ...setAside.map(({ id }) => id), ...unchecked].filter((id) => NAME.test(id));
   const all = [...new Set([...ids, ...tenants.keys()])].filter(isWanted);
   const page = pageOf(all, question, (id) => id);
   return { ...page, items: page.items.map((id) => sourceOf(desk, id, tenants.get(id)?.revision ?? null)) };

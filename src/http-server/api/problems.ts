@@ -40,6 +40,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   'revision-missing': 428,
   'too-many-tasks': 429,
   'not-in-time': 503,
+  'tenant-unchecked': 503,
   unexpected: 500,
 };
 /** What is not there is not found, whatever it is. */

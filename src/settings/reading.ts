@@ -1,0 +1,153 @@
+import type { Pieces } from '../model/pieces.ts';
+import { type Configuration, deepFreeze } from './configuration.ts';
+import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { type FileUse, type LastRun, NO_LAST_RUN, readLastRun } from './last-run.ts';
+import { SeenFiles } from './list-files.ts';
+import type { ManagedTenants } from './managed-tenant.ts';
+import { OnDemand } from './on-demand.ts';
+import { secretSchemas } from './secret-reference.ts';
+import { everyFault, type Rival, type Running } from './select-tenants.ts';
+import { type ReadOptions, readSurroundings, type Surroundings, withProfilesOfBefore } from './surroundings.ts';
+import { tenantSecrets } from './tenant-secrets.ts';
+import {
+  type ListedTenants,
+  NO_CLINIC,
+  openTenantFiles,
+  type ReadTenant,
+  type TenantFiles,
+  type TenantParts,
+} from './tenants.ts';
+
+/** What a configuration is loaded with. */
+export interface LoadOptions extends ReadOptions {
+  /**
+   * `strict`: any fault of any file is thrown. `set-aside`: a tenant with faults, or whose clinic profile has some, is left
+   * out and listed, so that it stops no other; only faults of the settings are thrown.
+   */
+  mode: 'strict' | 'set-aside';
+  /**
+   * The one tenant that is asked about: files of others are not read; only for who looks and changes nothing. Default, and where there is no
+   * such tenant: all are.
+   */
+  only?: string;
+  /** What the files are read for; absent: only to check them. A daemon checks its tenants after it began: `ConfigurationFiles.check`. */
+  use?: FileUse;
+}
+
+/** One reading of all files. */
+export interface Reading {
+  surroundings: Surroundings;
+  /** As they were then. */
+  managed: ManagedTenants;
+  running: ReadonlyMap<string, Running>;
+  seen: SeenFiles;
+  configuration: Configuration;
+}
+
+/** What is left to do of a first reading. */
+export interface FirstReading extends Begun {
+  files: TenantFiles;
+  listed: ListedTenants;
+  /** What the tenants that were read so far claim. */
+  rivals: Rival[];
+}
+
+/** What a first reading begins with. */
+export interface Begun {
+  surroundings: Surroundings;
+  seen: SeenFiles;
+  managed: ManagedTenants;
+  /** By this tenants ran last. */
+  lastRun: LastRun;
+  /** Of profiles in whose place those of before count. */
+  ofProfiles: readonly ConfigurationFault[];
+}
+
+export function openFiles(
+  options: LoadOptions,
+  {
+    surroundings,
+    managed,
+    seen,
+    earlier = new Map(),
+    refused = new Set(),
+  }: Pick<Begun, 'surroundings' | 'managed' | 'seen'> & Partial<Pick<TenantParts, 'earlier' | 'refused'>>,
+): TenantFiles {
+  const { settings, profiles, known } = surroundings;
+  const ofSettings = settings.secrets.map(([reference]) => reference);
+  const secrets = tenantSecrets({ ...options, seen }, ofSettings);
+  const usable = settings.value === null ? null : { settings: settings.value, profiles: profiles.valid };
+  const { dir, outlineApart } = options;
+  return openTenantFiles({ dir, managed, secrets, known, seen, earlier, refused, usable, outlineApart });
+}
+
+export function* readAll(files: TenantFiles, only?: string): Pieces<ReadTenant[]> {
+  const listed = files.list(only);
+  return [...(yield* readSome(listed, listed.ids)), ...listed.strays];
+}
+
+export function* readSome(listed: ListedTenants, ids: readonly string[]): Pieces<ReadTenant[]> {
+  const read: ReadTenant[] = [];
+  for (const id of ids) {
+    for (const step of listed.read(id)) {
+      if (step instanceof Promise) yield step;
+      else {
+        read.push(step);
+        yield;
+      }
+    }
+  }
+  return read;
+}
+
+/** Faults of settings end the start of a daemon at once; others are told those of all files. */
+export function* whyUnusable(options: LoadOptions, begun: Begun): Pieces<ConfigurationError> {
+  const read = options.use === 'daemon' ? [] : yield* readAll(openFiles(options, begun), options.only);
+  return new ConfigurationError(everyFault(begun.surroundings, read, options.mode));
+}
+
+/** A tenant of which nothing else counts: what is stored under its name waits for it. */
+export function nameAlone(id: string): Rival {
+  return { id, clinic: NO_CLINIC, formerly: undefined, rank: 2 };
+}
+
+export function claimsOnly({ id, clinic, formerly }: ReadTenant): Rival {
+  return { id, clinic, formerly, rank: 2 };
+}
+
+/** Reads what decides over tenants: settings and profiles. */
+export function begin(options: LoadOptions): Begun {
+  const seen = new SeenFiles();
+  const read = readSurroundings(options, secretSchemas({ ...options, seen }), seen);
+  const { value } = read.settings;
+  const lastRun = options.use !== 'command' || value === null ? NO_LAST_RUN : readLastRun(options.dir, value);
+  const surroundings = withProfilesOfBefore(options, read, lastRun.profiles);
+  const isOfNow = (id: string) => surroundings.profiles.broken.has(id);
+  const ofProfiles = [...read.profiles.broken].flatMap(([id, faults]) => (isOfNow(id) ? [] : faults));
+  return { surroundings, seen, managed: new Map(), lastRun, ofProfiles };
+}
+
+/** Files under names that no tenant can have are not read; they are seen all the same. */
+export function recordStray(read: readonly ReadTenant[], seen: SeenFiles): void {
+  for (const { id, fileName } of read) if (id === fileName) seen.isAsBefore(fileName);
+}
+
+/** The configuration that a reading amounts to. */
+export function configurationOf(
+  { profiles }: Surroundings,
+  running: ReadonlyMap<string, Running>,
+  parts: Omit<Configuration, 'outlines' | 'tenants' | 'profiles' | 'managed'>,
+): Configuration {
+  const open = (id: string) => {
+    const { checked, files } = running.get(id) as Running;
+    return files.open(checked);
+  };
+  const { settings, unchecked, setAside, refused, awaitsRestart } = parts;
+  return {
+    ...deepFreeze({ settings, profiles: profiles.valid, setAside, refused, awaitsRestart }),
+    unchecked,
+    outlines: new Map([...running].map(([id, { checked }]) => [id, checked.outline])),
+    managed: new Set([...running].filter(([, { checked }]) => checked.managed !== null).map(([id]) => id)),
+    tenants: new OnDemand(running.keys(), open, { keep: 0 }),
+  };
+}
