@@ -48,11 +48,21 @@ interface Variant {
 
 /** Adds the commands of all operations whose first word is one of these. */
 export function addOperations(program: Command, given: OperationCommands, ...firstWords: string[]): void {
+  addCommands(program, given, (word) => firstWords.includes(word));
+}
+
+/** Adds the commands of all operations whose first word is no command yet. */
+export function addOtherOperations(program: Command, given: OperationCommands): void {
+  const names = new Set(program.commands.map((command) => command.name()));
+  addCommands(program, given, (word) => !names.has(word));
+}
+
+function addCommands(program: Command, given: OperationCommands, isWanted: (firstWord: string) => boolean): void {
   const { operations = OPERATIONS as Record<string, AnyOperation> } = given;
   const all = Object.entries(operations).flatMap(([name, operation]) =>
     operation.commands.map((binding): Variant => ({ name: name as OperationName, operation, binding })),
   );
-  const wanted = all.filter(({ binding }) => firstWords.includes(binding.words.split(' ')[0] ?? ''));
+  const wanted = all.filter(({ binding }) => isWanted(binding.words.split(' ')[0] ?? ''));
   const byWords = Map.groupBy(wanted, ({ binding }) => binding.words);
   for (const [words, variants] of byWords) addCommand(program, given, words, variants);
 }
@@ -116,7 +126,7 @@ async function runOperation(
     ...{ ...options(), tellsRefused },
     ...(isOfOneTenant && typeof typed.tenant === 'string' ? { only: typed.tenant } : {}),
   };
-  const text = (OPERATION_SENTENCES[name] ?? (await OPERATION_TEXTS[name]?.())) as AnyText;
+  const text = await textOf(name, operation);
   const remark = OPERATION_REMARKS[name] as AnyText | undefined;
   await outside.withInstallation(wanted, async (open) => {
     const fields = { ...(await withFiles(outside, binding, typed, asked)), ...binding.fixed };
@@ -136,6 +146,13 @@ async function runOperation(
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
     if (operation.endsWithTwo?.(result) === true) outside.exit(2);
   });
+}
+
+async function textOf(name: OperationName, { document }: AnyOperation): Promise<AnyText> {
+  const own = OPERATION_SENTENCES[name] ?? (await OPERATION_TEXTS[name]?.());
+  if (own !== undefined || document === undefined) return own as AnyText;
+  const [make, { printTerminal }] = await Promise.all([document(), import('./print-terminal.ts')]);
+  return (result) => printTerminal(make(result, 'en'));
 }
 
 /** What was typed, with the texts of files and of standard input in the fields that are made of them. */

@@ -1,5 +1,4 @@
 import type { Revocation } from '../control/logins.ts';
-import type { Document } from '../documents/document.ts';
 import type { OPERATIONS, OperationName } from '../features/operations.ts';
 import type { InputOf, ResultOf } from '../operations/operation.ts';
 import { renderTime } from './table.ts';
@@ -36,7 +35,7 @@ export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
   revokeAccessToken: ({ name }) => `The token ${name} is good for nothing any more.`,
 };
 
-/** How the command line shows what operations answer; each operation with a command has one, or a sentence. What a text takes to render is loaded when it is rendered. */
+/** How the command line shows what operations answer; each operation with a command has one, a sentence, or a document. What a text takes to render is loaded when it is rendered. */
 export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<Name>> } = {
   listLoginLinks: async () => (await import('./render-access.ts')).renderLinks,
   listConfigurations: async () => (await import('./render-tenants.ts')).renderSources,
@@ -52,11 +51,8 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     const { renderStatus } = await import('./render-status.ts');
     return (view, { problems }) => renderStatus(view, { problemsOnly: problems });
   },
-  explainAppointment: () =>
-    printed(import('../documents/explain.ts').then(({ explanationDocument }) => explanationDocument)),
   readHealth: async () => (await import('./render-health.ts')).renderHealth,
   listDuplicates: async () => (await import('./render-duplicates.ts')).renderDuplicates,
-  planTenant: () => printed(import('../documents/plan.ts').then(({ planDocument }) => planDocument)),
   async applyPlan() {
     const { renderSync } = await import('./render-sync.ts');
     return (result) => renderSync(result, result.settings);
@@ -158,11 +154,3 @@ export const OPERATION_REMARKS: { [Name in OperationName]?: TextOf<Name> } = {
   createAccessToken: ({ token: { endsAt } }) =>
     `Good until ${renderTime(endsAt)}. A program shows it so: Authorization: Bearer <token>\n`,
 };
-
-/** Prints a view that pages show too. */
-async function printed<View>(
-  loading: Promise<(view: View, language: 'en') => Document>,
-): Promise<(view: View) => string> {
-  const [document, { printTerminal }] = await Promise.all([loading, import('./print-terminal.ts')]);
-  return (view) => printTerminal(document(view, 'en'));
-}

@@ -13,7 +13,7 @@ import { addDoctor, type DoctorCommand } from './doctor-command.ts';
 import { tellExitCodes } from './exit-codes.ts';
 import { addInit } from './init/command.ts';
 import { addLogin } from './login-command.ts';
-import { addOperations, contextOf, type OperationCommands } from './operation-commands.ts';
+import { addOperations, addOtherOperations, contextOf, type OperationCommands } from './operation-commands.ts';
 import type { CliOutside, GlobalOptions } from './outside.ts';
 import { USUAL_CONFIG } from './outside.ts';
 import { paper } from './paper.ts';
@@ -83,6 +83,9 @@ export function createProgram(outside: CliOutside): Command {
   });
 
   addOperations(program, operations, 'credentials', 'accept-loss');
+
+  program.commandsGroup('More reports:');
+  addOtherOperations(program, operations);
 
   program.commandsGroup('For other programs:');
   addMcp(program, outside, options);

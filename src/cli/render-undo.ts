@@ -1,4 +1,4 @@
-import { UNDO_RESULTS } from '../documents/texts/undo.ts';
+import { UNDO_RESULTS } from '../features/undo/texts.ts';
 import type { TenantRun, UndoResult, UndoView } from '../features/undo/undo.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';

@@ -1,6 +1,6 @@
 import type { WayWrite } from '../control/appointment-way.ts';
 import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
-import type { Language } from '../features/reminders/texts/texts.ts';
+import type { Language } from '../messages/message.ts';
 import { holdAddress } from './addresses.ts';
 import {
   code,

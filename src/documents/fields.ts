@@ -1,4 +1,4 @@
-import type { Language } from '../features/reminders/texts/texts.ts';
+import type { Language } from '../messages/message.ts';
 import type { FieldChange, FieldValue } from '../model/field-changes.ts';
 import { type Inline, type Span, toned } from './document.ts';
 import { FIELDS, SPOKEN, VALUES } from './texts/fields.ts';

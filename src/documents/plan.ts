@@ -1,4 +1,4 @@
-import type { Language } from '../features/reminders/texts/texts.ts';
+import type { Language } from '../messages/message.ts';
 import type { KeptPlan, PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import { explainAddress } from './addresses.ts';

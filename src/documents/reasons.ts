@@ -1,4 +1,4 @@
-import type { Language } from '../features/reminders/texts/texts.ts';
+import type { Language } from '../messages/message.ts';
 import { DECISIONS } from './texts/explain.ts';
 
 const REASONS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {

@@ -10,6 +10,7 @@ import { FORGET_OPERATIONS } from './forget/operations.ts';
 import { HOLD_OPERATIONS } from './holds/operations.ts';
 import { CONFIGURATION_OPERATIONS } from './managed-tenants/operations.ts';
 import { MATCH_OPERATIONS } from './match/operations.ts';
+import { OVERLAP_OPERATIONS } from './overlaps/operations.ts';
 import { REMINDER_OPERATIONS } from './reminders/operations.ts';
 import { TRIGGER_OPERATIONS } from './triggers/operations.ts';
 import { RUN_OPERATIONS } from './undo/operations.ts';
@@ -27,6 +28,7 @@ export const OPERATIONS = {
   ...REMINDER_OPERATIONS,
   ...TRIGGER_OPERATIONS,
   ...FEED_OPERATIONS,
+  ...OVERLAP_OPERATIONS,
   ...MATCH_OPERATIONS,
   ...FORGET_OPERATIONS,
   ...BACKUP_OPERATIONS,

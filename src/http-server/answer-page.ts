@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { AnswerPage, AnswerWord } from '../features/reminders/answers.ts';
 import { LOCALES } from '../features/reminders/texts/texts.ts';
+import type { Language } from '../messages/message.ts';
 import { escapeHtml } from '../model/html.ts';
 import type { Answer } from '../model/reminders.ts';
-import { type Language, languageOf } from './languages.ts';
+import { languageOf } from './languages.ts';
 
 /** Title and text of each page; `{phone}` is a sentence that says where to call, where the clinic's number is known. */
 const TEXTS: Record<Language, Record<AnswerWord, [title: string, text: string]>> = {

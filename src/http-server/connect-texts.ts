@@ -1,5 +1,5 @@
 import type { LoginLinkDescription } from '../control/logins.ts';
-import type { Language } from './languages.ts';
+import type { Language } from '../messages/message.ts';
 
 /**
  * What a login is for: the clinic's own system; a calendar that we make, by a permission that reaches no other; a calendar by a permission that

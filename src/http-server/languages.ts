@@ -1,5 +1,4 @@
-/** Languages that there are pages in. */
-export type Language = 'it' | 'en';
+import type { Language } from '../messages/message.ts';
 
 /**
  * The first of a browser's languages that there are pages in.

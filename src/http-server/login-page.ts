@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { LoginLinkDescription } from '../control/logins.ts';
+import type { Language } from '../messages/message.ts';
 import { Html, html } from '../model/html.ts';
 import { CONNECT, type ConnectKind, VENDORS } from './connect-texts.ts';
-import { type Language, languageOf } from './languages.ts';
+import { languageOf } from './languages.ts';
 import type { LoginOutcome, LoginResult } from './verbs.ts';
 
 /** Path that logins come back to, below the public address. */

@@ -87,6 +87,7 @@ export const CYCLE_OPERATIONS = {
         ? keepPlan(installation, tenant, progress, signals.stop)
         : planTenant(installation, tenant, progress, signals.stop);
     },
+    document: async () => (await import('../documents/plan.ts')).planDocument,
   }),
   makePlan: operation({
     summary: 'read the clinic, plan a cycle and keep the plan for an hour; writes nothing elsewhere',

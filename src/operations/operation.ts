@@ -6,7 +6,9 @@ import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
 import { type ActAbout, type Acting, recordAct } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
+import type { Document } from '../documents/document.ts';
 import type { StopSignals } from '../jobs/push.ts';
+import type { Language } from '../messages/message.ts';
 import type { AccessLevel, AccessRights } from '../model/access.ts';
 import type { ActFacts } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -145,6 +147,10 @@ export interface OperationDefinition<
     | 'itself'
     | ((input: z.output<Input>, context: OperationContext) => ActAbout | null | Promise<ActAbout | null>);
   run(input: z.output<Input>, context: OperationContext): Promise<Result>;
+  /** Loads what makes a document of the result: the terminal prints it, and a page if the operation has one. */
+  document?(): Promise<(result: Result, language: Language) => Document>;
+  /** The page of a clinic that shows the document. It gives the tenant alone: all other fields of the input need a default. */
+  page?: { path: string; names: Readonly<Record<Language, string>> };
   /** What the audit log says of the result. */
   auditResult?(result: Result): ActFacts;
   /** Its commands exit with 1 if this holds, although the operation was run. */
@@ -174,12 +180,13 @@ export function operation<
 /** An operation whatever it takes and gives. */
 export type AnyOperation = Omit<
   OperationDefinition<z.ZodObject, z.ZodType>,
-  'commands' | 'assistants' | 'audit' | 'auditResult' | 'endsWithOne' | 'endsWithTwo' | 'run'
+  'commands' | 'assistants' | 'document' | 'audit' | 'auditResult' | 'endsWithOne' | 'endsWithTwo' | 'run'
 > & {
   commands: readonly CommandBinding<Record<string, unknown>>[];
   endsWithOne?: { when: string; holds(result: unknown, input: Record<string, unknown>): boolean };
   endsWithTwo?(result: unknown): boolean;
   assistants?: readonly AssistantBinding<Record<string, unknown>, unknown>[];
+  document?(): Promise<(result: unknown, language: Language) => Document>;
   audit?: unknown;
   run(input: Record<string, unknown>, context: OperationContext): Promise<unknown>;
 };

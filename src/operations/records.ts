@@ -146,6 +146,7 @@ export const RECORD_OPERATIONS = {
       const { explain } = await import('../control/explain.ts');
       return explain(installation, tenant, appointment, signals.stop);
     },
+    document: async () => (await import('../documents/explain.ts')).explanationDocument,
     assistants: [
       {
         name: 'explain',

@@ -257,6 +257,7 @@ describe('a command line', () => {
       'See what is the matter',
       'Decide, undo and forget',
       'Back up and recover',
+      'More reports',
       'For other programs',
     ]);
   });

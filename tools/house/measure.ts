@@ -136,7 +136,7 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     lines: sum([...source, ...scripts], (file) => file.lines),
     code: sum([...source, ...scripts], (file) => file.code),
     operations: sum(
-      source.filter(({ path }) => path.startsWith('src/operations/')),
+      source.filter(({ path }) => /^src\/(operations|features)\//.test(path)),
       (file) => file.calls.filter((name) => name === 'operation').length,
     ),
     byHand: calls(/^(route|command|registerTool)$/),

@@ -1,6 +1,6 @@
 import type { Comparison } from '../../control/appointment-way.ts';
 import { type DecisionCode, DECISIONS as ENGLISH_DECISIONS } from '../../control/explain.ts';
-import type { Language } from '../../features/reminders/texts/texts.ts';
+import type { Language } from '../../messages/message.ts';
 import type { HoldKind } from '../../model/plan.ts';
 import type { Texts } from './texts.ts';
 

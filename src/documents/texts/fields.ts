@@ -1,4 +1,4 @@
-import type { Language } from '../../features/reminders/texts/texts.ts';
+import type { Language } from '../../messages/message.ts';
 import type { Texts } from './texts.ts';
 
 /** Fields of an event by the names that they have in fingerprints (`sync/identity.ts`). */

@@ -1,7 +1,7 @@
 import { SIGN_IN_PATH } from '../../control/access.ts';
 import { SHORTEST_PASSPHRASE } from '../../control/sign-in.ts';
+import type { Language } from '../../messages/message.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { Language } from '../languages.ts';
 import type { Page } from '../pages/layout.ts';
 
 /** Why nobody was let in, as a person is told it. */

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
+import type { Language } from '../../messages/message.ts';
 import type { Instant } from '../../model/time.ts';
+import type { AnyOperation } from '../../operations/operation.ts';
 import { cookieOf } from '../cookies.ts';
-import { type Language, languageOf } from '../languages.ts';
+import { languageOf } from '../languages.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, type Visitor, visitorOf } from '../visitors.ts';
 import { type Times, timesIn, usualZone } from './times.ts';
@@ -25,6 +27,18 @@ export interface PageContext {
   address: string;
   /** The clinic that the page is about; null for pages about all. */
   tenant: { id: string; name: string } | null;
+  /** Pages of a clinic that operations have. */
+  operationPages: readonly OperationPage[];
+}
+
+/** The page of a clinic that shows the result of an operation. */
+export type OperationPage = Pick<AnyOperation, 'level'> & Required<Pick<AnyOperation, 'page'>>;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Absent on ports without pages. */
+    operationPages?: readonly OperationPage[];
+  }
 }
 
 /** What a page is made with. @param tenant the one that the page is about; its zone is the page's */
@@ -40,6 +54,7 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorDes
     times: timesIn(outline?.zone ?? usualZone(seen), language, clock()),
     address: request.url,
     tenant: tenant === undefined ? null : { id: tenant, name: outline?.name ?? tenant },
+    operationPages: request.server.operationPages ?? [],
   };
 }
 
@@ -47,7 +62,8 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorDes
 export function strangerContext(request: FastifyRequest, now: Instant): PageContext {
   const language = chosenLanguage(request);
   const theme = chosenTheme(request);
-  return { language, theme, visitor: null, times: timesIn('UTC', language, now), address: request.url, tenant: null };
+  const times = timesIn('UTC', language, now);
+  return { language, theme, visitor: null, times, address: request.url, tenant: null, operationPages: [] };
 }
 
 /** The language that a visitor chose, else the browser's first that there are pages in. */

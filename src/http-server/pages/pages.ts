@@ -12,6 +12,7 @@ import { showErrors } from './errors.ts';
 import { addExplainPage } from './explain/explain-page.ts';
 import { addHoldPages } from './holds/hold-page.ts';
 import { addLive } from './live.ts';
+import { addOperationPages } from './operation-pages.ts';
 import { addOverviewPage } from './overview.ts';
 import { addPlanPage } from './plan/plan-page.ts';
 import { addPreferences } from './preferences.ts';
@@ -42,6 +43,7 @@ export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
     addConfigurationPages(pages, desk);
     addPlanPage(pages, desk);
     addWeekPage(pages, desk);
+    addOperationPages(pages, desk);
     addQueuesPage(pages, desk);
     done();
   });

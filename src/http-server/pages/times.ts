@@ -1,7 +1,7 @@
 import { LOCALES } from '../../features/reminders/texts/texts.ts';
+import type { Language } from '../../messages/message.ts';
 import { type Html, html } from '../../model/html.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import type { Language } from '../languages.ts';
 
 /** Writes times in one zone and one language, as of one moment. The zone is named once, by the frame. */
 export interface Times {

@@ -16,7 +16,7 @@ const NO_SEARCH: Parameters<typeof overviewPage>[2] = { text: null, from: 0 };
 
 function contextIn(language: PageContext['language'] = 'en'): PageContext {
   const times = timesIn('Europe/Rome', language, NOW);
-  return { language, theme: null, visitor: OWNER, times, address: '/', tenant: null };
+  return { language, theme: null, visitor: OWNER, times, address: '/', tenant: null, operationPages: [] };
 }
 
 function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicSummary {

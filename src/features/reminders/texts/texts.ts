@@ -1,11 +1,9 @@
+import type { Language } from '../../../messages/message.ts';
 /** A text with fields in braces, as the settings allow them. */
 export interface TextTemplate {
   subject: string;
   text: string;
 }
-
-/** A language that texts are shipped in. */
-export type Language = 'it' | 'en';
 
 /**
  * The texts that are sent unless a rule brings its own: when and where, nothing of why. They fit in one text message of 160

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clinicAddress, explainAddress } from '../../../documents/addresses.ts';
-import { UNDO_RESULTS } from '../../../documents/texts/undo.ts';
 import { RUN_OPERATIONS } from '../../../features/undo/operations.ts';
+import { UNDO_RESULTS } from '../../../features/undo/texts.ts';
 import type { UndoView } from '../../../features/undo/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';

@@ -1,6 +1,6 @@
 import type { Texts } from '../../../documents/texts/texts.ts';
+import type { Language } from '../../../messages/message.ts';
 import type { HoldKind } from '../../../model/plan.ts';
-import type { Language } from '../../languages.ts';
 
 const count = (one: string, many: string) => (n: number) => (n === 1 ? `1 ${one}` : `${n} ${many}`);
 

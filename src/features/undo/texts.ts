@@ -1,5 +1,5 @@
-import type { UndoResult } from '../../features/undo/undo.ts';
-import type { Texts } from './texts.ts';
+import type { Texts } from '../../documents/texts/texts.ts';
+import type { UndoResult } from './undo.ts';
 
 /** What became of a record of an undone run; `waiting`: what would become of it, in a dry run. */
 export const UNDO_RESULTS: Texts<Readonly<Record<UndoResult | 'waitingStill', string>>> = {

@@ -1,0 +1,73 @@
+import { type Installation, requireTenant } from '../../control/installation.ts';
+import type { Appointment } from '../../model/records.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+
+/** One of two appointments that overlap. */
+export interface OverlappingAppointment {
+  record: string;
+  startAt: Instant;
+  endAt: Instant;
+}
+
+/** Two appointments of one agenda at the same time. */
+export interface Overlap {
+  agenda: string;
+  /** The one that begins first. */
+  first: OverlappingAppointment;
+  second: OverlappingAppointment;
+  minutes: number;
+}
+
+/** Overlaps of the next days, by the clinic's list. */
+export interface OverlapReport {
+  tenant: string;
+  fromAt: Instant;
+  toAt: Instant;
+  /** False: the clinic's list was incomplete, and more appointments may overlap. */
+  isComplete: boolean;
+  /** By start, then by agenda. `name` is null if the clinic's list of agendas lacks the agenda. */
+  overlaps: readonly (Overlap & { name: string | null })[];
+}
+
+/** Pairs of appointments of the same agenda that share time. Cancelled appointments and those without a duration count for nothing. */
+export function overlapsOf(appointments: Iterable<Appointment>): Overlap[] {
+  const taking = [...appointments].filter(({ status, time }) => status !== 'cancelled' && time.endAt > time.startAt);
+  const overlaps: Overlap[] = [];
+  for (const [agenda, own] of Map.groupBy(taking, ({ agendaId }) => agendaId)) {
+    let open: Appointment[] = [];
+    for (const next of own.toSorted(
+      (one, other) => one.time.startAt - other.time.startAt || (one.id < other.id ? -1 : 1),
+    )) {
+      open = open.filter(({ time }) => time.endAt > next.time.startAt);
+      for (const before of open) overlaps.push(overlapOf(agenda, before, next));
+      open.push(next);
+    }
+  }
+  return overlaps.toSorted(
+    (one, other) => one.second.startAt - other.second.startAt || one.agenda.localeCompare(other.agenda),
+  );
+}
+
+function overlapOf(agenda: string, before: Appointment, next: Appointment): Overlap {
+  const sharedMs = Math.min(before.time.endAt, next.time.endAt) - next.time.startAt;
+  return { agenda, first: shown(before), second: shown(next), minutes: Math.ceil(sharedMs / MINUTE_MS) };
+}
+
+function shown({ id, time: { startAt, endAt } }: Appointment): OverlappingAppointment {
+  return { record: id, startAt, endAt };
+}
+
+/** Reads the appointments of the next days from the clinic and reports those that overlap. @throws MirrorError as the clinic's calls do */
+export async function reportOverlaps(
+  installation: Installation,
+  tenantId: string,
+  days: number,
+  signal: AbortSignal,
+): Promise<OverlapReport> {
+  const { id, clinic, clock } = requireTenant(installation, tenantId);
+  const window = { fromAt: clock(), toAt: clock() + days * DAY_MS };
+  const names = new Map((await clinic.agendas(signal)).map((agenda) => [agenda.id, agenda.name]));
+  const { records, completeness } = await clinic.readAppointments({ agendaIds: null, window }, signal);
+  const overlaps = overlapsOf(records.values()).map((each) => ({ ...each, name: names.get(each.agenda) ?? null }));
+  return { tenant: id, ...window, isComplete: completeness === 'complete', overlaps };
+}
