@@ -6,6 +6,7 @@ import {
   connectorBreaches,
   consoleBreaches,
   cycleBreaches,
+  FEATURES,
   folderBreaches,
   functionLengthBreaches,
   innerBreaches,
@@ -64,6 +65,12 @@ describe('the project', () => {
     ['scripts for Redis stand in files of their own', scriptBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
+  });
+
+  test('each feature is a module of its own, with a README', () => {
+    const features = filesBelow('src/features').flatMap((path) => /^src\/features\/([^/]+)\//.exec(path)?.[1] ?? []);
+    expect([...new Set(features)].map((name) => `features/${name}`)).toEqual(FEATURES);
+    for (const feature of FEATURES) expect(existsSync(`${root}src/${feature}/README.md`)).toBe(true);
   });
 
   test('each script for Redis is used, and says what its keys are', () => {
