@@ -101,7 +101,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '5.8',
     what: 'Discovery, authorization and token endpoints, the issuer',
-    client: ['oauth/metadata.ts', 'issuer'],
+    client: ['oauth/server.ts', 'issuer'],
     sandbox: [PROVIDER, 'issuer'],
     tests: [
       [SERVERS, 'without a discovery document the endpoints of the specification serve'],

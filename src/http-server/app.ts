@@ -1,10 +1,10 @@
+import type { Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../log/logger.ts';
 import type { OpenSpan, Spans } from '../log/spans.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { addCaller, trustedBy } from './caller.ts';
-import { type ConnectionShares, shareConnections } from './connection-shares.ts';
+import { addCaller, type IsTrusted, networkOf, peerOf, plainAddress, trustedBy } from './caller.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE } from './login-page.ts';
 import { LOGIN_TIMEOUT_MS } from './logins.ts';
 
@@ -30,7 +30,7 @@ const CONNECTION_LIMITS: ConnectionLimits = {
 const NO_PROXIES: readonly string[] = [];
 
 /** What browsers may do with the pages of a port. */
-export interface PagePolicy {
+interface PagePolicy {
   /** Directives of a Content-Security-Policy. */
   directives: Readonly<Record<string, readonly string[]>>;
   referrer: 'no-referrer' | 'same-origin';
@@ -164,4 +164,64 @@ function statusOf(error: unknown): number {
 
 function notFound(reply: FastifyReply): FastifyReply {
   return reply.code(404).send({ error: 'not-found' });
+}
+
+/** How many connections a port takes, and how they are shared. */
+interface ConnectionShares {
+  /** Further connections are closed at once: a client that opens thousands leaves memory and file handles to the daemon's own work. */
+  mostConnections: number;
+  /** Of one peer, unless it is a trusted proxy; and requests in work of one client behind such a proxy. */
+  mostOfPeer: number;
+  /** Above `mostConnections`, for peers that hold none: probes and scrapes get an answer while others fill the port. */
+  reserved: number;
+}
+
+/** Seconds after which a client that holds its whole share asks again. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Limits what one peer, and one client behind a trusted proxy, can hold of a port. */
+function shareConnections(app: FastifyInstance, shares: ConnectionShares, isTrusted: IsTrusted): void {
+  const { mostConnections, mostOfPeer, reserved } = shares;
+  const connections = createCounts();
+  // What a request is for is not known before it was read, so connections are refused by peer, before Node's own listener. Node's `maxConnections` is not
+  // used: it counts refused connections until the system has closed them, so whoever is refused without end would take the places of others.
+  app.server.prependListener('connection', (socket: Socket) => {
+    const address = plainAddress(socket.remoteAddress ?? '');
+    const peer = networkOf(address);
+    const held = connections.of(peer);
+    const isFull = connections.all() >= mostConnections + (held > 0 ? 0 : reserved);
+    if (isFull || (held >= mostOfPeer && !isTrusted(address))) return void socket.destroy();
+    connections.add(peer);
+    socket.once('close', () => connections.remove(peer));
+  });
+  const requests = createCounts();
+  // The share of a direct peer is that of its connections.
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isTrusted(peerOf(request.raw))) return;
+    const { caller } = request;
+    if (requests.of(caller) >= mostOfPeer) {
+      return reply.code(503).header('retry-after', RETRY_AFTER_SECONDS).send({ error: 'too-many-requests' });
+    }
+    requests.add(caller);
+    reply.raw.once('close', () => requests.remove(caller));
+  });
+}
+
+function createCounts() {
+  const counts = new Map<string, number>();
+  let all = 0;
+  const of = (name: string) => counts.get(name) ?? 0;
+  return {
+    of,
+    all: () => all,
+    add(name: string): void {
+      all += 1;
+      counts.set(name, of(name) + 1);
+    },
+    remove(name: string): void {
+      all -= 1;
+      if (of(name) > 1) counts.set(name, of(name) - 1);
+      else counts.delete(name);
+    },
+  };
 }

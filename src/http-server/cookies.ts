@@ -1,7 +1,40 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SECOND_MS } from '../model/time.ts';
 
 /** What a browser keeps under this name (RFC 6265 section 5.4); empty for nothing. */
 export function cookieOf({ headers }: FastifyRequest, name: string): string {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
+}
+
+/** What a browser keeps: its session, how a sign-in at a provider began, and that somebody signed in with it before. */
+type BrowserKey = 'session' | 'sign-in' | 'known-browser';
+
+/** What the browser keeps; empty for nothing. */
+export function browserKeyOf(request: FastifyRequest, key: BrowserKey, publicUrl: string): string {
+  return cookieOf(request, nameOf(key, publicUrl));
+}
+
+/**
+ * Has the browser keep something, which no script can read, for `lifeMs`, or until it is closed or told otherwise; empty takes it away. `Lax`: it comes along
+ * when the provider, a mail or an alert leads the browser to one of our pages, where looking changes nothing, and with no form, frame or
+ * call of another site. `Strict` would ask whoever follows such a link to sign in again.
+ */
+export function setBrowserKey(
+  reply: FastifyReply,
+  key: BrowserKey,
+  value: string,
+  publicUrl: string,
+  lifeMs?: number,
+): void {
+  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Lax'];
+  if (value === '') attributes.push('Max-Age=0');
+  else if (lifeMs !== undefined) attributes.push(`Max-Age=${lifeMs / SECOND_MS}`);
+  if (publicUrl.startsWith('https:')) attributes.push('Secure');
+  reply.header('set-cookie', [`${nameOf(key, publicUrl)}=${value}`, ...attributes].join('; '));
+}
+
+/** `__Host-`: no other host and no plain http can set it (RFC 6265bis section 4.1.3.2). Cookies know no ports, so others name whose they are. */
+function nameOf(key: BrowserKey, publicUrl: string): string {
+  return publicUrl.startsWith('https:') ? `__Host-${key}` : `clinic-mirror-${key}`;
 }

@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { FEEDS_PATH } from '../features/feeds/feeds.ts';
 import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addAnswers } from './answers.ts';
 import { type AppOptions, openApp } from './app.ts';
-import { addFeeds } from './feeds.ts';
 import { addLogins } from './logins.ts';
-import { addReminderCallbacks } from './reminder-callbacks.ts';
 import type { PublicVerbs } from './verbs.ts';
 
 /** What {@link createPublicServer} needs beside the verbs. */
-export interface PublicServerOptions extends AppOptions {
+interface PublicServerOptions extends AppOptions {
   /** How browsers reach the port today, without a slash at the end. The Host header is not trusted for it. */
   publicUrl(): string;
   /** Whether tenants are unknown that may be known soon: whoever comes is asked to come again. Default: never. */
@@ -70,4 +69,56 @@ function addNotifications(scope: FastifyInstance, verbs: Pick<PublicVerbs, 'take
       return reply.code(200).type('text/plain; charset=utf-8').send(answer);
     },
   );
+}
+
+/** Adds what others fetch. What an address leads to is told to nobody who does not know it whole. */
+function addFeeds(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showFeed'>): void {
+  app.route<{ Params: { token: string } }>({
+    method: ['GET', 'HEAD'],
+    url: `${FEEDS_PATH}/:token.ics`,
+    async handler(request, reply) {
+      const { params, headers, caller } = request;
+      const answer = await verbs.showFeed(params.token, caller, headers['if-none-match'] ?? null);
+      reply.code(answer.status);
+      if (answer.status === 404) return reply.send({ error: 'not-found' });
+      if (answer.status === 429) {
+        return reply.header('retry-after', answer.retryAfterMs / SECOND_MS).send({ error: 'too-many-requests' });
+      }
+      // Kept by who fetches, and by nobody between.
+      reply.header('etag', answer.tag).header('cache-control', 'private, no-cache');
+      if (answer.status === 304) return reply.send();
+      return reply.type('text/calendar; charset=utf-8').send(answer.text);
+    },
+  });
+}
+
+/** Below it stand the callback addresses: `/reminders/<tenant>/<channel>`. */
+export const REMINDERS_PATH = '/reminders';
+/** A report or a reply holds a few hundred bytes; a long text message some thousand. */
+const BODY_BYTES = 64 * 1_024;
+
+/** Adds where gateways and mail programs report back. The body is taken as it came, since its signature is over its bytes. */
+function addReminderCallbacks(app: FastifyInstance, verbs: PublicVerbs): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'string', bodyLimit: BODY_BYTES },
+    async (_request: unknown, body: unknown) => body,
+  );
+  app.route<{ Params: { tenant: string; channel: string } }>({
+    method: ['GET', 'POST'],
+    url: `${REMINDERS_PATH}/:tenant/:channel`,
+    bodyLimit: BODY_BYTES,
+    async handler(request, reply) {
+      const { tenant, channel } = request.params;
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
+      );
+      const queryAt = request.url.indexOf('?');
+      const query = queryAt === -1 ? '' : request.url.slice(queryAt);
+      const body = typeof request.body === 'string' ? request.body : '';
+      const { method } = request;
+      return reply.code(await verbs.takeReminderCallback({ tenant, channel, method, query, headers, body })).send();
+    },
+  });
 }

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import { beginLogin, completeLogin, type LoginResult, type LoginTarget } from './login.ts';
-import { startLoopbackReceiver } from './loopback.ts';
 import type { PendingLogins } from './store.ts';
 
 /** As long as a begun login is kept. */
@@ -33,4 +35,130 @@ export async function loginOnLoopback(
   } finally {
     await receiver.close();
   }
+}
+
+/**
+ * A receiver of one authorization response on this machine.
+ * @see RFC 8252 section 7.3
+ */
+interface LoopbackReceiver {
+  /** `http://127.0.0.1:<port>/callback`: many providers accept any port there, others the registered one alone. */
+  readonly redirectUri: string;
+  /**
+   * Waits for the browser to bring the answer to the login with this state, and lets `complete` say what came of it in a
+   * sentence that the browser shows. Requests with another state are refused and change nothing.
+   * @throws what `complete` throws; MirrorError `remote`, code `aborted`, when the signal ends the waiting
+   */
+  receive<Result>(
+    state: string,
+    complete: (callback: URL) => Promise<{ result: Result; text: string }>,
+    signal: AbortSignal,
+  ): Promise<Result>;
+  close(): Promise<void>;
+}
+
+const CALLBACK_PATH = '/callback';
+const CLOSE_PATIENCE_MS = 500;
+
+/**
+ * @param port 0 takes a free one
+ * @throws MirrorError `settings`, code `login-port-unavailable`, when it can't be had
+ */
+async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
+  let handle: (url: URL) => Promise<{ status: number; text: string }> = async () => notExpected();
+  const server = process.getBuiltinModule('node:http').createServer((request, response) => {
+    answer(request, redirectUri, (url) => handle(url)).then(
+      ({ status, text }) => send(response, status, text),
+      () => send(response, 500, 'The login failed. See the terminal.'),
+    );
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch((error: unknown) => {
+    throw portUnavailable(port, error);
+  });
+  const address = server.address();
+  const redirectUri = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}${CALLBACK_PATH}`;
+
+  return {
+    redirectUri,
+    receive(state, complete, signal) {
+      return new Promise((resolve, reject) => {
+        const stop = () => reject(stopped());
+        if (signal.aborted) stop();
+        signal.addEventListener('abort', stop, { once: true });
+        handle = async (url) => {
+          if (url.searchParams.get('state') !== state) return notExpected();
+          handle = async () => notExpected();
+          try {
+            const { result, text } = await complete(url);
+            resolve(result);
+            return { status: 200, text };
+          } catch (error) {
+            reject(error);
+            return failed(error);
+          } finally {
+            signal.removeEventListener('abort', stop);
+          }
+        };
+      });
+    },
+    async close() {
+      server.close();
+      server.closeIdleConnections();
+      // A browser may hold a connection open that it never uses.
+      const impatience = setTimeout(() => server.closeAllConnections(), CLOSE_PATIENCE_MS);
+      await once(server, 'close');
+      clearTimeout(impatience);
+    },
+  };
+}
+
+/** The Host is checked, so that no page can reach this server by a name of its own (DNS rebinding). */
+async function answer(
+  request: IncomingMessage,
+  redirectUri: string,
+  handle: (url: URL) => Promise<{ status: number; text: string }>,
+): Promise<{ status: number; text: string }> {
+  const expected = new URL(redirectUri);
+  const url = new URL(request.url ?? '/', redirectUri);
+  const isOurs =
+    request.headers.host === expected.host && url.host === expected.host && url.pathname === expected.pathname;
+  return request.method === 'GET' && isOurs ? handle(url) : { status: 404, text: 'There is nothing here.' };
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    connection: 'close',
+  });
+  response.end(`${text}\n`);
+}
+
+function notExpected(): { status: number; text: string } {
+  return { status: 400, text: 'This login is not expected here. Begin it again in the terminal.' };
+}
+
+/** What the browser shows of a login that failed: constant words of ours, with what to do. A failure of the program stays a 500. */
+function failed(error: unknown): { status: number; text: string } {
+  if (!(error instanceof MirrorError)) return { status: 500, text: 'The login failed. See the terminal.' };
+  const remedy = error.remedy === null || error.remedy === undefined ? '' : ` To do: ${error.remedy}.`;
+  const isAway = error.actor === 'remote' && error.code !== 'provider-failed';
+  return { status: isAway ? 502 : 400, text: `Not connected: ${error.message}.${remedy}` };
+}
+
+function portUnavailable(port: number, cause: unknown): MirrorError {
+  return new MirrorError(`the port ${port} of this machine, to which the login comes back, can not be opened`, {
+    actor: 'settings',
+    code: 'login-port-unavailable',
+    retry: 'never',
+    remedy: 'end the process that holds it, or set another http.loginPort and register its address with the client',
+    cause,
+  });
+}
+
+function stopped(): MirrorError {
+  return new MirrorError('the login was given up', { actor: 'remote', code: 'aborted', retry: 'later' });
 }

@@ -2,12 +2,12 @@ import type { CrmItem } from '../model/items.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
+import type { Confirmations } from './absence.ts';
 import type { Contacts } from './contacts.ts';
-import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
-import type { Decision } from './diff.ts';
+import type { ClinicShown, CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
+import type { Decision, GivenState } from './diff.ts';
 import { checkedObject } from './egress.ts';
-import { shownOf } from './followed.ts';
-import { gonePatients } from './gone-patients.ts';
+import { shownOf, tombstonesIn, unusableIn } from './followed.ts';
 import { isSameContent } from './identity.ts';
 import type { Mapped } from './mapping/contract.ts';
 import {
@@ -197,5 +197,42 @@ function counting<Source>(map: (record: Source) => Mapped, unusable: Record<stri
       for (const name of mapped.unusablePhones ?? []) unusable[name] = (unusable[name] ?? 0) + 1;
     }
     return mapped;
+  };
+}
+
+/** What a cycle knows, as far as it tells who is gone. */
+interface Known {
+  clinicReading: Pick<ClinicShown, 'streams'>;
+  confirmations: Pick<Confirmations, 'patients'>;
+}
+
+/**
+ * Tells for an activity or a deal whether its patient is gone. So is one who was read alone and is there no more; and, later, one whom a
+ * list that is planned by for the first time does not show, and whose contact was removed, while the activity is still there: its
+ * removal waits, or could not be planned when that of the contact was.
+ * @param state that of the target of activities or deals
+ * @param contacts those of their patients; whoever is found to be gone comes to their `gone`
+ * @returns a question about a patient whom neither the list nor a reading alone shows, and a record of theirs
+ */
+function gonePatients(
+  { links }: GivenState,
+  { state: theirs, isOpen, gone }: Contacts,
+  { clinicReading, confirmations }: Known,
+): (patientId: string, recordId: string) => boolean {
+  const reading = clinicReading.streams.patients;
+  const { vanished } = confirmations.patients;
+  if (reading === null) return (patientId) => vanished.has(patientId);
+  const isNew = reading.readAt > (clinicReading.streams.plannedBy.patients ?? -Infinity);
+  const isTelling = isOpen && isNew && reading.snapshot.completeness === 'complete';
+  const unusable = unusableIn(reading.snapshot);
+  const deleted = new Set(tombstonesIn(reading.snapshot));
+  const isOrphan = (patientId: string, recordId: string) => {
+    if (!isTelling || unusable.has(patientId) || !links.has(recordId)) return false;
+    const pending = theirs.pending.get(patientId);
+    return pending === undefined ? !theirs.links.has(patientId) : pending.want === 'absent';
+  };
+  return (patientId, recordId) => {
+    if (vanished.has(patientId) || deleted.has(patientId) || isOrphan(patientId, recordId)) gone.add(patientId);
+    return gone.has(patientId);
   };
 }

@@ -1,5 +1,26 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
-import { SeverityNumber } from '@opentelemetry/api';
+import {
+  type Context,
+  ROOT_CONTEXT,
+  SeverityNumber,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { parseTraceParent } from '@opentelemetry/core';
+import {
+  type IExportLogsServiceResponse,
+  type IExportTraceServiceResponse,
+  type ISerializer,
+  JsonLogsSerializer,
+  JsonTraceSerializer,
+  ProtobufLogsSerializer,
+  ProtobufTraceSerializer,
+} from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { LoggerProvider, type ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import {
@@ -8,17 +29,18 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { HttpClient } from '../http/client.ts';
+import type { HttpClient, HttpResponse } from '../http/client.ts';
 import type { LineMirror } from '../log/create-logger.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Spans } from '../log/spans.ts';
+import { redact } from '../log/redact.ts';
+import type { OpenSpan, SpanFacts, SpanStart, Spans } from '../log/spans.ts';
+import { asMirrorError } from '../model/errors.ts';
+import { SECOND_MS } from '../model/time.ts';
 import type { TelemetrySettings } from '../settings/telemetry-schema.ts';
-import { HandOver, type HandOverCounts } from './hand-over.ts';
-import { openOtlp } from './otlp.ts';
-import { createSpans } from './spans.ts';
+import { type Handed, HandOver, type HandOverCounts } from './hand-over.ts';
 
 /** What was handed over, by what it was. */
-export type TelemetryCounts = Readonly<Record<'traces' | 'logs', HandOverCounts>>;
+type TelemetryCounts = Readonly<Record<'traces' | 'logs', HandOverCounts>>;
 
 /** What goes to a collector. */
 export interface Telemetry {
@@ -31,7 +53,7 @@ export interface Telemetry {
 }
 
 /** What {@link openTelemetry} needs beside the settings. */
-export interface TelemetryOptions {
+interface TelemetryOptions {
   /** One of its own, whose requests are told to nobody: they would be told of for ever. */
   http: HttpClient;
   version: string;
@@ -96,3 +118,137 @@ export function openTelemetry(settings: TelemetrySettings, { http, version, log 
 
 /** What waits is kept by {@link HandOver}, which ends by itself. */
 const NO_PROCESSOR = { forceFlush: async () => {}, shutdown: async () => {} };
+
+/** OTLP's usual limit for one try (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). */
+const TIMEOUT_MS = 10 * SECOND_MS;
+/** Answers that ask for another try (https://opentelemetry.io/docs/specs/otlp/#otlphttp-response). */
+const RETRYABLE = new Set([429, 502, 503, 504]);
+
+type Response = IExportTraceServiceResponse & IExportLogsServiceResponse;
+
+const SERIALIZERS = {
+  'http/protobuf': { type: 'application/x-protobuf', traces: ProtobufTraceSerializer, logs: ProtobufLogsSerializer },
+  'http/json': { type: 'application/json', traces: JsonTraceSerializer, logs: JsonLogsSerializer },
+} as const;
+
+/** Posts batches to the collector, by OTLP 1 over HTTP. */
+interface Otlp {
+  traces(spans: ReadableSpan[], signal: AbortSignal): Promise<Handed>;
+  logs(records: ReadableLogRecord[], signal: AbortSignal): Promise<Handed>;
+}
+
+/** Opens the way to a collector. Unless it is in the operator's own network, only addresses of the public internet are connected to. */
+function openOtlp(settings: TelemetrySettings, http: HttpClient): Otlp {
+  const { type, traces, logs } = SERIALIZERS[settings.protocol];
+  const headers = Object.fromEntries([...settings.headers].map(([name, value]) => [name, value.reveal()]));
+  const post = (path: string, body: Uint8Array, signal: AbortSignal) =>
+    http.send({
+      label: `telemetry.${path}`,
+      method: 'POST',
+      url: `${settings.endpoint}/v1/${path}`,
+      headers: { 'content-type': type, ...headers },
+      body,
+      signal,
+      timeoutMs: TIMEOUT_MS,
+      publicOnly: !settings.allowPrivateAddresses,
+    });
+  async function handOver<Item>(
+    path: 'traces' | 'logs',
+    serializer: ISerializer<Item[], Response>,
+    items: Item[],
+    signal: AbortSignal,
+  ): Promise<Handed> {
+    let body: Uint8Array;
+    try {
+      body = serializer.serializeRequest(items) ?? new Uint8Array();
+    } catch (error) {
+      // What can't be written out must not stand in the way of the others for ever.
+      return { result: 'refused', code: asMirrorError(error).code };
+    }
+    try {
+      return handedBy(await post(path, body, signal), serializer);
+    } catch (error) {
+      const { code, retryAfterMs = null } = asMirrorError(error);
+      return { result: 'later', code, retryAfterMs };
+    }
+  }
+  return {
+    traces: (spans, signal) => handOver('traces', traces, spans, signal),
+    logs: (records, signal) => handOver('logs', logs, records, signal),
+  };
+}
+
+function handedBy({ status, body, retryAfterMs }: HttpResponse, serializer: ISerializer<never, Response>): Handed {
+  if (RETRYABLE.has(status)) return { result: 'later', code: `status-${status}`, retryAfterMs };
+  if (status < 200 || status >= 300) return { result: 'refused', code: `status-${status}` };
+  return { result: 'taken', refused: refusedIn(body, serializer) };
+}
+
+/** Some collectors answer nothing, or text: the status counts. */
+function refusedIn(body: Buffer, serializer: ISerializer<never, Response>): number {
+  try {
+    const { partialSuccess } = body.length === 0 ? {} : serializer.deserializeResponse(body);
+    return Number(partialSuccess?.rejectedSpans ?? partialSuccess?.rejectedLogRecords ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** Spans of this process, and what is under way where it is asked. */
+interface TracedSpans extends Spans {
+  /** Null where nothing is under way. */
+  underWay(): SpanContext | null;
+  context(): Context;
+}
+
+const KINDS = {
+  internal: SpanKind.INTERNAL,
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+/** Spans by a tracer. What stands on them passes the redaction of the log. What is under way follows the work, not the process: nothing global is set. */
+function createSpans(tracer: Tracer): TracedSpans {
+  const following = new AsyncLocalStorage<Context>();
+  const context = () => following.getStore() ?? ROOT_CONTEXT;
+  const underWay = () => trace.getSpanContext(context()) ?? null;
+  return {
+    context,
+    underWay,
+    traceparent() {
+      const own = underWay();
+      return own === null ? null : traceparentOf(own);
+    },
+    begin(name, { kind = 'internal', facts = {}, parent = null }: SpanStart = {}) {
+      const remote = parent === null ? null : parseTraceParent(parent);
+      const around = remote === null ? context() : trace.setSpanContext(ROOT_CONTEXT, { ...remote, isRemote: true });
+      const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: attributesOf(facts) }, around);
+      return openSpan(span, (work) => following.run(trace.setSpan(around, span), work));
+    },
+  };
+}
+
+function openSpan(span: Span, within: OpenSpan['within']): OpenSpan {
+  return {
+    traceparent: traceparentOf(span.spanContext()),
+    tell: (facts) => void span.setAttributes(attributesOf(facts)),
+    within,
+    end(error) {
+      if (error !== undefined) {
+        // https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/: of low cardinality, which no message is.
+        span.setAttribute('error.type', asMirrorError(error).code).setStatus({ code: SpanStatusCode.ERROR });
+      }
+      span.end();
+    },
+  };
+}
+
+function attributesOf(facts: SpanFacts): Record<string, string | number | boolean> {
+  return redact(facts) as Record<string, string | number | boolean>;
+}
+
+/** Version 0 of https://www.w3.org/TR/trace-context/#traceparent-header */
+function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
+  return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}

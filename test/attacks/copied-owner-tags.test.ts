@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { openCalendars as openGoogle } from '../../src/connectors/google-calendar/container.ts';
-import { openCalendars as openOutlook } from '../../src/connectors/outlook-calendar/container.ts';
+import { openCalendars as openGoogle } from '../../src/connectors/google-calendar/connector.ts';
+import { openCalendars as openOutlook } from '../../src/connectors/outlook-calendar/connector.ts';
 import { PROPERTIES } from '../../src/connectors/outlook-calendar/limits.ts';
 import { prepareCalendar } from '../../src/connectors/owner.ts';
 import { found, MARK, multistatus, openOn, type Script, serve, signal } from '../connectors/caldav/scripted-server.ts';

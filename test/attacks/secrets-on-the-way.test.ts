@@ -6,8 +6,8 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { addClinic } from '../../src/cli/clinic-commands.ts';
 import { isSameSite, resolveHref } from '../../src/connectors/caldav/addresses.ts';
-import { createMetadata } from '../../src/oauth/metadata.ts';
 import { clinicProvider, mayBeNamedBy } from '../../src/oauth/providers.ts';
+import { createMetadata } from '../../src/oauth/server.ts';
 import { openActing } from '../control/acting.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { readChanges } from '../../src/connectors/google-calendar/changes.ts';
+import { readChanges } from '../../src/connectors/google-calendar/connector.ts';
 import type { Scope } from '../../src/connectors/hubspot/from-model.ts';
 import { listRecords } from '../../src/connectors/hubspot/records.ts';
 import { guardWalk } from '../../src/connectors/wire.ts';

@@ -6,7 +6,7 @@ import {
   startFaultProxy,
 } from '../../sandbox/kit/fault-proxy.ts';
 import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
-import { readGoogleNotification } from '../../src/connectors/google-calendar/notifications.ts';
+import { readGoogleNotification } from '../../src/connectors/google-calendar/subscriptions.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { OwnTarget, PersonsHands } from './cases/persons-own.ts';

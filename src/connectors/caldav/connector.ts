@@ -1,14 +1,16 @@
+import { z } from 'zod';
 import type { Operation, Outcome } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
+import { fromCursor, toCursor } from '../cursor.ts';
 import { inTurn, settle } from '../settle.ts';
-import { asCollection, comparablePath } from './addresses.ts';
+import { asCollection, comparablePath, nameOf } from './addresses.ts';
 import { describe, locateCalendar, prepareCalendar } from './calendars.ts';
-import { changesOf } from './changes.ts';
-import { type Collection, isOurs, objectUrl, type StoredObject, versionTagOf } from './collection.ts';
+import { type Collection, isOurs, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';
 import { errors } from './errors.ts';
 import { multiget } from './multiget.ts';
-import { findOurs, readOurs } from './reading.ts';
+import { findOurs, readOurs, toRemoteItems } from './reading.ts';
 import { isUnreadable } from './refusals.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { DavSession, strongTag } from './webdav.ts';
@@ -102,4 +104,46 @@ async function readBack(
 
 function isUntagged(outcome: Outcome): outcome is Extract<Outcome, { result: 'written' }> {
   return outcome.result === 'written' && outcome.versionTag === null;
+}
+
+/**
+ * The server's sync token, a URI.
+ * @see RFC 6578 section 3.7
+ */
+const placeSchema = z.string().min(1);
+
+/**
+ * What changed in a calendar since a cursor, by sync-collection; all that is ours within the window without a
+ * cursor that the server takes. The report names members only, so those that changed are read, whoever's they are: what
+ * isn't ours is dropped at once.
+ * @param container the collection as the caller names it
+ * @throws MirrorError `settings`, code `calendar-gone`
+ * @see RFC 6578
+ */
+async function changesOf(
+  collection: Collection,
+  container: string,
+  { cursor, window }: { cursor: string | null; window: TimeWindow },
+): Promise<RemoteChanges> {
+  const { changed, removed, token, isWhole } = await readChanges(
+    collection,
+    fromCursor(container, cursor, placeSchema),
+  );
+  const next = token === null ? null : toCursor(container, token);
+  if (isWhole) {
+    // Read after the token was given: what changes in between is told twice rather than never.
+    const pages = await Array.fromAsync(readOurs(collection, window));
+    return { scope: 'whole', items: pages.flat(), removed: [], cursor: next };
+  }
+  const found = await multiget(collection, changed);
+  const items = toRemoteItems(collection, found.values());
+  const ours = new Set(items.map(({ remoteId }) => remoteId));
+  // An object without our owner tag is none of ours any more.
+  const gone = [...removed, ...changed].map(nameOfObject).filter((remoteId) => !ours.has(remoteId));
+  return { scope: 'since', items, removed: gone, cursor: next };
+}
+
+/** The remote id of an object that can't be read: its key when it has the form of our names. */
+function nameOfObject(url: URL): string {
+  return nameOf(url).replace(/^([0-9a-v]{32})\.ics$/, '$1');
 }

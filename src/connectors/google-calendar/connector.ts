@@ -1,17 +1,25 @@
+import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
+import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
 import { type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
+import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
 import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
-import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
-import { type ContainerCalls, openCalendars } from './container.ts';
 import { errors } from './errors.ts';
 import { type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
-import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
+import { CHANGES_READ_SINGLY, MAX_FEED_PAGES } from './limits.ts';
+import {
+  calendarSchema,
+  calendarsPageSchema,
+  eventHeadSchema,
+  eventsPageSchema,
+  type GoogleCalendarSettings,
+} from './schemas.ts';
 import { createGoogleSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
 
@@ -81,4 +89,133 @@ async function* readPages(
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);
   }
+}
+
+/** The calls that preparing needs, login included. */
+interface ContainerCalls {
+  get(id: string): Promise<WireResponse>;
+  insert(content: { summary: string; description: string }): Promise<WireResponse>;
+  list(pageToken: string | null): Promise<WireResponse>;
+}
+
+/** The calendars of the account. */
+export function openCalendars(calls: ContainerCalls, ownerTag: string, owner: Owner | null): Calendars {
+  const list = () => listCalendars(calls, ownerTag);
+  return {
+    errors,
+    owner,
+    find: (id) => findCalendar(calls, id),
+    list,
+    create: async (summary) => {
+      const id = await insertCalendar(calls, summary, ownerTag, owner);
+      return lowestMarked(await list()) ?? id;
+    },
+  };
+}
+
+/**
+ * Google has no conditional creation of calendars. Two workers that create at the same moment see both calendars afterwards and
+ * agree on the one with the lowest id; the other stays empty, for a person to remove.
+ */
+async function insertCalendar(calls: ContainerCalls, summary: string, ownerTag: string, owner: Owner | null) {
+  const answer = await calls.insert({ summary, description: descriptionWith(ownerTag, owner) });
+  if (!isSuccess(answer)) throw errors.of(answer);
+  return parsedBy(errors, calendarSchema, answer.body, { ambiguous: true }).id;
+}
+
+/** The calendar with this id, asked alone; null when there is none. */
+async function findCalendar(calls: ContainerCalls, id: string): Promise<string | null> {
+  const answer = await calls.get(id);
+  if (answer.status === 404 || answer.status === 410) return null;
+  if (!isSuccess(answer)) throw errors.of(answer);
+  return parsedBy(errors, calendarSchema, answer.body).id;
+}
+
+async function listCalendars(calls: ContainerCalls, ownerTag: string): Promise<ListedCalendar[]> {
+  const ask = async (pageToken: string | null) => {
+    const answer = await calls.list(pageToken);
+    if (!isSuccess(answer)) throw errors.of(answer);
+    const { items: page, nextPageToken: next } = parsedBy(errors, calendarsPageSchema, answer.body);
+    return { page, next };
+  };
+  const entries = (await Array.fromAsync(walkPages(null, ask, () => errors.make('unexpected-answer')))).flat();
+  const account = entries.find(({ primary }) => primary === true)?.id ?? null;
+  return entries.map(({ id, description, accessRole = 'owner', dataOwner = account }) => ({
+    id,
+    isMarked: description?.includes(markLine(ownerTag)) === true,
+    isOfAnother: accessRole !== 'owner' || (account !== null && dataOwner !== account),
+    ownerText: description,
+  }));
+}
+
+function descriptionWith(ownerTag: string, owner: Owner | null): string {
+  const lines = ['Kept by clinic-mirror, which finds this calendar by the next line.', markLine(ownerTag)];
+  return [...lines, ...(owner === null ? [] : [ownerText(owner)])].join('\n');
+}
+
+function markLine(ownerTag: string): string {
+  return `[clinic-mirror ${ownerTag}]`;
+}
+
+/** What reading changes needs of a target. */
+interface ChangesCalls {
+  ownerTag: string;
+  /** One page of the feed, or of the way to its beginning. */
+  list(syncToken: string | null, pageToken: string | null): Promise<WireResponse>;
+  /** Everything of ours in the window, in pages. */
+  readAll(): AsyncIterable<RemoteItem[]>;
+  /** Those of the keys that are there and ours. */
+  find(keys: readonly ItemKey[]): Promise<RemoteItem[]>;
+}
+
+/** A sync token. */
+const placeSchema = z.string().min(1);
+
+/**
+ * What changed since a cursor by sync token (developers.google.com/workspace/calendar/api/guides/sync). The feed can't be
+ * filtered, so it is asked only whose each event is; the content of ours is read afterwards. Without a token that Google
+ * takes, all of ours.
+ * @throws MirrorError; a page that fails ends the reading without a cursor
+ */
+export async function readChanges(
+  calls: ChangesCalls,
+  container: string,
+  cursor: string | null,
+): Promise<RemoteChanges> {
+  return await readFeed(container, fromCursor(container, cursor, placeSchema), {
+    mostIds: CHANGES_READ_SINGLY,
+    follow: (syncToken) => follow(calls, syncToken),
+    readEach: calls.find,
+    readAll: calls.readAll,
+  });
+}
+
+/** A round through the feed, by id; of an event that is named twice the last counts. */
+interface Feed {
+  ids: ItemKey[];
+  /** Cancelled, without our owner tag, or somebody else's all along. */
+  others: string[];
+  next: string | null;
+}
+
+/** Null when Google does not take the token any more, or never gave it, and for a feed that comes to no end. */
+async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null): Promise<Feed | null> {
+  const isOurs = new Map<string, boolean>();
+  let pageToken: string | null = null;
+  for (let count = 0; count < MAX_FEED_PAGES; count += 1) {
+    const answer = await list(syncToken, pageToken);
+    if (syncToken !== null && (answer.status === 410 || answer.status === 400)) return null;
+    if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
+    if (!isSuccess(answer)) throw errors.of(answer);
+    const page = parsedBy(errors, eventsPageSchema, answer.body);
+    for (const event of page.items) {
+      const head = eventHeadSchema.safeParse(event);
+      if (head.success) isOurs.set(head.data.id, readOwnEvent(event, ownerTag)?.cancelled === false);
+    }
+    pageToken = page.nextPageToken ?? null;
+    if (pageToken !== null) continue;
+    const [ids, others] = [true, false].map((ours) => [...isOurs.keys()].filter((id) => isOurs.get(id) === ours));
+    return { ids: ids!, others: others!, next: page.nextSyncToken ?? null };
+  }
+  return null;
 }

@@ -1,8 +1,8 @@
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY, LONGEST_DESCRIPTION } from './limits.ts';
-import { readGoogleNotification } from './notifications.ts';
 import { type GoogleCalendarSettings, settingsSchema } from './schemas.ts';
+import { readGoogleNotification } from './subscriptions.ts';
 
 const SCOPES = 'https://www.googleapis.com/auth';
 

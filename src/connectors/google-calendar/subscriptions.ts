@@ -1,6 +1,13 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
-import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import type {
+  NotificationEvent,
+  NotificationRequest,
+  ReadNotification,
+  Subscription,
+  SubscriptionRequest,
+  Subscriptions,
+} from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { CalendarClient, CallOptions } from './client.ts';
@@ -95,4 +102,20 @@ function handleOf({ id, resourceId }: GoogleChannel): string {
 function readHandle({ handle }: Subscription): GoogleChannel {
   const end = handle.indexOf('/');
   return { id: handle.slice(0, end), resourceId: handle.slice(end + 1) };
+}
+
+/** What `X-Goog-Resource-State` says (developers.google.com/workspace/calendar/api/guides/push#understanding-the-notification-message-format). */
+const EVENTS: ReadonlyMap<string | undefined, NotificationEvent> = new Map([
+  ['sync', 'opened'],
+  ['exists', 'changed'],
+  ['not_exists', 'changed'],
+] as const);
+
+/** Reads what Google posts: headers alone. What carries no secret can't be ours. */
+export function readGoogleNotification({ headers }: NotificationRequest): ReadNotification {
+  const event = EVENTS.get(headers['x-goog-resource-state']);
+  const secret = headers['x-goog-channel-token'];
+  return event === undefined || secret === undefined
+    ? { kind: 'unreadable' }
+    : { kind: 'events', events: [{ secret, event }] };
 }

@@ -1,21 +1,23 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
+import { toStamp } from '../stamp.ts';
 import { findHolders } from './addresses.ts';
 import { type Account, createClient, pathsOf, readAccount } from './client.ts';
 import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
-import { openExisting } from './existing.ts';
-import { namesToRead, type Scope, type StoredRecord, toRemoteItem } from './from-model.ts';
+import { namesToRead, type Scope, type StoredRecord, toItem, toRemoteItem, type Values } from './from-model.ts';
 import { BATCH_SIZE, LONGEST_VALUE, OBJECT_OF_STREAM, TYPE_IDS } from './limits.ts';
 import { lookUpChoices, prepareProperties, resolveChoices } from './properties.ts';
-import { findByKeys, listRecords, type Write } from './records.ts';
+import { findByKeys, listRecords, readRecords, type Write } from './records.ts';
+import { errorOfRow, sendUpdates } from './rows.ts';
 import type { HubSpotSettings } from './schemas.ts';
 import { checkSubscriptions } from './subscriptions.ts';
 import { writeAll } from './writing.ts';
@@ -160,4 +162,64 @@ export function pagesOf(container: string, remoteIds: readonly string[]): Readon
   const typeId = object.startsWith('2-') ? object : TYPE_IDS[object];
   if (typeId === undefined) return new Map();
   return new Map(remoteIds.map((id) => [id, `${APP_URL}/contacts/${portalId}/record/${typeId}/${id}`]));
+}
+
+/** Addresses beside the one in `email`, with semicolons between (developers.hubspot.com, CRM contacts, secondary emails). */
+const OTHER_ADDRESSES = 'hs_additional_emails';
+
+/** The contacts of an account that were there before us. */
+function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
+  const namesOf = (scope: Scope) => [...namesToRead(scope), OTHER_ADDRESSES];
+  return {
+    async *list(signal) {
+      const scope = await scopeFor(signal);
+      for await (const page of listRecords(scope, namesOf(scope))) {
+        const free = page.map((record) => toExisting(scope, record)).filter(({ isFree }) => isFree);
+        if (free.length > 0) yield free;
+      }
+    },
+    async read(remoteIds, signal) {
+      const scope = await scopeFor(signal);
+      const wanted = { object: scope.object, ids: remoteIds, byKey: false, properties: namesOf(scope) };
+      const { records } = await readRecords(scope, wanted);
+      const asked = new Set(remoteIds);
+      // The id of a contact that was merged leads to the one that is left.
+      return records.filter(({ id }) => asked.has(id)).map((record) => toExisting(scope, record));
+    },
+    async stamp(stamps, signal) {
+      const scope = await scopeFor(signal);
+      const refused = new Map<string, MirrorError>();
+      for (const slice of slices(stamps, BATCH_SIZE)) {
+        const rows = slice.map((stamp) => ({
+          key: stamp.as?.key ?? stamp.remoteId,
+          id: stamp.remoteId,
+          values: valuesOf(scope, stamp),
+        }));
+        const ends = await sendUpdates(scope, rows);
+        for (const { key, id } of rows) {
+          const end = ends.get(key);
+          if (end === undefined || !('record' in end))
+            refused.set(id, end === undefined ? errors.make('answer-missing') : errorOfRow(scope, end));
+        }
+      }
+      return refused;
+    },
+  };
+}
+
+function toExisting(scope: Scope, record: StoredRecord): ExistingContact {
+  const { id: remoteId, key, stamp, isForeign, values } = record;
+  return {
+    remoteId,
+    properties: toItem(scope, record, { contactKey: null, startAt: 0 }).properties,
+    otherAddresses: (values[OTHER_ADDRESSES] ?? '').split(';').filter((address) => address.trim() !== ''),
+    key,
+    isFree: key === null && stamp === null && !isForeign,
+  };
+}
+
+function valuesOf({ keyProperty, stampProperty, ownerTag }: Scope, { as }: ContactStamp): Values {
+  if (as === null) return { [keyProperty]: '', [stampProperty]: '' };
+  const { key, sealedRecordId } = as;
+  return { [keyProperty]: key, [stampProperty]: toStamp(ownerTag, { sealedRecordId, contactKey: null, startAt: 0 }) };
 }

@@ -1,19 +1,30 @@
+import { z } from 'zod';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
-import { type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
+import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
+import { fromCursor, readFeed } from '../cursor.ts';
+import { parsedBy } from '../errors.ts';
+import { type Flow, type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
 import { Mutex } from '../mutex.ts';
-import type { WireResponse } from '../wire.ts';
-import { readChanges, readFlow } from './changes.ts';
+import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
+import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
-import { openCalendars } from './container.ts';
-import { errors, isGone } from './errors.ts';
+import { codesOf, errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
-import { readOwnEvent, toRemoteItem, UTC } from './from-model.ts';
-import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
-import { eventsQuery, mailboxPath, walkLists, withQuery } from './paths.ts';
-import type { OutlookCalendarSettings } from './schemas.ts';
+import { readOwnEvent, readProperties, toRemoteItem, UTC } from './from-model.ts';
+import {
+  CALENDARS_PAGE_SIZE,
+  CHANGES_READ_SINGLY,
+  DELTA_PAGE_SIZE,
+  DELTA_SPARE_MS,
+  MAX_DELTA_PAGES,
+  MAX_REPEATED_PAGES,
+  NAME_TRIES,
+  PROPERTIES,
+} from './limits.ts';
+import { EVENT_QUERY, eventsQuery, expandProperties, mailboxPath, pageOf, walkLists, withQuery } from './paths.ts';
+import { calendarSchema, namedSchema, type OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
 
@@ -90,4 +101,182 @@ async function* readPages(
 function overlaps({ fromAt, toAt }: TimeWindow): string[] {
   const inUtc = (at: number) => new Date(at).toISOString().slice(0, 19);
   return [`start/dateTime lt '${inUtc(toAt)}'`, `end/dateTime gt '${inUtc(fromAt)}'`];
+}
+
+/** Sends one call of preparing, login included; `label` names it in metrics. */
+type ContainerCall = (label: string, call: WireCall) => Promise<WireResponse>;
+
+/** What looking for a calendar takes. */
+interface Preparing {
+  call: ContainerCall;
+  mailbox: string;
+  ownerTag: string;
+  owner: Owner | null;
+}
+
+/** The calendars of the mailbox. */
+export function openCalendars(preparing: Preparing): Calendars {
+  return {
+    errors,
+    owner: preparing.owner,
+    find: (id) => findCalendar(preparing, id),
+    list: () => listCalendars(preparing),
+    create: (name) => create(preparing, name),
+  };
+}
+
+/**
+ * A mailbox holds each name once, so of two workers that create at the same moment one is refused and finds the other's
+ * calendar. Should both be let through, they agree on the lowest id; the other stays empty, for a person to remove.
+ */
+async function create(preparing: Preparing, name: string): Promise<string> {
+  for (let count = 1; count <= NAME_TRIES; count += 1) {
+    const answer = await preparing.call('graph.calendars.create', {
+      method: 'POST',
+      path: `${mailboxPath(preparing.mailbox)}/calendars`,
+      body: {
+        name: count === 1 ? name : `${name} (${count})`,
+        singleValueExtendedProperties: [
+          { id: PROPERTIES.ownerTag, value: preparing.ownerTag },
+          ...(preparing.owner === null ? [] : [{ id: PROPERTIES.owner, value: ownerText(preparing.owner) }]),
+        ],
+      },
+    });
+    const isTaken = answer.status === 409 || codesOf(answer).includes('ErrorFolderExists');
+    if (!isSuccess(answer) && !isTaken) throw refusal(preparing, answer);
+    const ours = lowestMarked(await listCalendars(preparing));
+    if (ours !== null) return ours;
+    if (isSuccess(answer)) return readId(answer, true);
+  }
+  throw errors.make('calendar-name-taken');
+}
+
+/** The calendar with this id, asked alone; null when there is none. */
+async function findCalendar(preparing: Pick<Preparing, 'call' | 'mailbox'>, id: string): Promise<string | null> {
+  const mailbox = mailboxPath(preparing.mailbox);
+  const path = id === 'primary' ? `${mailbox}/calendar` : `${mailbox}/calendars/${encodeURIComponent(id)}`;
+  const answer = await preparing.call('graph.calendars.get', { method: 'GET', path });
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw refusal(preparing, answer);
+  return readId(answer, false);
+}
+
+async function listCalendars({ call, mailbox, ownerTag }: Preparing): Promise<ListedCalendar[]> {
+  const entries: ListedCalendar[] = [];
+  const query = { $expand: expandProperties([PROPERTIES.ownerTag, PROPERTIES.owner]), $top: CALENDARS_PAGE_SIZE };
+  const ask = (path: string) => call('graph.calendars.list', { method: 'GET', path });
+  const refused = (answer: WireResponse) =>
+    isGone(answer) ? errors.make('mailbox-gone', { status: answer.status }) : refusal({ mailbox }, answer);
+  for await (const page of walkLists(withQuery(`${mailboxPath(mailbox)}/calendars`, query), ask, refused)) {
+    const calendars = page.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
+    for (const { id, canShare, singleValueExtendedProperties } of calendars) {
+      const properties = readProperties(singleValueExtendedProperties ?? []);
+      const isMarked = properties.ownerTag === ownerTag;
+      // Of another mailbox than the login's own nobody may share on, not even what we made there.
+      entries.push({ id, isMarked, isOfAnother: mailbox === 'me' && canShare === false, ownerText: properties.owner });
+    }
+  }
+  return entries;
+}
+
+/** `/me` means nothing to an application's own login, which Graph answers as a bad request. */
+function refusal({ mailbox }: Pick<Preparing, 'mailbox'>, answer: WireResponse) {
+  return mailbox === 'me' && answer.status === 400 ? errors.make('mailbox-needed') : errors.of(answer);
+}
+
+function readId(answer: WireResponse, ambiguous: boolean): string {
+  return parsedBy(errors, calendarSchema, answer.body, { ambiguous }).id;
+}
+
+/** What reading changes needs of a target. */
+interface ChangesCalls {
+  scope: FlowScope;
+  /** One page of a delta round. */
+  list(path: string): Promise<WireResponse>;
+  /** Everything of ours in the window, in pages. */
+  readAll(): AsyncIterable<RemoteItem[]>;
+  /** Those of the events that are in the calendar and ours. */
+  readEach(ids: readonly string[]): Promise<RemoteItem[]>;
+}
+
+/** The delta link, from the version of the API on, and the window that it is for. */
+const placeSchema = z.object({ path: z.string().startsWith('/'), fromAt: z.number(), toAt: z.number() });
+type Place = z.infer<typeof placeSchema>;
+
+/**
+ * What changed since a cursor by `calendarView/delta` (learn.microsoft.com/graph/api/event-delta). A round names events of
+ * anybody, without our properties, some twice, and calls removed what only left its window: so all that it tells is which
+ * events to look at, and what they are like is read from them. Without a link that Graph takes, or for a window that the
+ * link's does not cover, all of ours.
+ * @throws MirrorError; a page that fails ends the reading without a cursor
+ */
+async function readChanges(
+  calls: ChangesCalls,
+  container: string,
+  { cursor, window }: { cursor: string | null; window: TimeWindow },
+): Promise<RemoteChanges> {
+  const place = fromCursor(container, cursor, placeSchema);
+  const isCovering = place !== null && place.fromAt <= window.fromAt && window.toAt <= place.toAt;
+  return await readFeed(container, isCovering ? place : null, {
+    mostIds: CHANGES_READ_SINGLY,
+    follow: (from) => follow(calls, from ?? placeFor(calls.scope, window)),
+    readEach: calls.readEach,
+    readAll: calls.readAll,
+  });
+}
+
+/** Reads one event as it is now; null when it is not in the calendar, or not ours. */
+export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null> {
+  const answer = yield {
+    method: 'GET',
+    path: withQuery(`${eventsPath(scope)}/${encodeURIComponent(id)}`, EVENT_QUERY),
+  };
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw errors.of(answer);
+  const event = readOwnEvent(answer.body, scope.ownerTag, scope.wholeDayZone);
+  return event === null ? null : toRemoteItem(event);
+}
+
+/** Where a first round begins. The caller's window moves on with the days, so the link's reaches further. */
+function placeFor(scope: FlowScope, { fromAt, toAt }: TimeWindow): Place {
+  const place = { fromAt, toAt: toAt + DELTA_SPARE_MS };
+  const query = { startDateTime: inUtc(place.fromAt), endDateTime: inUtc(place.toAt) };
+  const view = eventsPath(scope).replace(/events$/, 'calendarView/delta');
+  return { ...place, path: withQuery(view, query) };
+}
+
+function inUtc(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/**
+ * Follows a round to its end; null when Graph does not take the link, offers no delta for this calendar, comes to no end or answers with
+ * what is no page: all is read then, and what ails more than the round shows there. Empty pages on the way are as they should be
+ * (github.com/microsoftgraph/msgraph-sdk-java/issues/493).
+ */
+async function follow(
+  { list }: ChangesCalls,
+  place: Place,
+): Promise<{ ids: string[]; others: []; next: Place | null } | null> {
+  const ids = new Set<string>();
+  let path = place.path;
+  let repeated = 0;
+  for (let count = 0; count < MAX_DELTA_PAGES && repeated < MAX_REPEATED_PAGES; count += 1) {
+    const answer = await list(path);
+    if (isFeedRefused(answer)) return null;
+    if (!isSuccess(answer)) throw errors.of(answer);
+    const page = pageOf(answer);
+    if (page === null || page.next === path) return null;
+    const before = ids.size;
+    for (const element of page.elements) {
+      const named = namedSchema.safeParse(element);
+      if (named.success) ids.add(named.data.id);
+    }
+    if (page.next === null) {
+      return { ids: [...ids], others: [], next: page.delta === null ? null : { ...place, path: page.delta } };
+    }
+    if (page.elements.length > 0) repeated = ids.size === before ? repeated + 1 : 0;
+    path = page.next;
+  }
+  return null;
 }

@@ -1,8 +1,8 @@
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY, LONGEST_LINE } from './limits.ts';
-import { readGraphNotification } from './notifications.ts';
 import { type OutlookCalendarSettings, settingsSchema } from './schemas.ts';
+import { readGraphNotification } from './subscriptions.ts';
 
 const SCOPES = 'https://graph.microsoft.com';
 

@@ -1,16 +1,24 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import { parseJson } from '../../model/json.ts';
 import type { Clock, Instant } from '../../model/time.ts';
-import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import type {
+  NotificationEvent,
+  NotificationRequest,
+  ReadNotification,
+  Subscription,
+  SubscriptionRequest,
+  Subscriptions,
+} from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
 import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
 import { subscriptionResource, walkLists } from './paths.ts';
-import { subscriptionSchema } from './schemas.ts';
+import { notificationSchema, notificationsSchema, subscriptionSchema } from './schemas.ts';
 
 /** What subscriptions are made with. */
-export interface SubscriptionParts {
+interface SubscriptionParts {
   /** Sends one call with the login; `label` names it in metrics. */
   call(label: string, call: GraphCall, signal: AbortSignal): Promise<WireResponse>;
   mailbox: string;
@@ -151,4 +159,32 @@ async function withLife(
 function readSubscription(answer: WireResponse): GraphSubscription {
   if (!isSuccess(answer)) throw notificationsRefused(answer);
   return parsedBy(errors, subscriptionSchema, answer.body, { ambiguous: true });
+}
+
+/** Lifecycle events (learn.microsoft.com/graph/change-notifications-lifecycle-events). */
+const LIFECYCLE: ReadonlyMap<string, NotificationEvent> = new Map([
+  ['reauthorizationRequired', 'extend'],
+  ['subscriptionRemoved', 'ended'],
+  ['missed', 'missed'],
+] as const);
+
+/**
+ * Reads what Graph posts: the check of an address, which wants its decoded token back
+ * (learn.microsoft.com/graph/change-notifications-delivery-webhooks), or notifications, several in a body.
+ */
+export function readGraphNotification({ query, body }: NotificationRequest): ReadNotification {
+  const validationToken = query.get('validationToken');
+  if (validationToken) return { kind: 'handshake', answer: validationToken };
+  const parsed = notificationsSchema.safeParse(parseJson(body));
+  const events = parsed.success ? parsed.data.value.flatMap(readOne) : [];
+  return events.length === 0 ? { kind: 'unreadable' } : { kind: 'events', events };
+}
+
+/** One notification; none for what is odd, carries no secret, or tells of a lifecycle event that we don't know. */
+function readOne(element: unknown): { secret: string; event: NotificationEvent }[] {
+  const notification = notificationSchema.safeParse(element);
+  if (!notification.success) return [];
+  const { clientState: secret, changeType, lifecycleEvent } = notification.data;
+  const event = lifecycleEvent ? LIFECYCLE.get(lifecycleEvent) : changeType ? 'changed' : undefined;
+  return event === undefined ? [] : [{ secret, event }];
 }

@@ -1,18 +1,19 @@
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import { askedAlone } from '../asked-alone.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
-import { applyFitting, type RefusedValues } from '../fitting.ts';
+import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
+import { type Choices, chooseAll, type ListOption } from '../options.ts';
 import { applyAll } from './applying.ts';
-import { createCrmClient } from './client.ts';
+import { createCrmClient, isMissing, speaksOf } from './client.ts';
+import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
-import { openExisting } from './existing.ts';
-import type { Scope } from './from-model.ts';
-import { BATCH_SIZE } from './limits.ts';
-import { belongingReader, findByKeys, readOurs } from './lookup.ts';
-import { hasChoices, prepareTarget, readChoices, rulesDescribed } from './preparing.ts';
+import { propertiesOf, readRow, type Scope, selection, stampValues } from './from-model.ts';
+import { BATCH_SIZE, KEY_OF_NOTHING } from './limits.ts';
+import { belongingReader, findByKeys, getById, listPages, readOurs, search } from './lookup.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { pageAt } from './templates.ts';
+import { isObject, pageAt, valueAt } from './templates.ts';
 
 /** Opens one target in a CRM. */
 export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connector<CrmItem> {
@@ -68,4 +69,199 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     },
   };
   return askedAlone(connector, { errors });
+}
+
+/** The contacts of a CRM that were there before us, where its description has the calls for it (`knowsExisting`). */
+function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
+  return {
+    async *list(signal) {
+      const scope = await scopeFor(signal);
+      const { list, listAll } = scope.resource;
+      for await (const rows of listPages(scope, listAll?.call ?? list.call)) {
+        const free = rows.flatMap((row) => toExisting(scope, row) ?? []).filter(({ isFree }) => isFree);
+        if (free.length > 0) yield free;
+      }
+    },
+    async read(remoteIds, signal) {
+      const scope = await scopeFor(signal);
+      const found: ExistingContact[] = [];
+      for (const id of remoteIds) {
+        const contact = await readOne(scope, id);
+        if (contact !== null) found.push(contact);
+      }
+      return found;
+    },
+    async stamp(stamps, signal) {
+      const scope = await scopeFor(signal);
+      const refused = new Map<string, MirrorError>();
+      for (const stamp of stamps) {
+        try {
+          await stampOne(scope, stamp);
+        } catch (thrown) {
+          const error = asMirrorError(thrown);
+          if (errors.scopeOf(error) === 'target') throw error;
+          refused.set(stamp.remoteId, error);
+        }
+      }
+      return refused;
+    },
+  };
+}
+
+async function readOne(scope: Scope, id: string): Promise<ExistingContact | null> {
+  const { get } = scope.resource;
+  if (get === undefined) throw new TypeError('the description has no call for one contact');
+  const contact = toExisting(scope, await getById(scope, get, id));
+  // A CRM may lead from the id of a contact that was merged to the one that is left.
+  return contact?.remoteId === id ? contact : null;
+}
+
+function toExisting(scope: Scope, raw: unknown): ExistingContact | null {
+  const row = readRow(scope, scope.resource, raw);
+  if (row === null) return null;
+  const { id: remoteId, key, owner } = row;
+  const properties = propertiesOf(scope, raw);
+  return { remoteId, properties, otherAddresses: [], key, isFree: key === null && owner === 'bare' };
+}
+
+/** A CRM whose answer doesn't tell what it did is asked what the contact carries now. */
+async function stampOne(scope: Scope, { remoteId: id, as }: ContactStamp): Promise<void> {
+  const { client, resource, signal } = scope;
+  const { call } = resource.update;
+  const values = { ...selection(scope, resource), id, key: as?.key ?? null, properties: stampValues(scope, as) };
+  const answer = await client.send('rest-crm.update', call, values, signal);
+  if (isMissing(answer)) throw errors.make('record-refused', { status: answer.status });
+  if (speaksOf(answer, id)) return;
+  const now = await readOne(scope, id);
+  if ((now?.key ?? null) !== (as?.key ?? null)) throw errors.make('write-not-shown', { status: answer.status });
+}
+
+/**
+ * Looks whether the target can be written: the properties are there, as far as the CRM lists them, and a search for a key that
+ * nobody has finds nothing. A CRM that ignores a filter would show all of its objects instead.
+ * @returns which objects of which CRM these are
+ * @throws MirrorError `settings`: `crm-property-missing`, `key-filter-ignored`
+ */
+async function prepareTarget(scope: Scope): Promise<string> {
+  await checkProperties(scope);
+  const found = await search(scope, scope.resource, [KEY_OF_NOTHING]);
+  if (found.length > 0) throw errors.make('key-filter-ignored');
+  return `${scope.baseUrl} ${scope.resource.create.call.path}`;
+}
+
+/** Every property that the CRM lists is there; what they take comes to the rules. */
+async function checkProperties(scope: Scope): Promise<void> {
+  const { fields, keyField, stampField } = scope.resource;
+  if (fields === undefined) return;
+  const described = await listFields(scope, fields);
+  const byName = new Map(described);
+  const fieldOf = (name: string) => (listedName(scope, fields, name) === name ? byName.get(name) : undefined);
+  for (const [name, rule] of rulesTold(scope, fields, fieldOf)) scope.rules.set(name, rule);
+  const listed = new Set(namesIn(described, fields));
+  for (const name of listed) scope.known.add(name);
+  const wanted = [
+    keyField,
+    ...(stampField === undefined ? [] : [stampField]),
+    ...scope.properties.map(({ name }) => name),
+  ];
+  const missing = wanted.filter((name) => !listed.has(listedName(scope, fields, name)));
+  if (missing.length > 0) throw errors.make('crm-property-missing', { names: missing });
+}
+
+/** How a CRM lists its properties. */
+type Fields = NonNullable<CrmResource['fields']>;
+
+/** The name under which the CRM lists a property. */
+function listedName({ description }: Scope, { depth }: Fields, name: string): string {
+  const isNested = description.names === 'nested' && depth === 'first-name';
+  return isNested ? (name.split('.')[0] ?? name) : name;
+}
+
+/** The CRM's own list of properties, each with its name. */
+async function listFields({ client, signal }: Scope, fields: Fields): Promise<[string, unknown][]> {
+  const { body } = await client.send('rest-crm.fields', fields.call, {}, signal);
+  const described = valueAt(body, fields.at);
+  return fields.name === undefined && isObject(described)
+    ? Object.entries(described)
+    : listedIn(described, fields.name);
+}
+
+/** Names of values: those that are listed, and those that a type gives them beside, such as `assignedUserId` of the link `assignedUser`. */
+function namesIn(entries: [string, unknown][], { type, endings }: Fields): string[] {
+  return entries.flatMap(([listed, one]) => {
+    const kind = type === undefined ? '' : String(valueAt(one, type));
+    const behind = Object.hasOwn(endings, kind) ? endings[kind]! : [];
+    return [listed, ...behind.map((ending) => `${listed}${ending}`)];
+  });
+}
+
+function listedIn(described: unknown, name: string | undefined): [string, unknown][] {
+  if (!Array.isArray(described)) throw errors.make('unexpected-answer', { names: ['fields'] });
+  return described.map((one) => [String(name === undefined ? one : valueAt(one, name)), one]);
+}
+
+/** Whether the mapping names words that may stand in lists of the CRM, and the description says where those are. */
+function hasChoices({ resource, properties }: Scope): boolean {
+  return resource.fields?.options !== undefined && properties.some(({ words = [] }) => words.length > 0);
+}
+
+/**
+ * What the words of the mapping stand for in the CRM's lists: pipelines, stages and every other one may be named as people see them. A property
+ * without a list takes what it is given.
+ * @throws MirrorError `settings`, code `option-missing`, that lists the names there are
+ */
+async function readChoices(scope: Scope): Promise<Map<string, Choices>> {
+  const { fields } = scope.resource;
+  if (fields === undefined) return new Map();
+  const listed = new Map(await listFields(scope, fields));
+  return await chooseAll(
+    scope.properties,
+    ({ name }) => optionsOf(listed.get(listedName(scope, fields, name)), fields.options),
+    (name) => name,
+    (names) => errors.make('option-missing', { names }),
+  );
+}
+
+type Options = NonNullable<Scope['resource']['fields']>['options'];
+
+function optionsOf(field: unknown, options: Options): ListOption[] {
+  const list = options === undefined ? undefined : valueAt(field, options.at);
+  if (options === undefined || !Array.isArray(list)) return [];
+  const textAt = (one: unknown, path: string) => {
+    const text = valueAt(one, path);
+    return typeof text === 'string' && text !== '' ? text : null;
+  };
+  return list.flatMap((one): ListOption[] => {
+    const value = textAt(one, options.value);
+    return value === null ? [] : [{ value, label: textAt(one, options.label) ?? value }];
+  });
+}
+
+/** What properties take by the description alone. */
+function rulesDescribed(resource: CrmResource | undefined): Map<string, PropertyRule> {
+  return new Map(Object.entries(resource?.limits ?? {}));
+}
+
+/**
+ * What the CRM tells of the mapped properties with its fields, and the description of others.
+ * @param fieldOf what the CRM lists of a property itself; undefined for a part of a field, of which it tells nothing
+ */
+function rulesTold(
+  { properties, resource: { limits } }: Pick<Scope, 'properties' | 'resource'>,
+  fields: NonNullable<CrmResource['fields']>,
+  fieldOf: (name: string) => unknown,
+): [string, PropertyRule][] {
+  return properties.flatMap(({ name }): [string, PropertyRule][] => {
+    const field = fieldOf(name);
+    if (field === undefined) return [];
+    const at = (path: string | undefined) => (path === undefined ? undefined : valueAt(field, path));
+    const longest = at(fields.longest);
+    const type = String(at(fields.type) ?? '');
+    const told = {
+      longest: typeof longest === 'number' && longest > 0 ? longest : undefined,
+      form: Object.hasOwn(fields.forms, type) ? fields.forms[type] : undefined,
+      required: at(fields.required) === true,
+    };
+    return [[name, { ...told, ...limits[name] }]];
+  });
 }

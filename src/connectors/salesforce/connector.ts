@@ -1,23 +1,24 @@
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
-import type { Connector, ConnectorContext } from '../connector.ts';
+import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
-import { createOrgClient, type OrgClient } from './client.ts';
-import { type Deletion, remove } from './deleting.ts';
+import { toStamp } from '../stamp.ts';
+import { createOrgClient, type OrgClient, type Part } from './client.ts';
+import { type Deletion, remove, resultsOf } from './deleting.ts';
 import { type Description, describe, type RecordForm, requireFit } from './description.ts';
-import { errors } from './errors.ts';
-import { openExisting } from './existing.ts';
-import type { Write } from './from-model.ts';
+import { errors, rowErrorOf } from './errors.ts';
+import { propertiesOf, type Write } from './from-model.ts';
 import { noteOptOuts } from './individuals.ts';
 import { BATCH_SIZE, COLLECTION_SIZE } from './limits.ts';
-import { findByKey, readPages, type Scope } from './reading.ts';
-import type { SalesforceSettings } from './schemas.ts';
-import { upsert } from './writing.ts';
+import { findByKey, queryPages, readPages, type Scope, selectIn, wholeRecord } from './reading.ts';
+import type { SalesforceSettings, SeenRecord } from './schemas.ts';
+import { ALLOW_DUPLICATES, upsert } from './writing.ts';
 
 /** Opens one Salesforce target: an object of an org. Throws TypeError without the part `crm`, which every target of it has. */
 export function openSalesforce(context: ConnectorContext<SalesforceSettings>): Connector<CrmItem> {
@@ -110,4 +111,66 @@ function watched(scope: Scope): { scope: Scope; failures: Set<MirrorError> } {
       }),
   };
   return { scope: { ...scope, client }, failures };
+}
+
+/** The contacts of an org that were there before us. */
+function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
+  return {
+    async *list(signal) {
+      const scope = await scopeFor(signal);
+      const { keyField, stampField } = scope.form;
+      for await (const records of queryPages(scope, `${keyField} = null AND ${stampField} = null`)) {
+        if (records.length > 0) yield records.map((record) => toExisting(scope, record));
+      }
+    },
+    async read(remoteIds, signal) {
+      const scope = await scopeFor(signal);
+      const { form, client } = scope;
+      const records = await selectIn(client, { ...wholeRecord(form), field: 'Id', values: remoteIds });
+      return records.map((record) => toExisting(scope, record));
+    },
+    async stamp(stamps, signal) {
+      const scope = await scopeFor(signal);
+      const refused = new Map<string, MirrorError>();
+      for (const slice of slices(stamps, COLLECTION_SIZE)) {
+        const [answer = null] = await scope.client.composite('salesforce.stamp', [stampPart(scope, slice)]);
+        const ids = slice.map(({ remoteId }) => remoteId);
+        for (const [id, result] of resultsOf(ids, answer)) {
+          if (result instanceof MirrorError) refused.set(id, result);
+          else if (!result.success) refused.set(id, rowErrorOf(result, scope.form.fieldNames));
+        }
+      }
+      return refused;
+    },
+  };
+}
+
+function toExisting({ form }: Scope, record: SeenRecord): ExistingContact {
+  const [key, stamp] = [record[form.keyField], record[form.stampField]];
+  return {
+    remoteId: record.Id,
+    properties: propertiesOf(form, record) ?? {},
+    otherAddresses: [],
+    key: typeof key === 'string' ? key : null,
+    isFree: typeof key !== 'string' && typeof stamp !== 'string',
+  };
+}
+
+/** Updates by id (REST API Developer Guide, Update Multiple Records with Fewer Round-Trips). */
+function stampPart({ form, ownerTag, allowDuplicates }: Scope, stamps: readonly ContactStamp[]): Part {
+  const { object, keyField, stampField } = form;
+  const stampOf = ({ as }: ContactStamp) =>
+    as && toStamp(ownerTag, { sealedRecordId: as.sealedRecordId, contactKey: null, startAt: 0 });
+  const records = stamps.map((stamp) => ({
+    attributes: { type: object },
+    id: stamp.remoteId,
+    [keyField]: stamp.as?.key ?? null,
+    [stampField]: stampOf(stamp),
+  }));
+  return {
+    ...(allowDuplicates ? { headers: ALLOW_DUPLICATES } : {}),
+    method: 'PATCH',
+    path: '/composite/sobjects',
+    body: { allOrNone: false, records },
+  };
 }

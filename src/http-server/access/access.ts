@@ -12,9 +12,9 @@ import {
 import { type KnownBrowser, knownBrowserOf } from '../../control/known-browsers.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { bearerIn } from '../bearer.ts';
+import { browserKeyOf } from '../cookies.ts';
 import { formOf } from '../forms.ts';
 import { mayDo, maySee, type Visitor } from '../visitors.ts';
-import { browserKeyOf } from './browser-keys.ts';
 import { isFromHere, isOwnHost } from './own-address.ts';
 
 /** How visitors are told apart. */

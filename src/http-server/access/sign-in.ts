@@ -6,28 +6,30 @@ import {
   describeSignInLink,
   endOidcSignIn,
   type NewSession,
+  SHORTEST_PASSPHRASE,
   signInByPassphrase,
   signOut,
   type Trier,
   useSignInLink,
 } from '../../control/sign-in.ts';
 import type { Logger } from '../../log/logger.ts';
+import type { Language } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
+import { type Html, html } from '../../model/html.ts';
+import { browserKeyOf, setBrowserKey } from '../cookies.ts';
 import { formOf } from '../forms.ts';
 import { LOGIN_TIMEOUT_MS } from '../logins.ts';
 import { strangerContext } from '../pages/context.ts';
-import { sendPage } from '../pages/layout.ts';
+import { type Page, sendPage } from '../pages/layout.ts';
 import { visitorOf } from '../visitors.ts';
 import { knownBrowserIn, sayTooMany, strangerOf } from './access.ts';
-import { browserKeyOf, setBrowserKey } from './browser-keys.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
-import { type SignInFailure, type SignInView, signInPage } from './sign-in-page.ts';
 
 /** A passphrase and a path. */
 const BODY_BYTES = 4_096;
 
 /** What the pages of signing in are made with. */
-export interface SignInOptions {
+interface SignInOptions {
   /** How browsers reach the port, without a slash at the end. */
   publicUrl(): string;
   log: Logger;
@@ -157,7 +159,7 @@ async function attempt(
   }
 }
 
-const FAILURES: Readonly<Record<string, SignInFailure>> = {
+const FAILURE_OF_CODE: Readonly<Record<string, SignInFailure>> = {
   'passphrase-wrong': 'passphrase',
   'passphrase-unusable': 'unusable',
   'sign-in-too-often': 'often',
@@ -169,7 +171,7 @@ const FAILURES: Readonly<Record<string, SignInFailure>> = {
 /** The person reads a constant sentence; the operator the code. */
 function refuse(request: FastifyRequest, reply: FastifyReply, place: Place, thrown: unknown): FastifyReply {
   const { code, actor, retryAfterMs } = asMirrorError(thrown);
-  const failure = FAILURES[code] ?? 'failed';
+  const failure = FAILURE_OF_CODE[code] ?? 'failed';
   const { desk, options, ...view } = place;
   if (failure === 'failed') options.log.error({ error: thrown }, 'an administrator could not sign in');
   else options.log.info({ code }, 'a sign-in was refused');
@@ -197,4 +199,120 @@ function show(
     provider: settings?.oidc === undefined ? null : new URL(settings.oidc.issuer).host,
   };
   return sendPage(reply, context, signInPage(context.language, ways, view), status);
+}
+
+/** Why nobody was let in, as a person is told it. */
+type SignInFailure =
+  | 'passphrase'
+  | 'unusable'
+  | 'different'
+  | 'often'
+  | 'busy'
+  | 'account'
+  | 'denied'
+  | 'link'
+  | 'failed';
+
+/** What a page of signing in is about. */
+interface SignInView {
+  /** Where the browser goes on; a path of ours. */
+  to: string;
+  failure?: SignInFailure;
+  /** The address that was opened, which signs in once. */
+  link?: { mustSet: boolean };
+}
+
+/** How administrators sign in here: with a passphrase, at a provider of this host. */
+interface SignInWays {
+  passphrase: boolean;
+  provider: string | null;
+}
+
+const TEXTS = {
+  en: {
+    title: 'Sign in',
+    passphrase: 'Passphrase',
+    again: 'The same once more',
+    signIn: 'Sign in',
+    provider: 'Continue with',
+    first: 'Choose the passphrase with which you sign in from now on.',
+    rule: `At least ${SHORTEST_PASSPHRASE} characters, such as four words by chance.`,
+    set: 'Set the passphrase and sign in',
+    only: 'This address signs you in once.',
+    another: 'Or choose another passphrase, which ends all of your sessions.',
+    none: 'Nobody can sign in here: clinic-mirror.yaml names no way (operator.access).',
+  },
+  it: {
+    title: 'Accesso',
+    passphrase: 'Passphrase',
+    again: 'Ancora una volta la stessa',
+    signIn: 'Accedi',
+    provider: 'Continua con',
+    first: 'Scegliere la passphrase con cui accedere da ora in poi.',
+    rule: `Almeno ${SHORTEST_PASSPHRASE} caratteri, per esempio quattro parole a caso.`,
+    set: 'Imposta la passphrase e accedi',
+    only: 'Questo indirizzo fa accedere una volta sola.',
+    another: 'Oppure scegliere un’altra passphrase: tutte le sessioni aperte finiranno.',
+    none: 'Qui nessuno può accedere: clinic-mirror.yaml non indica alcun modo (operator.access).',
+  },
+} as const;
+
+const FAILURES: Record<Language, Record<SignInFailure, string>> = {
+  en: {
+    passphrase: 'That is not the passphrase.',
+    unusable: 'This passphrase is too short or too long.',
+    different: 'The two passphrases are not the same.',
+    often: 'Too many tries. Wait a quarter of an hour.',
+    busy: 'Too many requests in a short time. Try again in a minute.',
+    account: 'Your account may not look at anything here. An owner can add it.',
+    denied: 'The provider did not let you in.',
+    link: 'This address was used already or is too old. The command “clinic-mirror access sign-in” gives another.',
+    failed: 'Something went wrong on the way. Try again in a few minutes.',
+  },
+  it: {
+    passphrase: 'Non è la passphrase giusta.',
+    unusable: 'Questa passphrase è troppo corta o troppo lunga.',
+    different: 'Le due passphrase non sono uguali.',
+    often: 'Troppi tentativi. Attendere un quarto d’ora.',
+    busy: 'Troppe richieste in poco tempo. Riprovare tra un minuto.',
+    account: 'Questo account non è autorizzato. Può aggiungerlo un responsabile.',
+    denied: 'L’accesso non è stato concesso.',
+    link: 'Questo indirizzo è già stato usato o è scaduto. Il comando «clinic-mirror access sign-in» ne dà un altro.',
+    failed: 'Qualcosa è andato storto. Riprovare tra qualche minuto.',
+  },
+};
+
+/** A page of signing in. It holds constant words, the provider's host, and where the browser goes on. */
+function signInPage(language: Language, ways: SignInWays, view: SignInView): Page {
+  const texts = TEXTS[language];
+  const { failure, link } = view;
+  const told =
+    failure === undefined ? null : html`<p class="notice act" role="alert">${FAILURES[language][failure]}</p>`;
+  const ask = link === undefined ? askWho(language, ways, view) : askOwner(language, link);
+  return { title: texts.title, main: html`${told}${ask}` };
+}
+
+function askWho(language: Language, { passphrase, provider }: SignInWays, { to }: SignInView): Html {
+  const texts = TEXTS[language];
+  if (!passphrase && provider === null) return html`<p>${texts.none}</p>`;
+  const onward = `${SIGN_IN_PATH}/provider?to=${encodeURIComponent(to)}`;
+  return html`${provider === null ? null : html`<p><a class="button main" href="${onward}">${texts.provider} ${provider}</a></p>`}
+${
+  passphrase
+    ? html`<form class="stack" method="post" action="${SIGN_IN_PATH}"><input type="hidden" name="to" value="${to}">
+<p><label>${texts.passphrase} <input type="password" name="passphrase" required autocomplete="current-password"></label></p>
+<p><button class="button main">${texts.signIn}</button></p></form>`
+    : null
+}`;
+}
+
+/** Forms without an address are sent to where they stand. */
+function askOwner(language: Language, { mustSet }: { mustSet: boolean }): Html {
+  const texts = TEXTS[language];
+  const set = html`<form class="stack" method="post"><p>${mustSet ? texts.first : texts.another} ${texts.rule}</p>
+<p><label>${texts.passphrase} <input type="password" name="passphrase" required minlength="${SHORTEST_PASSPHRASE}" autocomplete="new-password"></label></p>
+<p><label>${texts.again} <input type="password" name="again" required autocomplete="new-password"></label></p>
+<p><button class="button main">${texts.set}</button></p></form>`;
+  if (mustSet) return set;
+  return html`<form class="stack" method="post"><p>${texts.only}</p><p><button class="button main">${texts.signIn}</button></p></form>${set}`;
 }

@@ -2,7 +2,12 @@ import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { PROBLEM_TYPE, problemDocument } from './problems.ts';
 import type { Route } from './routes.ts';
-import { begunTask } from './task-schemas.ts';
+
+/** What a caller is answered whose work takes longer. */
+export const begunTask = z.object({
+  task: z.string(),
+  address: z.string().describe('Ask there how it stands; any process of the installation tells it, for an hour'),
+});
 
 /** Below it stands the API. */
 export const API_PATH = '/api/v1';

@@ -1,10 +1,28 @@
+import type { Texts } from '../../documents/texts/texts.ts';
 import { render, type Text } from '../../messages/message.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
-import { type CanGoOn, type InStep, inStepWords, type Standing } from '../../model/standing.ts';
+import { AXES_WORDS, type CanGoOn, type InStep, inStepWords, type Standing } from '../../model/standing.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';
-import { STATES } from './texts/states.ts';
+
+const en = {
+  ...AXES_WORDS.en,
+  asOf: (time: string) => `as of ${time}`,
+  since: (time: string) => `since ${time}`,
+  waiting: (count: number) => `${count} wait${count === 1 ? 's' : ''}`,
+};
+
+/** The two axes of a state, in words: whether a target is in step with the clinic, and whether work on it can go on. */
+const STATES: Texts<typeof en> = {
+  en,
+  it: {
+    ...AXES_WORDS.it,
+    asOf: (time) => `alle ${time}`,
+    since: (time) => `da ${time}`,
+    waiting: (count) => `${count} in attesa`,
+  },
+};
 
 /** The shapes of the first axis, for who sees no colours: a full disc, a quarter of one, half of one, two bars, a ring. */
 const SHAPES: Readonly<Record<InStep, Html>> = {
@@ -52,7 +70,7 @@ export function nextStep(context: PageContext, next: Text): Html {
 type Column = string | { title: string; isPlain: boolean };
 
 /** A row of a table. */
-export interface Row {
+interface Row {
   cells: readonly HtmlPart[];
   /** The page behind the row: its first cell is the link, and all of the row leads there. */
   address?: string;
@@ -89,7 +107,7 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
 }
 
 /** A button that changes something. */
-export interface Action {
+interface Action {
   address: string;
   text: string;
   /** What is sent beside the visitor's proof. */

@@ -1,8 +1,11 @@
+import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { sharedTexts } from '../../../src/clinic/read/snapshot.ts';
 import type { Appointment } from '../../../src/model/records.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, overlaps } from '../../../src/model/time.ts';
 import { appointmentOf } from '../../sync/arbitraries.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
+import { changedSince, NOW, openRememberingClinic, type Row, rowOf, told, withEtags } from '../remembering-clinic.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 
 const WINDOW = { fromAt: Date.parse('2026-03-01T00:00:00Z'), toAt: Date.parse('2026-03-03T00:00:00Z') };
@@ -195,4 +198,340 @@ test('rows that are set aside, and records that tell nothing, stay as they are',
     rawStatus: null,
   };
   expect(share({ record: { ...record } })).toEqual({ record });
+});
+
+/** As the profile has it when it says nothing. */
+const OVERLAP_MS = 10 * MINUTE_MS;
+const WHOLE_EVERY_MS = 30 * MINUTE_MS;
+const FILTER: WrittenProfile['appointments'] = {
+  rereading: { changedSince: { parameter: 'updatedSince', format: 'utc' } },
+};
+
+function at(instant: Instant): string {
+  return new Date(instant).toISOString();
+}
+
+/** A clinic of five rows, of which the last changed a day ago, that were read before; its clock is ours. */
+async function readBefore(written: WrittenProfile = { appointments: FILTER }) {
+  const clinic = await openRememberingClinic(written);
+  const { world } = clinic;
+  world.listed = changedSince;
+  world.rows = ['a', 'b', 'c', 'd'].map((id) => rowOf(id, { updatedAt: at(NOW - 2 * DAY_MS) }));
+  world.rows.push(rowOf('e', { updatedAt: at(NOW - DAY_MS) }));
+  const first = await clinic.read();
+  clinic.server.requests.splice(0);
+  return Object.assign(clinic, {
+    first,
+    change(id: string, more: Partial<Row> = {}) {
+      const others = world.rows.filter((row) => row.id !== id);
+      const before = world.rows.find((row) => row.id === id) ?? rowOf(id);
+      world.rows = [...others, { ...before, updatedAt: at(world.now), ...more }];
+    },
+    pass(durationMs: number) {
+      world.now += durationMs;
+    },
+    /** The queries since the last time. */
+    queries: () => clinic.server.requests.splice(0).map(({ query }) => query),
+  });
+}
+
+describe('a clinic that tells what changed', () => {
+  test('is asked for that alone, over all times and agendas, and the rest is as it was', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(5 * MINUTE_MS);
+    clinic.change('b', { start: '2026-03-01T14:00:00Z' });
+    clinic.change('f');
+    const { records, completeness } = await clinic.read();
+    const [query, ...others] = clinic.queries();
+    expect(others).toEqual([]);
+    expect([query?.get('from'), query?.get('to'), query?.get('agendaId')]).toEqual([null, null, null]);
+    expect(query?.get('updatedSince')).toBe('2026-02-28T07:50:00Z');
+    expect(completeness).toBe('changes');
+    expect([...records.keys()]).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    expect(records.get('b')?.time.startAt).toBe(Date.parse('2026-03-01T14:00:00Z'));
+    for (const id of ['a', 'c', 'd', 'e']) expect(records.get(id)).toBe(clinic.first.records.get(id));
+  });
+
+  test('is asked from the newest change on, by its own times', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(5 * MINUTE_MS);
+    // Its clock is two hours behind.
+    clinic.change('b', { updatedAt: at(clinic.world.now - 2 * HOUR_MS) });
+    await clinic.read();
+    clinic.queries();
+    clinic.pass(5 * MINUTE_MS);
+    clinic.change('c', { status: 'Cancelled', updatedAt: at(clinic.world.now - 2 * HOUR_MS) });
+    const { records } = await clinic.read();
+    expect(clinic.queries().map((query) => query.get('updatedSince'))).toEqual(['2026-03-01T05:55:00Z']);
+    expect(records.get('c')?.status).toBe('cancelled');
+  });
+
+  test('gives the very same when nothing changed, and asks nothing but whether that is so', async () => {
+    await using clinic = await readBefore();
+    clinic.world.answer = withEtags();
+    await clinic.read();
+    clinic.asked();
+    const { records } = await clinic.read();
+    expect(clinic.asked()).toEqual([expect.any(String)]);
+    for (const [id, record] of clinic.first.records) expect(records.get(id)).toBe(record);
+  });
+
+  test('tells what moved out of the window, and into it', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(5 * MINUTE_MS);
+    clinic.change('a', { start: '2026-05-01T10:00:00Z', end: '2026-05-01T11:00:00Z' });
+    clinic.change('far', { start: '2026-05-01T10:00:00Z', end: '2026-05-01T11:00:00Z' });
+    const { records } = await clinic.read();
+    // What nobody had anything of stays away.
+    expect(records.get('a')?.time.startAt).toBe(Date.parse('2026-05-01T10:00:00Z'));
+    expect(records.has('far')).toBe(false);
+    clinic.pass(5 * MINUTE_MS);
+    clinic.change('far', { start: '2026-03-01T12:00:00Z', end: '2026-03-01T13:00:00Z' });
+    expect((await clinic.read()).records.has('far')).toBe(true);
+  });
+
+  test('does not tell what was deleted: it is there until all is read', async () => {
+    await using clinic = await readBefore();
+    clinic.world.rows.shift();
+    clinic.pass(WHOLE_EVERY_MS - 1);
+    const still = await clinic.read();
+    expect([still.completeness, still.records.has('a')]).toEqual(['changes', true]);
+    clinic.pass(1);
+    const gone = await clinic.read();
+    expect([gone.completeness, gone.records.has('a')]).toEqual(['complete', false]);
+  });
+
+  test('and sends a tombstone has that record taken out at once, without reading all', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(5 * MINUTE_MS);
+    clinic.world.rows = clinic.world.rows.filter(({ id }) => id !== 'c');
+    clinic.world.rows.push({ id: 'c', deleted: true, updatedAt: at(clinic.world.now) } as unknown as Row);
+    const { records, setAside, completeness } = await clinic.read();
+    expect(completeness).toBe('changes');
+    expect([...records.keys()]).toEqual(['a', 'b', 'd', 'e']);
+    expect(setAside).toMatchObject([{ recordId: 'c', isTombstone: true }]);
+  });
+
+  test('whose filter is behind gives nothing back that is known to be older', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(MINUTE_MS);
+    const before = clinic.world.rows[4] as Row;
+    clinic.change('e', { status: 'Cancelled' });
+    await clinic.read();
+    clinic.world.listed = () => [before];
+    const { records, completeness } = await clinic.read();
+    expect([completeness, records.get('e')?.status]).toEqual(['changes', 'cancelled']);
+  });
+
+  test('and shows a change in a time to come, is not asked what changed since then', async () => {
+    await using clinic = await readBefore();
+    clinic.change('a', { updatedAt: at(NOW + HOUR_MS) });
+    await clinic.read();
+    clinic.world.rows = clinic.world.rows.filter(({ id }) => id !== 'a');
+    clinic.pass(20 * MINUTE_MS);
+    clinic.change('b', { status: 'Cancelled' });
+    expect((await clinic.read()).records.get('b')?.status).toBe('cancelled');
+  });
+
+  test('that writes a change late, with its time of before, is understood within the overlap', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(20 * MINUTE_MS);
+    clinic.change('a');
+    await clinic.read();
+    clinic.change('b', { status: 'Cancelled', updatedAt: at(clinic.world.now - OVERLAP_MS) });
+    expect((await clinic.read()).records.get('b')?.status).toBe('cancelled');
+  });
+
+  test('whose row changes behind the back of a long reading is asked from its beginning on', async () => {
+    await using clinic = await readBefore();
+    clinic.memory.doubt();
+    let pages = 0;
+    clinic.world.answer = (usual) => {
+      pages += 1;
+      if (pages > 1) return usual;
+      clinic.pass(MINUTE_MS);
+      clinic.change('a', { status: 'Cancelled' });
+      clinic.world.rows.unshift(clinic.world.rows.pop() as Row);
+      clinic.pass(19 * MINUTE_MS);
+      clinic.world.rows[4] = { ...(clinic.world.rows[4] as Row), updatedAt: at(clinic.world.now) };
+      return usual;
+    };
+    expect((await clinic.read()).records.get('a')?.status).toBe('booked');
+    expect((await clinic.read()).records.get('a')?.status).toBe('cancelled');
+  });
+
+  test('may have rows that can not be used; one that is mended is told', async () => {
+    await using clinic = await readBefore();
+    clinic.world.rows[0] = rowOf('a', { start: 'no time', updatedAt: at(NOW - 2 * DAY_MS) });
+    clinic.memory.doubt();
+    await clinic.read();
+    const still = await clinic.read();
+    expect([still.completeness, still.setAside]).toMatchObject(['changes', [{ recordId: 'a', code: 'bad-time' }]]);
+    clinic.pass(MINUTE_MS);
+    clinic.change('a', { start: '2026-03-01T10:00:00Z' });
+    const mended = await clinic.read();
+    expect([mended.completeness, mended.setAside, mended.records.has('a')]).toEqual(['changes', [], true]);
+  });
+
+  test.each([
+    ['date', '2026-02-27'],
+    ['utc', '2026-02-28T07:50:00Z'],
+    ['offset', '2026-02-28T08:50:00+01:00'],
+    // The hour that one night has twice.
+    ['local', '2026-02-28T07:50:00'],
+    ['local-space', '2026-02-28 07:50:00'],
+    ['epoch-seconds', '1772265000'],
+    ['epoch-ms', '1772265000000'],
+  ] as const)('is asked by times in the form %s', async (format, text) => {
+    await using clinic = await readBefore({
+      appointments: { rereading: { changedSince: { parameter: 'q', format } } },
+    });
+    await clinic.read();
+    expect(clinic.queries()[0]?.get('q')).toBe(text);
+  });
+});
+
+test('a filter without the times of changes is refused in the profile', () => {
+  const written = { appointments: { ...FILTER, fields: { updatedAt: [] } } };
+  expect(() => profileOf(written)).toThrow(/fields\.updatedAt/);
+});
+
+test('a clinic that takes no notice of the filter is not read to the end for it', async () => {
+  await using clinic = await readBefore();
+  clinic.world.listed = (rows) => rows;
+  clinic.world.rows = Array.from({ length: 60 }, (_, index) => rowOf(`${index}`, { updatedAt: at(NOW - 9 * DAY_MS) }));
+  const { completeness } = await clinic.read();
+  expect(completeness).toBe('complete');
+  expect(clinic.queries().filter((query) => query.has('updatedSince'))).toHaveLength(1);
+});
+
+describe('all is read', () => {
+  type Clinic = Awaited<ReturnType<typeof readBefore>>;
+  /** A doubt, and whether the filter is used again after the reading of all. */
+  test.each<[string, boolean, (clinic: Clinic) => unknown]>([
+    ['when a row of what changed can not be used', true, ({ change }) => change('a', { start: 'no time' })],
+    ['when one has no id', true, ({ change }) => change('')],
+    ['when one does not tell its change', true, (clinic) => listingAlso(clinic, { updatedAt: null })],
+    ['when one changed in a time to come', true, ({ change }) => change('a', { updatedAt: at(NOW + HOUR_MS) })],
+    [
+      'when the clinic takes no notice of the filter',
+      false,
+      (clinic) => listingAlso(clinic, { updatedAt: at(NOW - 9 * DAY_MS) }),
+    ],
+    ['when the list of what changed is not whole', true, neverWhole],
+    ['when the clinic refuses the filter', false, refusing],
+    ['when somebody doubts what is kept', true, ({ memory }) => memory.doubt()],
+    ['when memory let it go', true, ({ memory }) => memory.invalidate()],
+    [
+      'when the window reaches beyond what was read',
+      true,
+      ({ world }) => Object.assign(world, { aheadMs: 3 * DAY_MS }),
+    ],
+    ['when the clock was put back', true, ({ pass }) => pass(-MINUTE_MS)],
+  ])('%s', async (_, isUsedAgain, happen) => {
+    await using clinic = await readBefore();
+    await clinic.read();
+    happen(clinic);
+    const snapshot = await clinic.read();
+    expect(snapshot.completeness).toBe('complete');
+    expect(snapshot.records).toEqual((await clinic.readAnew()).records);
+    clinic.world.answer = (usual) => usual;
+    clinic.world.listed = changedSince;
+    clinic.world.rows = clinic.world.rows
+      .map((row) => ({ ...row, updatedAt: at(NOW - DAY_MS), start: '2026-03-01T10:00:00Z' }))
+      .filter(({ id }) => id !== '');
+    clinic.memory.doubt();
+    await clinic.read();
+    expect((await clinic.read()).completeness).toBe(isUsedAgain ? 'changes' : 'complete');
+  });
+
+  test('as another user, and where no row tells when it changed', async () => {
+    await using clinic = await readBefore();
+    expect((await clinic.read(1)).completeness).toBe('complete');
+    clinic.world.rows = clinic.world.rows.map((row) => ({ ...row, updatedAt: null }));
+    clinic.memory.doubt();
+    await clinic.read(1);
+    expect((await clinic.read(1)).completeness).toBe('complete');
+  });
+
+  /** What changed comes with a row more. */
+  function listingAlso({ world }: Clinic, row: Partial<Row>): void {
+    world.listed = (rows, query) =>
+      query.get('updatedSince') === null ? rows : [...changedSince(rows, query), { ...(rows[0] as Row), ...row }];
+  }
+
+  function neverWhole({ world }: Clinic): void {
+    world.answer = (usual, { query }) =>
+      query.has('updatedSince') ? { json: { data: world.rows.slice(0, 1).map(told), total: 5 } } : usual;
+  }
+
+  function refusing({ world }: Clinic): void {
+    world.answer = (usual, { query }) => (query.has('updatedSince') ? { status: 400, json: {} } : usual);
+  }
+});
+
+type Step =
+  | { do: 'put'; id: string; inHours: number; status: string }
+  | { do: 'delete'; id: string }
+  | { do: 'wait'; minutes: number }
+  | { do: 'read' };
+
+const ids = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('put' as const),
+      id: ids,
+      inHours: fc.integer({ min: -40, max: 70 }),
+      status: fc.constantFrom('Booked', 'Cancelled'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), id: ids }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), minutes: fc.integer({ min: 0, max: 25 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('read' as const) }) },
+);
+
+test('whatever happens, what the clinic shows is known as by reading all; what was deleted is so no longer after its time', async () => {
+  const seen = { changes: 0 };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(steps, { minLength: 5, maxLength: 30 }),
+      // By how much the clinic's clock differs from ours.
+      fc.integer({ min: -180, max: 90 }),
+      fc.boolean(),
+      async (history, skewMinutes, hasEtags) => {
+        await using clinic = await openRememberingClinic({ appointments: FILTER });
+        const { world } = clinic;
+        world.listed = changedSince;
+        if (hasEtags) world.answer = withEtags();
+        const deletedAt = new Map<string, Instant>();
+        for (const step of history) {
+          if (step.do === 'wait') world.now += step.minutes * MINUTE_MS;
+          if (step.do === 'delete') {
+            if (world.rows.some(({ id }) => id === step.id)) deletedAt.set(step.id, world.now);
+            world.rows = world.rows.filter(({ id }) => id !== step.id);
+          }
+          if (step.do === 'put') {
+            const startAt = world.now + step.inHours * HOUR_MS;
+            const others = world.rows.filter(({ id }) => id !== step.id);
+            const updatedAt = at(world.now + skewMinutes * MINUTE_MS);
+            const times = { start: at(startAt), end: at(startAt + HOUR_MS) };
+            deletedAt.delete(step.id);
+            world.rows = [...others, { id: step.id, status: step.status, updatedAt, ...times }];
+          }
+          if (step.do !== 'read') continue;
+          const [known, truth] = [await clinic.read(), await clinic.readAnew()];
+          if (known.completeness === 'changes') seen.changes += 1;
+          for (const [id, record] of truth.records) expect(known.records.get(id)).toEqual(record);
+          for (const [id, record] of known.records) {
+            const isThere = truth.records.has(id) || !overlaps(record.time, truth.window);
+            if (!isThere) expect(world.now - (deletedAt.get(id) ?? -Infinity)).toBeLessThan(WHOLE_EVERY_MS);
+          }
+        }
+      },
+    ),
+    { numRuns: 80 },
+  );
+  expect(seen.changes).toBeGreaterThan(0);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openCalendars } from '../../../src/connectors/google-calendar/container.ts';
+import { openCalendars } from '../../../src/connectors/google-calendar/connector.ts';
 import { prepareCalendar } from '../../../src/connectors/owner.ts';
 
 /** An account whose calendars are all made before any of their makers gets an answer. */

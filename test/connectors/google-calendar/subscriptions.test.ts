@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { googleCalendar } from '../../../src/connectors/google-calendar/index.ts';
+import { readGoogleNotification } from '../../../src/connectors/google-calendar/subscriptions.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
@@ -204,5 +206,38 @@ describe('a refused channel', () => {
     target.proxy.add({ ...WATCH, times: 9, fault: refusal(400, 'invalid') });
     const error = asMirrorError(await open().catch((thrown: unknown) => thrown));
     expect(`${error.message} ${error.remedy} ${error.stack}`).not.toMatch(/@clinic|127\.0\.0\.1|c0de/);
+  });
+});
+
+const read = (headers: Record<string, string | undefined>, body = '') =>
+  readGoogleNotification({ query: new URLSearchParams(), headers, body });
+
+describe('what Google posts', () => {
+  test.each([
+    ['sync', 'opened'],
+    ['exists', 'changed'],
+    ['not_exists', 'changed'],
+  ])('%s means %s, under the secret', (state, event) => {
+    const headers = { 'x-goog-resource-state': state, 'x-goog-channel-token': 'secret', 'x-goog-channel-id': 'other' };
+    expect(read(headers, 'whatever')).toEqual({ kind: 'events', events: [{ secret: 'secret', event }] });
+  });
+
+  test.each([
+    [{}],
+    [{ 'x-goog-resource-state': 'exists' }],
+    [{ 'x-goog-channel-token': 'secret' }],
+    [{ 'x-goog-resource-state': 'update', 'x-goog-channel-token': 'secret' }],
+    [{ 'x-goog-resource-state': 'constructor', 'x-goog-channel-token': 'secret' }],
+  ])('%j is unreadable', (headers) => {
+    expect(read(headers)).toEqual({ kind: 'unreadable' });
+  });
+
+  test('never throws, whatever comes', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.string()), fc.string(), fc.string(), (headers, state, body) => {
+        const { kind } = read({ ...headers, 'x-goog-resource-state': state }, body);
+        expect(['events', 'unreadable']).toContain(kind);
+      }),
+    );
   });
 });

@@ -8,7 +8,7 @@ import { readOwnEvent as readGoogleEvent } from '../../../src/connectors/google-
 import { bodyOrChallenge, errors as graphErrors } from '../../../src/connectors/outlook-calendar/errors.ts';
 import { readOwnEvent as readGraphEvent } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
-import { readGraphNotification } from '../../../src/connectors/outlook-calendar/notifications.ts';
+import { readGraphNotification } from '../../../src/connectors/outlook-calendar/subscriptions.ts';
 import { parseJson } from '../../../src/model/json.ts';
 import type { Parser } from '../parser.ts';
 import { JSON_PAIRS, JSON_WORDS } from './answers.ts';

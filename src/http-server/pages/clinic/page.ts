@@ -1,25 +1,41 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
-import { recentRuns } from '../../../control/runs.ts';
-import { readTask, type TaskView } from '../../../control/tasks.ts';
+import { type RunView, recentRuns } from '../../../control/runs.ts';
+import { openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
 import { clinicAddress } from '../../../documents/addresses.ts';
+import { reasonWord } from '../../../documents/reasons.ts';
 import { listHolds } from '../../../features/holds/holds.ts';
-import { upcomingReminders } from '../../../features/reminders/reminders.ts';
+import { type ReminderLine, upcomingReminders } from '../../../features/reminders/reminders.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { type Problem, problemsWithin } from '../../../model/problems.ts';
+import { SECOND_MS } from '../../../model/time.ts';
+import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
+import { mayDo } from '../../visitors.ts';
+import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
-import { canGoOnMark, inStepMark, linkButton, section } from '../parts.ts';
+import { failureNotice } from '../notices.ts';
+import {
+  actionButton,
+  canGoOnMark,
+  copyable,
+  emptyState,
+  inStepMark,
+  linkButton,
+  said,
+  section,
+  table,
+  unfolding,
+} from '../parts.ts';
 import { problemTable } from '../problems.ts';
+import { ACTS } from '../texts/acts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
 import { connectionsPart } from './connections.ts';
 import { recordsPart } from './records.ts';
-import { remindersPart } from './reminders.ts';
-import { runsPart } from './runs.ts';
 import { targetsPart } from './targets.ts';
-import { addClinicWork, workButtons, workNotice } from './work.ts';
 
 /** Runs that are looked at: all that are kept. */
 const RUNS = 50;
@@ -111,4 +127,145 @@ function holdsPart({ language }: PageContext, tenant: string, open: number): Htm
     told,
     open === 0 ? null : linkButton(clinicAddress(tenant, '/holds'), words.holds),
   );
+}
+
+const SHOWN_REMINDERS = 8;
+
+/** What reminders a clinic sends next: when, by which rule, on which channel; no name, no address. */
+function remindersPart(context: PageContext, tenant: string, reminders: readonly ReminderLine[]): Html {
+  const words = CLINIC[context.language];
+  if (reminders.length === 0) return section('reminders', words.reminders, emptyState(words.noReminders));
+  const columns = [words.due, words.appointment, words.rule, words.channel];
+  const rows = reminders.slice(0, SHOWN_REMINDERS).map(({ appointment, rule, channel, dueAt, startAt }) => ({
+    id: `reminder-${appointment}-${rule}-${channel}`,
+    cells: [context.times.both(dueAt), html`<code>${appointment}</code> ${context.times.at(startAt)}`, rule, channel],
+  }));
+  const rest = reminders.length - SHOWN_REMINDERS;
+  const more =
+    rest <= 0
+      ? null
+      : html`<p class="more">${words.more(rest)} ${copyable(context, `clinic-mirror reminders list ${tenant}`)}</p>`;
+  return section('reminders', words.reminders, html`${table(words.reminders, columns, rows)}${more}`);
+}
+
+/** Most work ends within this: then the page shows what came of it at once. */
+const WAIT_MS = 2 * SECOND_MS;
+/** What a person may begin on a clinic's page. */
+const WORK = ['sync', 'audit'] as const;
+
+/** Adds what begins work on a clinic: a cycle now, and a reading back of all targets. It goes on when the page is left. */
+function addClinicWork(app: FastifyInstance, desk: OperatorDesk): void {
+  const { installation, log } = desk;
+  const tasks = openTasks(installation, log);
+  app.addHook('preClose', () => tasks.close());
+  for (const kind of WORK) {
+    const path = `/tenants/:tenant/${kind}`;
+    app.post<{ Params: { tenant: string } }>(path, { config: { level: 'operator' } }, async (request, reply) => {
+      const { tenant } = request.params;
+      const { run } = kind === 'sync' ? CYCLE_OPERATIONS.syncTenant : CYCLE_OPERATIONS.auditTenant;
+      const { id, result } = await tasks.begin(tenant, kind, (progress, signals) =>
+        run({ tenant }, operationContext(request, desk, { progress, signals })),
+      );
+      // What it throws is told by the task.
+      const ended = result.then(
+        () => {},
+        () => {},
+      );
+      await Promise.race([ended, pause(WAIT_MS, undefined, { ref: false })]);
+      return reply.redirect(clinicAddress(tenant, `?task=${id}`), 303);
+    });
+  }
+}
+
+/** Buttons that begin work; nothing for who may only look. */
+function workButtons(context: PageContext, desk: OperatorDesk, tenant: string): Html | null {
+  const { visitor, language } = context;
+  if (visitor === null || !mayDo(visitor, 'operator')) return null;
+  const words = CLINIC[language];
+  const buttons = WORK.map((kind) => {
+    const more = reasonField(context, desk, kind);
+    return actionButton(context, { address: clinicAddress(tenant, `/${kind}`), text: words[kind], more });
+  });
+  return html`<div class="buttons">${buttons}</div>`;
+}
+
+/** How work stands that was begun here. */
+function workNotice(context: PageContext, { kind, state, error }: TaskView): Html {
+  const { language } = context;
+  const words = ACTS[language];
+  const what = kind === 'sync' || kind === 'audit' ? CLINIC[language][kind] : kind;
+  if (error !== null) return failureNotice(context, what, error);
+  const told = { running: words.noteBegun, done: words.noteDone, failed: words.noteFailed, lost: words.noteLost };
+  return html`<div class="notice" role="status"><p><strong>${what}:</strong> ${told[state]}</p></div>`;
+}
+
+/** Runs that did something, of those that are looked at. */
+const SHOWN_RUNS = 12;
+
+/** What a clinic's last cycles did: those that changed or held something, or failed, each to be unfolded. */
+function runsPart(context: PageContext, tenant: string, runs: readonly RunView[]): Html {
+  const words = CLINIC[context.language];
+  if (runs.length === 0) return section('runs', words.runs, emptyState(words.noRuns));
+  const busy = runs.filter((run) => changesOf(run) + heldOf(run) > 0 || run.error !== null);
+  const quiet = html`<p class="quiet more">${words.quietRuns(runs.length - busy.length, runs.length)}</p>`;
+  const shown = busy.slice(0, SHOWN_RUNS).map((run) => runDetails(context, tenant, run));
+  return section(
+    'runs',
+    words.runs,
+    html`${shown.length === 0 ? null : html`<div class="folds">${shown}</div>`}${quiet}`,
+  );
+}
+
+function runDetails(context: PageContext, tenant: string, run: RunView): Html {
+  const words = CLINIC[context.language];
+  const { id, startedAt, finishedAt, error, snapshot, near } = run;
+  const held = heldOf(run);
+  const told = [
+    changesOf(run) === 0 ? null : words.changes(changesOf(run)),
+    held === 0 ? null : html`<span class="hold">${words.heldBack(held)}</span>`,
+    error === null ? null : html`<span class="act"><code>${error.code}</code></span>`,
+  ].filter((each) => each !== null);
+  const took = `${((finishedAt - startedAt) / SECOND_MS).toFixed(1)} s`;
+  const summary = html`${context.times.both(startedAt)}${told.map((each) => html` · ${each}`)} <span class="quiet">· ${took}</span>`;
+  const read =
+    near === null
+      ? snapshot && words.recordsRead(snapshot.records, snapshot.requests)
+      : words.nearRead(near.records, near.requests);
+  const failure = error === null ? null : html`<p>${said(context, error.texts.message)} <code>${error.code}</code></p>`;
+  const content = html`<p class="quiet">${words.run} <code>${id}</code>${read === null ? null : html` · ${read}`}</p>${failure}${written(context, run)}${undoButton(context, tenant, run)}`;
+  return unfolding(`run-${id}`, summary, content);
+}
+
+/** By target, what was decided and why. */
+function written({ language }: PageContext, { targets }: RunView): Html | null {
+  const words = CLINIC[language];
+  const shown = targets.filter(({ planned, held }) => held > 0 || Object.values(planned).some((count) => count > 0));
+  if (shown.length === 0) return null;
+  const rows = shown.map(({ target, planned, held, unchanged }) => ({
+    cells: [
+      target,
+      Object.entries(planned)
+        .filter(([, count]) => count > 0)
+        .map(([reason, count]) => `${count} ${reasonWord(reason, language)}`)
+        .join(', '),
+      held,
+      unchanged,
+    ],
+  }));
+  const columns = [words.target, words.why, words.held, words.unchanged];
+  return table(words.run, columns, rows);
+}
+
+function undoButton({ visitor, language }: PageContext, tenant: string, { id, undoable }: RunView): Html | null {
+  if (undoable === null || visitor === null || !mayDo(visitor, 'operator')) return null;
+  const address = clinicAddress(tenant, `/runs/${encodeURIComponent(id)}/undo`);
+  return html`<p>${linkButton(address, CLINIC[language].undo, 'plain')}</p>`;
+}
+
+function changesOf({ targets }: RunView): number {
+  return targets.reduce((sum, { planned }) => sum + Object.values(planned).reduce((one, other) => one + other, 0), 0);
+}
+
+function heldOf({ targets }: RunView): number {
+  return targets.reduce((sum, { held }) => sum + held, 0);
 }

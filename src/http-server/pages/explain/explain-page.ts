@@ -1,13 +1,15 @@
 import type { FastifyInstance } from 'fastify';
-import { explain } from '../../../control/explain.ts';
+import { type Explanation, explain } from '../../../control/explain.ts';
 import { clinicAddress } from '../../../documents/addresses.ts';
+import { explanationDocument } from '../../../documents/explain.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
-import { html } from '../../../model/html.ts';
+import { type Html, html } from '../../../model/html.ts';
+import { shellWord } from '../../../model/shell-words.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
-import { contextOf } from '../context.ts';
+import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { emptyState } from '../parts.ts';
-import { renderExplanation, searchForm } from './render-explanation.ts';
+import { copyable, emptyState } from '../parts.ts';
+import { printHtml } from '../print-html.ts';
 
 /** Adds the page that shows one appointment's way into every target of a clinic, with a box to search by its id. */
 export function addExplainPage(app: FastifyInstance, desk: OperatorDesk): void {
@@ -38,4 +40,19 @@ export function addExplainPage(app: FastifyInstance, desk: OperatorDesk): void {
       return explain(desk.installation, tenant, id, request.signal);
     },
   );
+}
+
+/** The box that leads to an appointment's way. @param id what stands in it */
+function searchForm({ language }: PageContext, tenant: string, id: string): Html {
+  const words = EXPLAIN[language];
+  return html`<form class="search" role="search" action="${clinicAddress(tenant, '/explain')}"><input type="search" name="id" value="${id}" aria-label="${words.search}" placeholder="${words.search}" required><button class="button main">${words.find}</button></form>`;
+}
+
+/** One appointment's way into each target, below a box for another one. */
+function renderExplanation(context: PageContext, explanation: Explanation): Html {
+  const { tenant, appointment } = explanation;
+  const json = clinicAddress(tenant, `/explain.json?id=${encodeURIComponent(appointment)}`);
+  const command = `clinic-mirror explain ${shellWord(tenant)} ${shellWord(appointment)}`;
+  const { blocks } = explanationDocument(explanation, context.language);
+  return html`${searchForm(context, tenant, appointment)}${printHtml(context, blocks)}<p class="buttons">${copyable(context, command)}<a href="${json}">${EXPLAIN[context.language].asJson}</a></p>`;
 }
