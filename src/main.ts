@@ -212,7 +212,7 @@ async function openPublicPort(composition: Composition, metrics: Metrics, role: 
 
 function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   const { installation, redis, composed } = composition;
-  const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
+  const promptClinic = ({ id }: Pick<OpenTenant, 'id'>) => requireEntry(composed, id).promptClinic;
   const feeds = createFeedDirectory(redis);
   const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
   return {

@@ -218,8 +218,15 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
   return { tenant: null, subject: 'clock', result: 'problem', what, code: 'clock-differs', next };
 }
 
+/** Members of a tenant that the doctor examines. */
+interface ExaminedTenant
+  extends Pick<
+    OpenTenant,
+    'clinic' | 'clock' | 'configuration' | 'id' | 'reminders' | 'runs' | 'targetStore' | 'targets'
+  > {}
+
 async function* examineTenant(
-  tenant: OpenTenant,
+  tenant: ExaminedTenant,
   { problems, clinics, settings }: { problems: readonly Problem[]; clinics: Clinics; settings: string },
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
@@ -269,7 +276,10 @@ async function* examineTenant(
 }
 
 /** What rows of the next days, and those of the last cycle, show of the profile: work goes on meanwhile. */
-async function* remarkFindings({ id, clinic, clock, runs }: OpenTenant, signal: AbortSignal): AsyncGenerator<Finding> {
+async function* remarkFindings(
+  { id, clinic, clock, runs }: Pick<OpenTenant, 'clinic' | 'clock' | 'id' | 'runs'>,
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
   const [last] = await runs.list(1);
   const now = clock();
   await clinic
@@ -296,7 +306,11 @@ async function* remarkFindings({ id, clinic, clock, runs }: OpenTenant, signal: 
 type Clinics = Map<string, string>;
 
 /** Where a file doesn't say which clinic it is, only the login tells. @throws MirrorError `settings`, code `clinic-twice` */
-function noteClinic(clinics: Clinics, { id, configuration }: OpenTenant, clinicId: string): void {
+function noteClinic(
+  clinics: Clinics,
+  { id, configuration }: Pick<OpenTenant, 'configuration' | 'id'>,
+  clinicId: string,
+): void {
   const clinic = JSON.stringify([configuration.clinic.client, clinicId]);
   const first = clinics.get(clinic);
   clinics.set(clinic, first ?? id);
@@ -315,7 +329,10 @@ interface Catalogue {
   treatments: ReadonlyMap<string, { name: string }> | null;
 }
 
-async function catalogueOf({ clinic, targets, reminders }: OpenTenant, signal: AbortSignal): Promise<Catalogue> {
+async function catalogueOf(
+  { clinic, targets, reminders }: Pick<OpenTenant, 'clinic' | 'reminders' | 'targets'>,
+  signal: AbortSignal,
+): Promise<Catalogue> {
   const byId = (rows: readonly { id: string; name: string }[]) => new Map(rows.map((row) => [row.id, row]));
   const agendas = byId(await clinic.agendas(signal));
   const named = [...targets.values()].flatMap(({ configuration }) => [configuration, ...configuration.labels]);

@@ -99,7 +99,7 @@ export async function explain(
 
 /** What the clinic says of an appointment at this moment; a clinic that can't be asked is an answer too. */
 export async function readSource(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic'>,
   recordId: string,
   signal: AbortSignal,
 ): Promise<{ source: SourceView; appointment: Appointment | null }> {
@@ -122,7 +122,7 @@ export async function readSource(
 }
 
 async function explainTarget(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'tombstones'>,
   target: OpenTarget,
   recordId: string,
   source: SourceView,
@@ -164,7 +164,7 @@ async function explainTarget(
 }
 
 function decide(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration'>,
   target: OpenTarget,
   source: SourceView,
   appointment: Appointment | null,

@@ -48,7 +48,10 @@ export async function keepPlan(
   return plan;
 }
 
-async function originOf({ generation, links }: OpenTenant, { plans }: Cycle): Promise<KeptPlan['madeOf']> {
+async function originOf(
+  { generation, links }: Pick<OpenTenant, 'generation' | 'links'>,
+  { plans }: Cycle,
+): Promise<KeptPlan['madeOf']> {
   const { number } = await generation.newest();
   const targets = plans.map(async ({ target: { id }, waiting }) => {
     const { version } = await links.layout(id);

@@ -60,7 +60,11 @@ export async function listRecords(
   return { ...list, ...(await LISTS[state](tenant, target, question)) };
 }
 
-type ListOf = (tenant: OpenTenant, target: OpenTarget, question: PageQuestion) => Promise<Page<RecordLine>>;
+type ListOf = (
+  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox' | 'targetStore'>,
+  target: OpenTarget,
+  question: PageQuestion,
+) => Promise<Page<RecordLine>>;
 
 const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
   async 'in-sync'({ links, outbox }, { id }, { after, limit }) {
@@ -138,7 +142,7 @@ async function pendingPage(
 
 async function excludedRecords(
   installation: Installation,
-  { id, runs }: OpenTenant,
+  { id, runs }: Pick<OpenTenant, 'id' | 'runs'>,
   targetId: string,
   question: PageQuestion,
 ): Promise<Page<RecordLine> & Pick<RecordList, 'asOf' | 'counts'>> {
@@ -167,7 +171,7 @@ function placeOf(place: unknown): LinkPlace | null {
   return isPlace && Number(bucket) >= 0 ? { generation: Number(generation), bucket: Number(bucket), after } : null;
 }
 
-function noSuchTarget({ id, targets }: OpenTenant): MirrorError {
+function noSuchTarget({ id, targets }: Pick<OpenTenant, 'id' | 'targets'>): MirrorError {
   return new MirrorError(`the tenant "${id}" has no target of that id`, {
     actor: 'settings',
     code: 'no-such-target',

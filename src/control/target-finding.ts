@@ -6,7 +6,7 @@ import { type Finding, found } from './findings.ts';
  * @param settings the tenant's file
  */
 export async function targetFinding(
-  { id, targetStore }: OpenTenant,
+  { id, targetStore }: Pick<OpenTenant, 'id' | 'targetStore'>,
   target: OpenTarget,
   settings: string,
   signal: AbortSignal,

@@ -30,7 +30,7 @@ interface Query {
  * questions (RFC 6578 section 3.5 allows it), so what we wrote meanwhile and the feed does not name is looked for by key.
  */
 export async function askTarget(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log'>,
   target: OpenTarget,
   container: string,
   query: Query,
@@ -56,7 +56,7 @@ export async function askTarget(
 
 /** A feed that answers with what nobody can read is begun again: that is no reason to stop writing. */
 async function read(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'log'>,
   target: OpenTarget,
   container: string,
   query: Query,

@@ -27,6 +27,23 @@ export function asksForPlan({ configuration }: OpenTarget, report: DriftReport):
   return calendarReplaced === true || toRestore + unlinked + overwritten > 0;
 }
 
+/** Members of a tenant that reading back a target uses. */
+export interface TargetAuditor
+  extends Pick<
+    OpenTenant,
+    | 'clock'
+    | 'configuration'
+    | 'id'
+    | 'leases'
+    | 'links'
+    | 'log'
+    | 'outages'
+    | 'outbox'
+    | 'random'
+    | 'targetStore'
+    | 'targets'
+  > {}
+
 /**
  * Asks a target what changed in it, or reads it whole, compares that with what it was given, and notes what people touched as drift.
  * By the target's policy the next plan restores it (`repair`), or leaves it until the appointment itself changes (`keep`, `report`): one
@@ -36,7 +53,7 @@ export function asksForPlan({ configuration }: OpenTarget, report: DriftReport):
  * @returns null when the target is being written to or rests: the next audit looks again
  */
 export function auditTarget(
-  tenant: OpenTenant,
+  tenant: TargetAuditor,
   target: OpenTarget,
   signal: AbortSignal,
   options: { whole?: boolean; comesAgain?: boolean } = {},
@@ -45,7 +62,7 @@ export function auditTarget(
 }
 
 async function auditInLane(
-  tenant: OpenTenant,
+  tenant: TargetAuditor,
   target: OpenTarget,
   signal: AbortSignal,
   options: { whole?: boolean; comesAgain?: boolean },
@@ -100,7 +117,10 @@ async function auditInLane(
 }
 
 /** The links of the old calendar are forgotten by now; the next plan builds them again and fills the new one. */
-async function noteReplaced(tenant: OpenTenant, target: OpenTarget): Promise<DriftReport> {
+async function noteReplaced(
+  tenant: Pick<OpenTenant, 'clock' | 'targetStore'>,
+  target: OpenTarget,
+): Promise<DriftReport> {
   const nothing = { checked: 0, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0, churningFields: [] };
   const report = { ...nothing, checkedAt: tenant.clock(), calendarReplaced: true };
   await tenant.targetStore.write(target.id, { drift: report });
@@ -155,7 +175,7 @@ async function compareWithTarget(
  * @returns how many
  */
 async function removeTwins(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'log'>,
   target: OpenTarget,
   container: string,
   { surplus }: Audit,
@@ -177,7 +197,7 @@ async function removeTwins(
 }
 
 async function settle(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   found: Audit,
   { twinsRemoved }: { twinsRemoved: number },
@@ -202,7 +222,7 @@ async function settle(
 }
 
 /** Said once of each object, when it is found. */
-function tell(tenant: OpenTenant, target: OpenTarget, drift: DriftCounts): void {
+function tell(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: DriftCounts): void {
   const { edited, removed, fields, churning, churningFields } = drift;
   tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
   if (churning > 0) {

@@ -38,9 +38,12 @@ export interface ClinicReadingOptions {
   reach?: Reach;
 }
 
+/** Members of a tenant that reading the clinic for a cycle uses. */
+export interface ClinicReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'memory' | 'reminders' | 'runs'> {}
+
 /** Reads the clinic: the catalogue, and every appointment that any of the targets may show. */
 export async function readClinic(
-  tenant: OpenTenant,
+  tenant: ClinicReader,
   targets: readonly OpenTarget[],
   { streams, besides = [], last, reach = 'whole' }: ClinicReadingOptions,
   signal: AbortSignal,
@@ -71,7 +74,7 @@ export async function readClinic(
 
 /** What the clinic shows of a calendar's agendas in a window, for a person who looks: no cycle goes by it. */
 export async function readForDisplay(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'reminders'>,
   target: OpenTarget,
   window: TimeWindow,
   signal: AbortSignal,
@@ -97,7 +100,7 @@ function readingsOf(target: OpenTarget, now: Instant): ReadingScope[] {
 type ReadNow = Pick<ClinicReading, 'snapshot' | 'startedAt'>;
 
 async function readAppointments(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'memory'>,
   targets: readonly OpenTarget[],
   besides: readonly ReadingScope[],
   signal: AbortSignal,
@@ -109,7 +112,7 @@ async function readAppointments(
 
 /** What is known of the last reading of all is for the next one of all: two days are a page or two. */
 async function readNear(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock'>,
   targets: readonly OpenTarget[],
   besides: readonly ReadingScope[],
   signal: AbortSignal,
@@ -123,7 +126,7 @@ async function readNear(
 }
 
 async function readAll(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic'>,
   readings: readonly ReadingScope[],
   now: Instant,
   signal: AbortSignal,
@@ -157,7 +160,7 @@ interface CatalogueReading {
  * it reads again: else two would rewrite them back and forth.
  */
 async function readCatalogue(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
   targets: readonly OpenTarget[],
   lastRun: RunReport | undefined,
   signal: AbortSignal,
@@ -172,7 +175,7 @@ async function readCatalogue(
 }
 
 async function readParts(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
   targets: readonly OpenTarget[],
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
@@ -227,7 +230,7 @@ function agendasOf(readings: readonly ReadingScope[]): string[] | null {
 }
 
 /** Ids in the configuration are looked for in the catalogue. */
-function namesTreatments({ reminders }: OpenTenant, targets: readonly OpenTarget[]): boolean {
+function namesTreatments({ reminders }: Pick<OpenTenant, 'reminders'>, targets: readonly OpenTarget[]): boolean {
   const rules = [...(reminders?.rules.rules.values() ?? [])];
   return [...targets.map(({ configuration }) => configuration), ...rules].some(
     ({ treatments }) => treatments !== 'all',

@@ -35,13 +35,24 @@ export interface StopSignals {
   abort: AbortSignal;
 }
 
+/** Members of a tenant that one batch of writes uses. */
+type BatchWriter = Planned &
+  Pick<
+    OpenTenant,
+    'elapsedBetween' | 'id' | 'links' | 'log' | 'outages' | 'outbox' | 'random' | 'targets' | 'unanswered'
+  >;
+
+/** Members of a tenant that a turn of a target's lane uses. */
+export type TargetWriter = BatchWriter &
+  Pick<OpenTenant, 'configuration' | 'holds' | 'leases' | 'runs' | 'slice' | 'spans'>;
+
 /**
  * One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting. Of a paused target erasures alone
  * are written: a person who forgets a patient means that one too.
  * @param options.comesAgain it is tried again soon when the lane is busy
  */
 export async function pushTarget(
-  tenant: OpenTenant,
+  tenant: TargetWriter,
   target: OpenTarget,
   signals: StopSignals,
   { progress, comesAgain = false }: { progress?: Progress; comesAgain?: boolean } = {},
@@ -118,7 +129,7 @@ interface Turn {
 }
 
 async function drain(
-  tenant: OpenTenant,
+  tenant: TargetWriter,
   target: OpenTarget,
   lease: Lease,
   { signals, progress, span, outage }: Turn,
@@ -168,7 +179,11 @@ async function drain(
 }
 
 /** @returns the host that the target still waits for */
-async function noteIfBack(tenant: OpenTenant, target: OpenTarget, outage: string | null): Promise<string | null> {
+async function noteIfBack(
+  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
+  target: OpenTarget,
+  outage: string | null,
+): Promise<string | null> {
   if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
   await noteHostBack(tenant, target, outage);
   return null;
@@ -183,7 +198,7 @@ type Written = Record<'created' | 'updated' | 'deleted' | 'adopted' | 'failed', 
 
 /** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
 async function pushBatch(
-  tenant: OpenTenant,
+  tenant: BatchWriter,
   target: OpenTarget,
   container: string,
   lease: Lease,

@@ -79,7 +79,10 @@ export interface TenantNotifications {
   subscriptionsOf(subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>): Subscriptions | null;
 }
 
-/** Everything that the work on one tenant needs, put together by `composition/tenant.ts`. A feature adds its own part by declaration merging. */
+/**
+ * Everything that the work on one tenant needs, put together by `composition/tenant.ts`. A function takes the members that it uses. A feature
+ * adds its own part by declaration merging.
+ */
 export interface OpenTenant {
   id: string;
   configuration: TenantConfiguration;

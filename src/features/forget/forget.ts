@@ -121,7 +121,10 @@ function runningTenant(installation: Installation, id: string): OpenTenant {
   return tenant;
 }
 
-async function upcomingInCalendars({ targets, links }: OpenTenant, { upcoming }: PatientRecords): Promise<number> {
+async function upcomingInCalendars(
+  { targets, links }: Pick<OpenTenant, 'links' | 'targets'>,
+  { upcoming }: PatientRecords,
+): Promise<number> {
   const shown = new Set<string>();
   for (const { id } of [...targets.values()].filter(({ crm }) => crm === null)) {
     for (const recordId of (await links.readSome(id, [...upcoming])).keys()) shown.add(recordId);

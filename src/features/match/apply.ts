@@ -2,8 +2,7 @@ import type { ContactStamp, ExistingContact } from '../../connectors/connector.t
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
 import { laneLease, openCalendar } from '../../jobs/lanes.ts';
-import { planCycle } from '../../jobs/plan-cycle.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { Patient } from '../../model/records.ts';
@@ -44,7 +43,7 @@ const AT_ONCE = 100;
 
 /** What the work on a file goes by, with planner and lane kept out. */
 interface Work extends MatchableTarget {
-  tenant: OpenTenant;
+  tenant: CyclePlanner;
   pairs: readonly ApprovedPair[];
   plan: Lease;
   lane: Lease;

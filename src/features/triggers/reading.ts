@@ -14,9 +14,13 @@ import type { TriggerPlace } from './store.ts';
 /** How long it is remembered that a document was told of after it was last listed: lists that lie show it again. */
 const KEEP_ABSENT_MS = 90 * DAY_MS;
 
+/** Members of a tenant that reading the lists of triggers uses. */
+export interface TriggerReader
+  extends Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'holds' | 'log' | 'missedForMs' | 'random'> {}
+
 /** What a reading does for one endpoint is done with these. */
 export interface ReadingParts {
-  tenant: OpenTenant;
+  tenant: TriggerReader;
   triggers: OpenTriggers;
   lease: Lease;
   isForgotten: (patientId: string) => boolean;

@@ -64,7 +64,10 @@ export async function reopenEndpoint(
   }
 }
 
-function requireTriggers(installation: Installation, id: string): { tenant: OpenTenant; triggers: OpenTriggers } {
+function requireTriggers(
+  installation: Installation,
+  id: string,
+): { tenant: Pick<OpenTenant, 'clock' | 'leases'>; triggers: OpenTriggers } {
   const tenant = requireTenant(installation, id);
   if (tenant.triggers !== null) return { tenant, triggers: tenant.triggers };
   throw new MirrorError(`the tenant "${id}" has no triggers`, {

@@ -116,7 +116,7 @@ export async function tenantOfRun(
 }
 
 async function pinDeleted(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'journal'>,
   found: readonly Recoverable[],
   untilAt: Instant,
 ): Promise<Instant | null> {
@@ -128,7 +128,10 @@ async function pinDeleted(
   return putBack.length === 0 ? null : untilAt;
 }
 
-async function resultsOf(tenant: OpenTenant, found: readonly Recoverable[]): Promise<UndoView['records']> {
+async function resultsOf(
+  tenant: Pick<OpenTenant, 'links' | 'outbox'>,
+  found: readonly Recoverable[],
+): Promise<UndoView['records']> {
   const waiting = new Map<string, ReadonlySet<string>>();
   const linked = new Map<string, ReadonlySet<string>>();
   for (const target of new Set(found.map((one) => one.target))) {
