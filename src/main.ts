@@ -252,7 +252,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
         const { completeRemoteLogin } = await import('./control/acts.ts');
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const desk = loginDesk(composition);
-        const result = await completeRemoteLogin(acting, desk, new URL(url), browserKey, signal);
+        const result = await completeRemoteLogin(acting, desk, { callback: new URL(url), browserKey }, signal);
         const connected = result.isUnconfirmed ? 'unconfirmed' : 'connected';
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : connected;
         return { outcome, language: languageOf(result.tenant) };

@@ -57,7 +57,11 @@ export async function* examine(
   yield redis;
   // Everything else is asked of it.
   if (ENDS_ALL.has(redis.code ?? '')) return;
-  yield await found(null, 'keys', () => state.requireIdentity(), 'the identity key is that of the state');
+  yield await found(
+    { tenant: null, subject: 'keys' },
+    () => state.requireIdentity(),
+    'the identity key is that of the state',
+  );
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
   const kept = await state.view();
   yield keptFinding(kept);
@@ -95,7 +99,11 @@ const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rig
 
 async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
   const well = 'keeps an append-only file, evicts nothing, lets our user do all that work takes';
-  const checked = await found(null, 'Redis', () => state.check(signal).then(() => state.requireRights()), well);
+  const checked = await found(
+    { tenant: null, subject: 'Redis' },
+    () => state.check(signal).then(() => state.requireRights()),
+    well,
+  );
   if (checked.result === 'problem') return checked;
   const times: number[] = [];
   for (let ping = 0; ping < PINGS; ping += 1) {
@@ -246,20 +254,20 @@ async function* examineTenant(
   let catalogue: Catalogue | null = null;
   if (ended.has('login clinic')) yield notAsked('clinic', 'the clinic');
   else {
+    const addressIn = `clinicClients.${configuration.clinic.client}.baseUrl in clinic-mirror.yaml`;
     yield await found(
-      id,
-      'clinic',
+      { tenant: id, subject: 'clinic', addressIn },
       async () => {
         const clinicId = await tenant.clinic.tenantId(signal);
         noteClinic(clinics, tenant, clinicId);
         catalogue = await catalogueOf(tenant, signal);
       },
       () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
-      `clinicClients.${configuration.clinic.client}.baseUrl in clinic-mirror.yaml`,
     );
     if (catalogue !== null) yield* remarkFindings(tenant, signal);
     for (const [rule, named] of tenant.reminders?.rules.rules ?? []) {
-      if (catalogue !== null) yield* unlistedFindings(id, `reminders ${rule}`, [named], catalogue, settings);
+      if (catalogue !== null)
+        yield* unlistedFindings({ tenant: id, subject: `reminders ${rule}`, settings }, [named], catalogue);
     }
   }
   for (const target of targets.values()) {
@@ -269,7 +277,11 @@ async function* examineTenant(
     else yield await targetFinding(tenant, target, settings, signal);
     const { agendas, treatments, labels } = target.configuration;
     if (catalogue !== null && !paused) {
-      yield* unlistedFindings(id, `target ${target.id}`, [{ agendas, treatments }, ...labels], catalogue, settings);
+      yield* unlistedFindings(
+        { tenant: id, subject: `target ${target.id}`, settings },
+        [{ agendas, treatments }, ...labels],
+        catalogue,
+      );
     }
   }
   yield* problems.filter(isAskedOfNobody).map(findingOf);
@@ -353,11 +365,9 @@ type Ids = 'all' | readonly string[] | undefined;
 
 /** Ids that a part of the tenant's file names, and that the clinic does not list. */
 function* unlistedFindings(
-  tenant: string,
-  subject: string,
+  { tenant, subject, settings }: { tenant: string; subject: string; settings: string },
   named: readonly { agendas?: Ids; treatments?: Ids }[],
   catalogue: Catalogue,
-  settings: string,
 ): Generator<Finding> {
   for (const part of ['agenda', 'treatment'] as const) {
     const list = catalogue[`${part}s`];

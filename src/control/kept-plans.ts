@@ -92,11 +92,10 @@ export async function applyPlan(
   installation: Installation,
   tenantId: string,
   planId: string,
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<SyncResult> {
   const plan = await keptPlan(installation, tenantId, planId);
-  return syncTenant(installation, tenantId, progress, signals, (cycle) => {
+  return syncTenant(installation, tenantId, { progress, signals }, (cycle) => {
     const differences = differencesOf(plan, cycle);
     return differences.length === 0 ? null : planDrifted(tenantId, differences);
   });

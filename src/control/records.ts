@@ -47,9 +47,7 @@ export interface RecordList extends Page<RecordLine> {
  */
 export async function listRecords(
   installation: Installation,
-  tenantId: string,
-  targetId: string,
-  state: RecordState,
+  { tenant: tenantId, target: targetId, state }: { tenant: string; target: string; state: RecordState },
   question: PageQuestion,
 ): Promise<RecordList> {
   const tenant = requireTenant(installation, tenantId);
@@ -61,7 +59,7 @@ export async function listRecords(
 }
 
 type ListOf = (
-  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox'>,
   target: OpenTarget,
   question: PageQuestion,
 ) => Promise<Page<RecordLine>>;

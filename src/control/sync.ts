@@ -38,8 +38,7 @@ const PATIENCE_MS = 15 * SECOND_MS;
 export async function syncTenant(
   installation: Installation,
   id: string,
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
   refusalOf?: RefusalOf,
 ): Promise<SyncResult> {
   const tenant = requireTenant(installation, id);

@@ -92,8 +92,7 @@ export interface WeekQuestion {
  */
 export async function viewWeek(
   installation: Installation,
-  tenantId: string,
-  targetId: string,
+  { tenant: tenantId, target: targetId }: { tenant: string; target: string },
   { date, titles }: WeekQuestion,
   signal: AbortSignal,
 ): Promise<WeekView> {

@@ -10,7 +10,7 @@ import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
 import { readState } from './open-states.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /**
  * How often a target is read whole although its feed goes on. No vendor promises that a feed names every change, and the window that a
@@ -84,15 +84,15 @@ async function auditInLane(
     const cursor = options.whole === true || isWholeDue(record, tenant.clock()) ? null : record.cursor;
     const startedAt = tenant.clock();
     const window = windowOf(target, startedAt);
-    const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
+    const { changes, seen } = await askTarget(tenant, { target, container }, { cursor, window }, guarded);
     const input = await auditInput(tenant, target, { reading: changes, window });
     // A feed names objects, of which such links don't tell which are theirs.
     if (changes.scope === 'since' && (await noteUnplaced(tenant, target.id, input.links.values()))) return null;
     const found = await compareWithTarget(target, container, input, guarded);
     // Before drift is noted: a plan that goes by it would take refusals for something to be put right.
     if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);
-    const twinsRemoved = await removeTwins(tenant, target, container, found, guarded);
-    const report = await settle(tenant, target, found, { twinsRemoved }, lane);
+    const twinsRemoved = await removeTwins(tenant, { target, container }, found, guarded);
+    const report = await settle(tenant, target, { found, twinsRemoved }, lane);
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
       await noteHostBack(tenant, target, record.outage);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
@@ -176,8 +176,7 @@ async function compareWithTarget(
  */
 async function removeTwins(
   tenant: Pick<OpenTenant, 'log'>,
-  target: OpenTarget,
-  container: string,
+  { target, container }: PreparedTarget,
   { surplus }: Audit,
   signal: AbortSignal,
 ): Promise<number> {
@@ -199,8 +198,7 @@ async function removeTwins(
 async function settle(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
-  found: Audit,
-  { twinsRemoved }: { twinsRemoved: number },
+  { found, twinsRemoved }: { found: Audit; twinsRemoved: number },
   lane: Lease,
 ): Promise<DriftReport> {
   const { edited, removed, touched, changed, unlinked, checked, drifted, overwritten } = found;

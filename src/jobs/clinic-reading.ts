@@ -81,7 +81,7 @@ export async function readForDisplay(
 ): Promise<Pick<ClinicReading, 'directory' | 'snapshot' | 'startedAt'>> {
   const { catalogue } = await readParts(tenant, [target], signal);
   const { agendas } = target.configuration;
-  const reading = await readAll(tenant, [{ window, agendas }], tenant.clock(), signal);
+  const reading = await readAll(tenant, { readings: [{ window, agendas }], now: tenant.clock() }, signal);
   const lacked = namesPatients([target]) && lacksNames(reading.snapshot);
   const patients = await part('patients', lacked, [], () => tenant.clinic.patients(signal));
   return { ...reading, directory: { ...catalogue, patients } };
@@ -107,7 +107,7 @@ async function readAppointments(
 ): Promise<ReadNow> {
   const now = tenant.clock();
   const readings = [...targets.flatMap((target) => readingsOf(target, now)), ...besides];
-  return readAll(tenant, readings, now, signal, tenant.memory.appointments);
+  return readAll(tenant, { readings, now }, signal, tenant.memory.appointments);
 }
 
 /** What is known of the last reading of all is for the next one of all: two days are a page or two. */
@@ -122,13 +122,12 @@ async function readNear(
   const near = [...calendars.flatMap((target) => readingsOf(target, now)), ...besides]
     .map(({ window, agendas }) => ({ window: commonWindow(window, nearWindow(now)), agendas }))
     .filter(({ window }) => window.fromAt < window.toAt);
-  return readAll(tenant, near, now, signal);
+  return readAll(tenant, { readings: near, now }, signal);
 }
 
 async function readAll(
   tenant: Pick<OpenTenant, 'clinic'>,
-  readings: readonly ReadingScope[],
-  now: Instant,
+  { readings, now }: { readings: readonly ReadingScope[]; now: Instant },
   signal: AbortSignal,
   memory?: ReadingMemory<Appointment>,
 ): Promise<ReadNow> {

@@ -61,7 +61,7 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
     const clinicReading = await readClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
     return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
   });
-  const cycle = await planWhole(tenant, targets, loaded, lease, signal);
+  const cycle = await planWhole(tenant, targets, { some: loaded, lease }, signal);
   // What was missed is looked for again by a reading of all, and an incomplete list is not taken from memory.
   const { unconfirmed, unlisted } = cycle.confirmations.appointments;
   if (unconfirmed + unlisted > 0) tenant.memory.appointments.doubt();
@@ -90,8 +90,7 @@ async function planNear(
 async function planWhole(
   tenant: Opener & Stores & Pick<OpenTenant, 'memory' | 'spans'>,
   targets: readonly OpenTarget[],
-  some: Loaded,
-  lease: Lease | null,
+  { some, lease }: { some: Loaded; lease: Lease | null },
   signal: AbortSignal,
 ): Promise<Cycle> {
   const first = await planInput(tenant, some, signal);

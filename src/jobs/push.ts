@@ -13,7 +13,7 @@ import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
 import { operationFor } from './operation-for.ts';
 import { settlementOf, unanswered } from './settlement.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
 
 /** How one turn of a lane ended. */
@@ -144,13 +144,13 @@ async function drain(
     const container = await openCalendar(tenant, target, lease, signals.abort);
     if (container === null) return { settled, idle: false, nextInMs: null };
     while (settled < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
-      const count = await pushBatch(tenant, target, container, lease, { written, met, abort: signals.abort });
+      const count = await pushBatch(tenant, { target, container }, lease, { written, met, abort: signals.abort });
       if (count === 0) break;
       settled += count;
       progress?.('writing', settled);
       awaited = await noteIfBack(tenant, target, awaited);
     }
-    lookAt = await lookForLate(tenant, target, container, lease, signals.abort);
+    lookAt = await lookForLate(tenant, { target, container }, lease, signals.abort);
     await noteIfBack(tenant, target, awaited);
     await noteSettled(tenant, target, met);
   } catch (error) {
@@ -199,8 +199,7 @@ type Written = Record<'created' | 'updated' | 'deleted' | 'adopted' | 'failed', 
 /** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
 async function pushBatch(
   tenant: BatchWriter,
-  target: OpenTarget,
-  container: string,
+  { target, container }: PreparedTarget,
   lease: Lease,
   { written, met, abort }: { written: Written; met: Set<string>; abort: AbortSignal },
 ): Promise<number> {
@@ -257,8 +256,7 @@ async function pushBatch(
       tenant,
       target,
       [...outcomes.filter((outcome) => outcome.result !== 'put-off'), ...unanswered(batch, outcomes)],
-      { sent: toSend, written, met },
-      lease,
+      { sent: toSend, written, met, lease },
     );
   });
   const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
@@ -295,8 +293,7 @@ async function settleOutcomes(
   >,
   target: OpenTarget,
   outcomes: readonly FinalOutcome<Item>[],
-  { sent, written, met }: { sent: Sent; written: Written; met: Set<string> },
-  lease: Lease,
+  { sent, written, met, lease }: { sent: Sent; written: Written; met: Set<string>; lease: Lease },
 ): Promise<void> {
   const now = tenant.clock();
   // What belongs to a contact goes by its life.
@@ -312,7 +309,7 @@ async function settleOutcomes(
     const known = sent.get(outcome.recordId);
     if (known === undefined) continue;
     const isAnew = takenOut.has(outcome.recordId);
-    const settlement = settlementOf(outcome, { ...known, isAnew }, tenant, target, now);
+    const settlement = settlementOf(outcome, { ...known, isAnew }, { tenant, target, now });
     if (settlement.kind === 'retry') {
       met.add(settlement.error);
       if (CONTACT_MISSING.has(settlement.error))

@@ -69,6 +69,12 @@ export interface OpenTarget {
   settled: Settled | null;
 }
 
+/** A target with its calendar, or with the container of its objects in a CRM. */
+export interface PreparedTarget {
+  target: OpenTarget;
+  container: string;
+}
+
 /** How a tenant's targets are told of changes. */
 export interface TenantNotifications {
   /** How vendors reach the receiver, without its path; null: no subscription is opened, and polling finds all. */

@@ -1,6 +1,6 @@
 import type { TargetAuditor } from '../../jobs/audit.ts';
 import { laneLease, noteFailure, openCalendar, setForgedAside } from '../../jobs/lanes.ts';
-import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
@@ -74,7 +74,7 @@ export async function eraseRecords(
     const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
     for (const [index, target] of inOrder.entries()) {
       progress('looking into the targets', index, targets.length);
-      if (written.has(target.id)) await searchTarget(tenant, target, records, progress, guarded);
+      if (written.has(target.id)) await searchTarget(tenant, target, records, { progress, signal: guarded });
     }
     const erasures: ErasureOfTarget[] = [];
     for (const target of targets) {
@@ -108,8 +108,7 @@ async function searchTarget(
   tenant: TargetAuditor,
   target: OpenTarget,
   records: PatientRecords,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<void> {
   const { container, pausedUntil } = await tenant.targetStore.read(target.id);
   if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
@@ -122,7 +121,7 @@ async function searchTarget(
     // Found anew by what is ours in it.
     if (opened === null && container === null) opened = await openCalendar(tenant, target, lane, inLane);
     if (opened === null) return void records.notes.add('target-not-searched');
-    const found = await lookFor(tenant, target, opened, records, inLane);
+    const found = await lookFor(tenant, { target, container: opened }, records, inLane);
     await tenant.links.writeAll(target.id, found, lane);
   } catch (error) {
     signal.throwIfAborted();
@@ -137,8 +136,7 @@ async function searchTarget(
 
 async function lookFor(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'targets'>,
-  target: OpenTarget,
-  container: string,
+  { target, container }: PreparedTarget,
   records: PatientRecords,
   signal: AbortSignal,
 ): Promise<Link[]> {
@@ -158,7 +156,7 @@ async function lookFor(
     }
   }
   if (records.isGone && target.crm !== null && target.stream !== 'patients') {
-    links.push(...(await readOfContact(tenant, target, container, records, linked, signal)));
+    links.push(...(await readOfContact(tenant, { target, container }, { records, linked }, signal)));
   }
   return links;
 }
@@ -166,10 +164,8 @@ async function lookFor(
 /** Whom the clinic has no more, the contact tells of: all that is joined to it. What is found becomes a record to erase. */
 async function readOfContact(
   tenant: Pick<OpenTenant, 'clock' | 'targets'>,
-  target: OpenTarget,
-  container: string,
-  { ids, patientId }: PatientRecords,
-  linked: ReadonlyMap<string, Link>,
+  { target, container }: PreparedTarget,
+  { records: { ids, patientId }, linked }: { records: PatientRecords; linked: ReadonlyMap<string, Link> },
   signal: AbortSignal,
 ): Promise<Link[]> {
   const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');

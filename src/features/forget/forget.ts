@@ -32,8 +32,7 @@ export async function previewForgetting(
   installation: Installation,
   tenantId: string,
   patientId: string,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<ForgetPreview> {
   const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signal);
@@ -68,8 +67,7 @@ export async function forgetPatient(
   installation: Installation,
   tenantId: string,
   patientId: string,
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<ForgetReceipt> {
   const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signals.stop);

@@ -61,10 +61,9 @@ export async function applyMatches(
   installation: Installation,
   ids: { tenant: string; target: string },
   text: string,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: Pick<Work, 'progress' | 'signal'>,
 ): Promise<MatchResult> {
-  return await work(installation, ids, text, { progress, signal }, async (given) => {
+  return await work(installation, { ids, text }, { progress, signal }, async (given) => {
     const cycle = await planCycle(given.tenant, { lease: null, progress }, given.signal);
     const unmatched = await unmatchedPatients(given.tenant, given.target, cycle);
     return await adopt(given, unmatched);
@@ -80,16 +79,14 @@ export async function undoMatches(
   installation: Installation,
   ids: { tenant: string; target: string },
   text: string,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: Pick<Work, 'progress' | 'signal'>,
 ): Promise<MatchResult> {
-  return await work(installation, ids, text, { progress, signal }, release);
+  return await work(installation, { ids, text }, { progress, signal }, release);
 }
 
 async function work(
   installation: Installation,
-  ids: { tenant: string; target: string },
-  text: string,
+  { ids, text }: { ids: { tenant: string; target: string }; text: string },
   { progress, signal }: Pick<Work, 'progress' | 'signal'>,
   carryOut: (given: Work) => Promise<Pick<MatchResult, 'done' | 'already' | 'refused'>>,
 ): Promise<MatchResult> {

@@ -51,7 +51,7 @@ export async function takeList(parts: ReadingParts, place: TriggerPlace, list: E
   // They are found again by this very list, under the same names.
   for (const id of await store.unreadable(place)) await store.settleDropped(place, id, 'unreadable', parts.lease);
   const known = await store.known(place);
-  const found = await inPieces(compare(parts, place, list, known, now), parts.signal);
+  const found = await inPieces(compare(parts, place, list, { known, now }), parts.signal);
   const isFlood = found.fresh.length > parts.triggers.file.mostAtOnce && !reading.letThrough;
   if (isFlood) await closeForFlood(parts, place, found.fresh.length);
   else {
@@ -103,8 +103,7 @@ function* compare(
   { triggers, isForgotten }: ReadingParts,
   place: TriggerPlace,
   { subjects, unusable, isWhole }: EventList,
-  known: ReadonlyMap<string, Instant | 0>,
-  now: Instant,
+  { known, now }: { known: ReadonlyMap<string, Instant | 0>; now: Instant },
 ): Pieces<Comparison> {
   const found: Comparison = { fresh: [], silent: [], absence: new Map() };
   const listed = new Set<string>();

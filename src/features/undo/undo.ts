@@ -51,8 +51,7 @@ export async function undoRun(
   installation: Installation,
   run: string,
   options: { tenant?: string | undefined; dryRun: boolean },
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<UndoView> {
   const tenant = await tenantOfRun(installation, run, options.tenant);
   if (tenant.configuration.paused) throw pausedError(installation, tenant.id);
@@ -61,7 +60,8 @@ export async function undoRun(
   const view = { tenant: tenant.id, run, dryRun: options.dryRun };
   if (options.dryRun) return { ...view, pinnedUntil: null, records: found.map((one) => lineOf(one, 'waiting')) };
   const pinnedUntil = await pinDeleted(tenant, found, installation.clock() + PIN_MS);
-  if (found.some(({ recovery }) => recovery === 'there')) await syncTenant(installation, tenant.id, progress, signals);
+  if (found.some(({ recovery }) => recovery === 'there'))
+    await syncTenant(installation, tenant.id, { progress, signals });
   return { ...view, pinnedUntil, records: await resultsOf(tenant, found) };
 }
 
