@@ -212,7 +212,7 @@ async function openPublicPort(composition: Composition, metrics: Metrics, role: 
 
 function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   const { installation, redis, composed } = composition;
-  const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
+  const promptClinic = ({ id }: Pick<OpenTenant, 'id'>) => requireEntry(composed, id).promptClinic;
   const feeds = createFeedDirectory(redis);
   const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
   return {
@@ -252,7 +252,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
         const { completeRemoteLogin } = await import('./control/acts.ts');
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const desk = loginDesk(composition);
-        const result = await completeRemoteLogin(acting, desk, new URL(url), browserKey, signal);
+        const result = await completeRemoteLogin(acting, desk, { callback: new URL(url), browserKey }, signal);
         const connected = result.isUnconfirmed ? 'unconfirmed' : 'connected';
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : connected;
         return { outcome, language: languageOf(result.tenant) };

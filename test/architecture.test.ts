@@ -22,6 +22,7 @@ import {
   sourceFile,
   stateBreaches,
   VENDOR_FILES,
+  wholeTenantBreaches,
 } from './support/architecture.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -63,6 +64,7 @@ describe('the project', () => {
     ['no import is computed', computedImportBreaches],
     ['no module keeps what changes', stateBreaches],
     ['scripts for Redis stand in files of their own', scriptBreaches],
+    ['functions outside composition/ take parts of a tenant', wholeTenantBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
   });
@@ -307,6 +309,18 @@ describe('a breach is reported', () => {
       'src/log/a.ts:2 imports a path that is computed',
       'src/log/a.ts:3 imports a path that is computed',
     ]);
+  });
+
+  test('the whole tenant as a parameter or as a member of one, outside composition/', () => {
+    const source = [
+      'function a(tenant: OpenTenant, b: number) {}',
+      'const c = ({ id }: OpenTenant) => id;',
+      'interface D { tenant: OpenTenant; e(tenant: OpenTenant): void }',
+      "function f(tenant: Pick<OpenTenant, 'id'>, holds: OpenTenant['holds']): OpenTenant { const g: OpenTenant = h(); }",
+    ].join('\n');
+    const files = project({ 'src/jobs/a.ts': source, 'src/composition/a.ts': source });
+    const says = 'takes the whole tenant: declare the members that it uses';
+    expect(wholeTenantBreaches(files)).toEqual([1, 2, 3, 3].map((line) => `src/jobs/a.ts:${line} ${says}`));
   });
 
   test('a module that keeps what changes', () => {

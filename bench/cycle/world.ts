@@ -85,7 +85,7 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
     },
     async sync() {
       const signals = { stop: NEVER, abort: NEVER };
-      const { run, targets } = await syncTenant(composition.installation, TENANT, () => {}, signals);
+      const { run, targets } = await syncTenant(composition.installation, TENANT, { progress: () => {}, signals });
       const behind = targets.filter(({ state }) => state !== 'in-sync');
       if (run.error !== null || behind.length > 0) throw new Error(`not in sync: ${behind.length} targets`);
     },
@@ -141,6 +141,11 @@ async function logIn(composition: Composition, clinic: ClinicProcess): Promise<v
   const visits: Promise<unknown>[] = [];
   const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
   const show = (url: string) => void visits.push(visit(url));
-  await loginWithBrowser(loginDesk(composition), TENANT, 'clinic', show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
+  await loginWithBrowser(
+    loginDesk(composition),
+    { tenant: TENANT, connection: 'clinic' },
+    show,
+    AbortSignal.timeout(LOGIN_TIMEOUT_MS),
+  );
   await Promise.all(visits);
 }

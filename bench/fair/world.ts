@@ -248,7 +248,7 @@ async function logIn(dir: string, env: Record<string, string>, groups: readonly 
     const visits: Promise<unknown>[] = [];
     const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
     const show = (url: string) => void visits.push(visit(url));
-    await loginWithBrowser(desk, name, 'clinic', show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
+    await loginWithBrowser(desk, { tenant: name, connection: 'clinic' }, show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
     await Promise.all(visits);
   }
   try {

@@ -56,8 +56,7 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
       const misses = { known: await records.misses('appointments'), readAt: now };
       const confirmation = await confirmAbsence(
         tenant,
-        new Map([[TARGET, missing]]),
-        misses,
+        { missing: new Map([[TARGET, missing]]), misses },
         {
           readAlone: async (id) => (absent(id) ? { absent: true } : { found: { id } }),
           belongsOnList: () => false,

@@ -46,7 +46,7 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
     .action(({ all: file, only, json = false }: { all: string; only?: string[]; json?: boolean }) =>
       withBackups(async (installation, backups, acting) => {
         const { restoreAll } = await import('../features/backup/file.ts');
-        const result = await restoreAll(acting, installation, backups, () => lines(file), only ?? null);
+        const result = await restoreAll(acting, { installation, backups }, () => lines(file), only ?? null);
         print({ json }, result, () => renderAllRestored(result), zoneOf(installation));
         if (result.failed.length > 0) exit(1);
       }),

@@ -64,8 +64,7 @@ async function login(
     ? await loginWithDevice(
         acting,
         desk,
-        tenant,
-        connection,
+        { tenant, connection },
         ({ userCode, verificationUri, verificationUriComplete, expiresAt }) => {
           outside.err(`Open ${verificationUri} on any device and type in the code  ${userCode}`);
           if (verificationUriComplete !== null) outside.err(`or open ${verificationUriComplete}`);
@@ -73,7 +72,13 @@ async function login(
         },
         outside.signal,
       )
-    : await loginWithBrowser(acting, desk, tenant, connection, (url) => outside.err(askToOpen(url)), outside.signal);
+    : await loginWithBrowser(
+        acting,
+        desk,
+        { tenant, connection },
+        (url) => outside.err(askToOpen(url)),
+        outside.signal,
+      );
   const { account, doubt, missingScopes, isUnconfirmed } = result;
   const { accountText } = await import('../oauth/accounts.ts');
   const told = {

@@ -140,14 +140,18 @@ function otherHandlers({
  */
 async function wakeLanes(
   composition: Composition,
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'id' | 'outbox' | 'targets'>,
   woken: ReadonlySet<string> = new Set(),
 ): Promise<void> {
   const others = [...tenant.targets.keys()].filter((target) => !woken.has(target));
   await Promise.all(others.map((target) => wakeLane(composition, tenant, target)));
 }
 
-async function wakeLane({ queues }: Composition, tenant: OpenTenant, target: string): Promise<void> {
+async function wakeLane(
+  { queues }: Composition,
+  tenant: Pick<OpenTenant, 'clock' | 'id' | 'outbox'>,
+  target: string,
+): Promise<void> {
   const dueAt = await tenant.outbox.nextDueAt(target);
   if (dueAt !== null) await queues.wake(tenant.id, target, Math.max(0, dueAt - tenant.clock()));
 }

@@ -26,14 +26,14 @@ export const writeClinic = act(clinic.writeClinic, ({ keyed }, { tenant }, quest
 /** @see logins.loginWithBrowser */
 export const loginWithBrowser = act(
   logins.loginWithBrowser,
-  (_, desk, tenant, connection) => loginAbout('browser', desk, tenant, connection),
+  (_, desk, login) => loginAbout('browser', desk, login),
   loginFacts,
 );
 
 /** @see logins.loginWithDevice */
 export const loginWithDevice = act(
   logins.loginWithDevice,
-  (_, desk, tenant, connection) => loginAbout('device', desk, tenant, connection),
+  (_, desk, login) => loginAbout('device', desk, login),
   loginFacts,
 );
 
@@ -60,8 +60,7 @@ export async function openRemoteLogin(
 export async function completeRemoteLogin(
   acting: Acting,
   desk: logins.LoginDesk,
-  callback: URL,
-  browserKey: string,
+  { callback, browserKey }: { callback: URL; browserKey: string },
   signal: AbortSignal,
 ): Promise<LoginResult> {
   let about = null as ActAbout | null;
@@ -76,7 +75,7 @@ export async function completeRemoteLogin(
   };
   let result: LoginResult;
   try {
-    result = await logins.completeRemoteLogin({ ...desk, target }, callback, browserKey, signal);
+    result = await logins.completeRemoteLogin({ ...desk, target }, { callback, browserKey }, signal);
   } catch (error) {
     if (about !== null) await note(acting, ended({}), { outcome: 'failed', code: asMirrorError(error).code });
     throw error;
@@ -85,7 +84,11 @@ export async function completeRemoteLogin(
   return result;
 }
 
-function loginAbout(way: 'browser' | 'device', desk: logins.LoginDesk, tenant: string, connection: string): ActAbout {
+function loginAbout(
+  way: 'browser' | 'device',
+  desk: logins.LoginDesk,
+  { tenant, connection }: logins.TenantConnection,
+): ActAbout {
   desk.target(tenant, connection);
   return { verb: 'login', tenant, what: { connection, way } };
 }

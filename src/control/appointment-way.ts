@@ -65,7 +65,7 @@ interface Known {
 
 /** Gathers the evidence; asks neither clinic nor target. */
 export async function wayOf(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'journal' | 'links'>,
   target: OpenTarget,
   recordId: string,
   known: Known & { stored: StoredTarget },

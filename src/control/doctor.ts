@@ -57,7 +57,11 @@ export async function* examine(
   yield redis;
   // Everything else is asked of it.
   if (ENDS_ALL.has(redis.code ?? '')) return;
-  yield await found(null, 'keys', () => state.requireIdentity(), 'the identity key is that of the state');
+  yield await found(
+    { tenant: null, subject: 'keys' },
+    () => state.requireIdentity(),
+    'the identity key is that of the state',
+  );
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
   const kept = await state.view();
   yield keptFinding(kept);
@@ -95,7 +99,11 @@ const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rig
 
 async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
   const well = 'keeps an append-only file, evicts nothing, lets our user do all that work takes';
-  const checked = await found(null, 'Redis', () => state.check(signal).then(() => state.requireRights()), well);
+  const checked = await found(
+    { tenant: null, subject: 'Redis' },
+    () => state.check(signal).then(() => state.requireRights()),
+    well,
+  );
   if (checked.result === 'problem') return checked;
   const times: number[] = [];
   for (let ping = 0; ping < PINGS; ping += 1) {
@@ -218,8 +226,15 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
   return { tenant: null, subject: 'clock', result: 'problem', what, code: 'clock-differs', next };
 }
 
+/** Members of a tenant that the doctor examines. */
+interface ExaminedTenant
+  extends Pick<
+    OpenTenant,
+    'clinic' | 'clock' | 'configuration' | 'id' | 'reminders' | 'runs' | 'targetStore' | 'targets'
+  > {}
+
 async function* examineTenant(
-  tenant: OpenTenant,
+  tenant: ExaminedTenant,
   { problems, clinics, settings }: { problems: readonly Problem[]; clinics: Clinics; settings: string },
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
@@ -239,20 +254,20 @@ async function* examineTenant(
   let catalogue: Catalogue | null = null;
   if (ended.has('login clinic')) yield notAsked('clinic', 'the clinic');
   else {
+    const addressIn = `clinicClients.${configuration.clinic.client}.baseUrl in clinic-mirror.yaml`;
     yield await found(
-      id,
-      'clinic',
+      { tenant: id, subject: 'clinic', addressIn },
       async () => {
         const clinicId = await tenant.clinic.tenantId(signal);
         noteClinic(clinics, tenant, clinicId);
         catalogue = await catalogueOf(tenant, signal);
       },
       () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
-      `clinicClients.${configuration.clinic.client}.baseUrl in clinic-mirror.yaml`,
     );
     if (catalogue !== null) yield* remarkFindings(tenant, signal);
     for (const [rule, named] of tenant.reminders?.rules.rules ?? []) {
-      if (catalogue !== null) yield* unlistedFindings(id, `reminders ${rule}`, [named], catalogue, settings);
+      if (catalogue !== null)
+        yield* unlistedFindings({ tenant: id, subject: `reminders ${rule}`, settings }, [named], catalogue);
     }
   }
   for (const target of targets.values()) {
@@ -262,14 +277,21 @@ async function* examineTenant(
     else yield await targetFinding(tenant, target, settings, signal);
     const { agendas, treatments, labels } = target.configuration;
     if (catalogue !== null && !paused) {
-      yield* unlistedFindings(id, `target ${target.id}`, [{ agendas, treatments }, ...labels], catalogue, settings);
+      yield* unlistedFindings(
+        { tenant: id, subject: `target ${target.id}`, settings },
+        [{ agendas, treatments }, ...labels],
+        catalogue,
+      );
     }
   }
   yield* problems.filter(isAskedOfNobody).map(findingOf);
 }
 
 /** What rows of the next days, and those of the last cycle, show of the profile: work goes on meanwhile. */
-async function* remarkFindings({ id, clinic, clock, runs }: OpenTenant, signal: AbortSignal): AsyncGenerator<Finding> {
+async function* remarkFindings(
+  { id, clinic, clock, runs }: Pick<OpenTenant, 'clinic' | 'clock' | 'id' | 'runs'>,
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
   const [last] = await runs.list(1);
   const now = clock();
   await clinic
@@ -296,7 +318,11 @@ async function* remarkFindings({ id, clinic, clock, runs }: OpenTenant, signal: 
 type Clinics = Map<string, string>;
 
 /** Where a file doesn't say which clinic it is, only the login tells. @throws MirrorError `settings`, code `clinic-twice` */
-function noteClinic(clinics: Clinics, { id, configuration }: OpenTenant, clinicId: string): void {
+function noteClinic(
+  clinics: Clinics,
+  { id, configuration }: Pick<OpenTenant, 'configuration' | 'id'>,
+  clinicId: string,
+): void {
   const clinic = JSON.stringify([configuration.clinic.client, clinicId]);
   const first = clinics.get(clinic);
   clinics.set(clinic, first ?? id);
@@ -315,7 +341,10 @@ interface Catalogue {
   treatments: ReadonlyMap<string, { name: string }> | null;
 }
 
-async function catalogueOf({ clinic, targets, reminders }: OpenTenant, signal: AbortSignal): Promise<Catalogue> {
+async function catalogueOf(
+  { clinic, targets, reminders }: Pick<OpenTenant, 'clinic' | 'reminders' | 'targets'>,
+  signal: AbortSignal,
+): Promise<Catalogue> {
   const byId = (rows: readonly { id: string; name: string }[]) => new Map(rows.map((row) => [row.id, row]));
   const agendas = byId(await clinic.agendas(signal));
   const named = [...targets.values()].flatMap(({ configuration }) => [configuration, ...configuration.labels]);
@@ -336,11 +365,9 @@ type Ids = 'all' | readonly string[] | undefined;
 
 /** Ids that a part of the tenant's file names, and that the clinic does not list. */
 function* unlistedFindings(
-  tenant: string,
-  subject: string,
+  { tenant, subject, settings }: { tenant: string; subject: string; settings: string },
   named: readonly { agendas?: Ids; treatments?: Ids }[],
   catalogue: Catalogue,
-  settings: string,
 ): Generator<Finding> {
   for (const part of ['agenda', 'treatment'] as const) {
     const list = catalogue[`${part}s`];

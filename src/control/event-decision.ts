@@ -15,9 +15,12 @@ export const NO_DIRECTORY: Directory = {
   pageUrl: null,
 };
 
+/** Members of a tenant that the decision on an event is computed from. */
+export interface EventDecisionSource extends Pick<OpenTenant, 'clock' | 'configuration' | 'journal' | 'tombstones'> {}
+
 /** What the calendar's rules say of an appointment, as a plan has them. */
 export async function eventDecision(
-  tenant: OpenTenant,
+  tenant: EventDecisionSource,
   target: OpenTarget,
   links: ReadonlyMap<string, Link>,
   directory: Directory,

@@ -82,7 +82,7 @@ export async function explain(
   const { source, appointment } = await readSource(tenant, recordId, signal);
   const holds = await tenant.holds.list();
   const followers = [...tenant.targets.values()].filter(({ stream }) => stream === 'appointments');
-  const targets = followers.map((target) => explainTarget(tenant, target, recordId, source, appointment, holds));
+  const targets = followers.map((target) => explainTarget(tenant, target, recordId, { source, appointment, holds }));
   const [last] = await tenant.runs.list(1);
   return {
     ...{ tenant: tenantId, appointment: recordId, source, askedAt: tenant.clock() },
@@ -99,7 +99,7 @@ export async function explain(
 
 /** What the clinic says of an appointment at this moment; a clinic that can't be asked is an answer too. */
 export async function readSource(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic'>,
   recordId: string,
   signal: AbortSignal,
 ): Promise<{ source: SourceView; appointment: Appointment | null }> {
@@ -122,12 +122,10 @@ export async function readSource(
 }
 
 async function explainTarget(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'tombstones'>,
   target: OpenTarget,
   recordId: string,
-  source: SourceView,
-  appointment: Appointment | null,
-  holds: readonly Hold[],
+  { source, appointment, holds }: { source: SourceView; appointment: Appointment | null; holds: readonly Hold[] },
 ): Promise<TargetExplanation> {
   const isForgotten = (await tenant.tombstones.load())(appointment?.patientId ?? '');
   const [links, pending, record, pinned] = await Promise.all([
@@ -140,7 +138,7 @@ async function explainTarget(
   return {
     target: target.id,
     connector: target.configuration.connector,
-    decision: decide(tenant, target, source, appointment, pinned.has(recordId), isForgotten),
+    decision: decide(tenant, target, { source, appointment }, { isPinned: pinned.has(recordId), isForgotten }),
     link:
       link === undefined
         ? null
@@ -164,12 +162,10 @@ async function explainTarget(
 }
 
 function decide(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration'>,
   target: OpenTarget,
-  source: SourceView,
-  appointment: Appointment | null,
-  isPinned: boolean,
-  isForgotten: boolean,
+  { source, appointment }: { source: SourceView; appointment: Appointment | null },
+  { isPinned, isForgotten }: { isPinned: boolean; isForgotten: boolean },
 ): TargetExplanation['decision'] {
   const no = (code: DecisionCode, because: string = DECISIONS[code]) => ({ shown: false, code, because });
   const yes = (code: DecisionCode, because: string = DECISIONS[code]) => ({ shown: true, code, because });

@@ -25,14 +25,12 @@ const ADDRESS_CODES = new Set([
 
 /**
  * What asking something found.
- * @param addressIn the setting that names what is asked, with its file: told where that may be wrong; null: none does
+ * @param addressIn the setting that names what is asked, with its file: told where that may be wrong; absent: none does
  */
 export async function found(
-  tenant: string | null,
-  subject: string,
+  { tenant, subject, addressIn }: { tenant: string | null; subject: string; addressIn?: string },
   ask: () => Promise<unknown>,
   well: string | (() => string),
-  addressIn: string | null = null,
 ): Promise<Finding> {
   try {
     await ask();
@@ -40,7 +38,7 @@ export async function found(
   } catch (error) {
     const { message, code, remedy, actor } = asMirrorError(error);
     const told = forTenant(remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
-    const isOfAddress = addressIn !== null && ADDRESS_CODES.has(code);
+    const isOfAddress = addressIn !== undefined && ADDRESS_CODES.has(code);
     const next = isOfAddress ? [told, `see ${addressIn}`].filter(Boolean).join('; ') : told;
     return { tenant, subject, result: 'problem', what: message, code, next };
   }

@@ -1,4 +1,4 @@
-import { type Message, message, type Text } from '../messages/message.ts';
+import { message } from '../messages/message.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
@@ -34,13 +34,15 @@ export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, n
     if (!isNear(obtainedAt, refreshExpiresAt, AHEAD_MS.login, now)) return [];
     const told = message('login-ending');
     const again = `clinic-mirror login ${tenant} ${id}`;
-    return [forecast(tenant, subject, 'login-ending', told, again, refreshExpiresAt)];
+    return [{ ...needsPerson(tenant, subject, 'login-ending', told, again), breaksAt: refreshExpiresAt }];
   }
   const idleLifeMs = IDLE_LIFE_MS[kind];
   const endsAt = refreshExpiresAt ?? (idleLifeMs === undefined ? null : usedAt + idleLifeMs);
   if (endsAt === null || !isNear(usedAt, endsAt, AHEAD_MS.login, now)) return [];
   const told = message('login-resting');
-  return [forecast(tenant, subject, 'login-resting', told, `clinic-mirror doctor ${tenant}`, endsAt)];
+  return [
+    { ...needsPerson(tenant, subject, 'login-resting', told, `clinic-mirror doctor ${tenant}`), breaksAt: endsAt },
+  ];
 }
 
 /** What of a target will break. */
@@ -51,12 +53,15 @@ export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Ins
   const { untilAt, reason } = notifications;
   if (untilAt !== null && reason !== null && untilAt - now < UNHEARD_AHEAD_MS) {
     const told = message('notifications-ending', { reason });
-    found.push(forecast(tenant, subject, 'notifications-ending', told, `clinic-mirror doctor ${tenant}`, untilAt));
+    found.push({
+      ...needsPerson(tenant, subject, 'notifications-ending', told, `clinic-mirror doctor ${tenant}`),
+      breaksAt: untilAt,
+    });
   }
   const waitedMs = oldestPendingAt === null ? 0 : now - oldestPendingAt;
   if (state === 'working' && waitedMs > BACKLOG_MS) {
     const text = message('backlog-growing');
-    const told = forecast(tenant, subject, 'backlog-growing', text, `clinic-mirror health ${tenant} ${id}`, null);
+    const told = needsPerson(tenant, subject, 'backlog-growing', text, `clinic-mirror health ${tenant} ${id}`);
     const needs = waitedMs > BACKLOG_LONG_MS ? 'person' : 'time';
     found.push({ ...told, needs, sinceAt: oldestPendingAt, waiting: pending });
   }
@@ -73,13 +78,16 @@ function ofEnding({ kind, of, endsAt }: Ending, now: Instant): Problem {
   if (kind === 'certificate') {
     const told = isOver ? message('certificate-ended') : message('certificate-ending');
     const next = message('certificate-ending.remedy');
-    return forecast(null, message('subject.server', { name: of }), 'certificate-ending', told, next, endsAt);
+    return {
+      ...needsPerson(null, message('subject.server', { name: of }), 'certificate-ending', told, next),
+      breaksAt: endsAt,
+    };
   }
   const told = isOver ? message('secret-ended') : message('secret-ending');
   const next = message('secret-ending.remedy', {
     section: of,
   });
-  return forecast(null, of, 'secret-ending', told, next, endsAt);
+  return { ...needsPerson(null, of, 'secret-ending', told, next), breaksAt: endsAt };
 }
 
 function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
@@ -88,7 +96,7 @@ function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
   if (hourShare >= SHORT_SHARE) {
     const told = message('quota-short', { share: percent(hourShare) });
     const next = message('quota-short.remedy');
-    found.push({ ...forecast(null, subject, 'quota-short', told, next, null), needs: 'time' });
+    found.push({ ...needsPerson(null, subject, 'quota-short', told, next), needs: 'time' });
   }
   for (const { tenant, share, usedUpAt } of days) {
     if (share < SHORT_SHARE) continue;
@@ -96,7 +104,7 @@ function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
       share: percent(share),
     });
     const next = message('daily-quota-short.remedy');
-    found.push(forecast(tenant, subject, 'daily-quota-short', told, next, usedUpAt));
+    found.push({ ...needsPerson(tenant, subject, 'daily-quota-short', told, next), breaksAt: usedUpAt });
   }
   return found;
 }
@@ -119,23 +127,12 @@ function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
     const sinceAt = Math.max(...some.map(({ lastRun }) => lastRun?.finishedAt ?? 0));
     const next = message('no-cycles.remedy');
     return {
-      ...forecast(tenant, message('subject.cycles'), 'no-cycles', message('no-cycles'), next, null),
+      ...needsPerson(tenant, message('subject.cycles'), 'no-cycles', message('no-cycles'), next),
       sinceAt,
     };
   };
   if (late.length === atWork.length) return [told(null, late)];
   return late.map((one) => told(one.tenant, [one]));
-}
-
-function forecast(
-  tenant: string | null,
-  subject: Text,
-  code: string,
-  text: Message,
-  next: Text,
-  breaksAt: Instant | null,
-): Problem {
-  return { ...needsPerson(tenant, subject, code, text, next), breaksAt };
 }
 
 function percent(share: number): number {

@@ -110,7 +110,7 @@ export async function tenantHealth(
 }
 
 async function evidenceOf(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   signal: AbortSignal,
 ): Promise<Omit<TargetHealth, 'excluded' | 'unusable' | 'held' | 'unread'>> {

@@ -2,8 +2,7 @@ import type { Outages } from '../jobs/outages.ts';
 import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
-import type { ErrorTexts } from '../model/errors.ts';
-import { MirrorError } from '../model/errors.ts';
+import { type ErrorTexts, MirrorError } from '../model/errors.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import {
@@ -86,7 +85,7 @@ export interface Installation {
   setAside: readonly TenantSetAside[];
   /** Files with faults that this process did not take up: what they held before counts. */
   refused: readonly RefusedChange[];
-  connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
+  connections(tenant: Pick<OpenTenant, 'id'>): Promise<ConnectionStatus[]>;
   /** How decisions are kept from being lost. */
   epoch: Pick<StateEpoch, 'view'>;
   /** What running daemons did not take up of the files as they are. */

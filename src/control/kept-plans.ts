@@ -48,7 +48,10 @@ export async function keepPlan(
   return plan;
 }
 
-async function originOf({ generation, links }: OpenTenant, { plans }: Cycle): Promise<KeptPlan['madeOf']> {
+async function originOf(
+  { generation, links }: Pick<OpenTenant, 'generation' | 'links'>,
+  { plans }: Cycle,
+): Promise<KeptPlan['madeOf']> {
   const { number } = await generation.newest();
   const targets = plans.map(async ({ target: { id }, waiting }) => {
     const { version } = await links.layout(id);
@@ -89,11 +92,10 @@ export async function applyPlan(
   installation: Installation,
   tenantId: string,
   planId: string,
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<SyncResult> {
   const plan = await keptPlan(installation, tenantId, planId);
-  return syncTenant(installation, tenantId, progress, signals, (cycle) => {
+  return syncTenant(installation, tenantId, { progress, signals }, (cycle) => {
     const differences = differencesOf(plan, cycle);
     return differences.length === 0 ? null : planDrifted(tenantId, differences);
   });

@@ -65,11 +65,16 @@ export interface RemoteLoginPlace {
   linkUrl: string;
 }
 
+/** A connection of a tenant. */
+export interface TenantConnection {
+  tenant: string;
+  connection: string;
+}
+
 /** A person logs in with a browser on this machine. @throws MirrorError `settings`, code `login-port-unavailable`, and those of a login */
 export async function loginWithBrowser(
   desk: LoginDesk,
-  tenant: string,
-  connection: string,
+  { tenant, connection }: TenantConnection,
   show: (url: string) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
@@ -80,8 +85,7 @@ export async function loginWithBrowser(
 /** A person logs in on another device, by a code that is shown here. */
 export async function loginWithDevice(
   desk: LoginDesk,
-  tenant: string,
-  connection: string,
+  { tenant, connection }: TenantConnection,
   show: (prompt: DevicePrompt) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
@@ -111,8 +115,7 @@ export interface MadeLink extends Pick<LoginLink, 'id' | 'endsAt'> {
  */
 export async function beginRemoteLogin(
   desk: LoginDesk,
-  tenant: string,
-  connection: string,
+  { tenant, connection }: TenantConnection,
   by: string,
   hours: number | null,
 ): Promise<MadeLink> {
@@ -127,9 +130,7 @@ export async function beginRemoteLogin(
 }
 
 /** What stands behind a link, for whoever opened it. */
-export interface LoginLinkDescription extends LoginPurpose {
-  tenant: string;
-  connection: string;
+export interface LoginLinkDescription extends LoginPurpose, TenantConnection {
   vendor: Provider['name'];
   /** What the vendor will be asked for. */
   scopes: readonly string[];
@@ -195,9 +196,7 @@ export function noPublicPort(message: string): MirrorError {
 }
 
 /** A login that a browser has begun at the daemon. */
-export interface OpenedLogin {
-  tenant: string;
-  connection: string;
+export interface OpenedLogin extends TenantConnection {
   /** Id of the link. */
   link: string;
   /** Where the browser goes on. */
@@ -234,8 +233,7 @@ export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<
  */
 export async function acceptAccount(
   desk: LoginDesk,
-  tenant: string,
-  connection: string,
+  { tenant, connection }: TenantConnection,
   named: string,
   signal: AbortSignal,
 ): Promise<string> {
@@ -256,8 +254,7 @@ export function logOut(desk: LoginDesk, tenant: string, connection: string, sign
  */
 export async function completeRemoteLogin(
   desk: LoginDesk,
-  callback: URL,
-  browserKey: string,
+  { callback, browserKey }: { callback: URL; browserKey: string },
   signal: AbortSignal,
 ): Promise<LoginResult> {
   const find = (tenant: string, connection: string) => {

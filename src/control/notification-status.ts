@@ -17,7 +17,7 @@ export interface NotificationStatus {
 
 /** @param subscriptions of the whole tenant: targets on one calendar share a subscription */
 export function notificationStatus(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
   target: OpenTarget,
   container: string | null,
   subscriptions: ReadonlyMap<string, TargetSubscriptions>,
@@ -34,11 +34,15 @@ export function notificationStatus(
   return { sinceAt: null, untilAt: null, reason: whyNot(tenant, target) ?? reason ?? 'not-yet' };
 }
 
-function isHeard(tenant: OpenTenant, target: OpenTarget, { expiresAt }: KeptSubscription): boolean {
+function isHeard(
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
+  target: OpenTarget,
+  { expiresAt }: KeptSubscription,
+): boolean {
   return expiresAt > tenant.clock() && whyNot(tenant, target) === null;
 }
 
-function whyNot(tenant: OpenTenant, target: OpenTarget): string | null {
+function whyNot(tenant: Pick<OpenTenant, 'configuration' | 'notifications'>, target: OpenTarget): string | null {
   if (target.connector.subscriptions === undefined) return 'not-offered';
   if (tenant.notifications.url === null) return 'no-public-address';
   return tenant.configuration.paused || target.configuration.paused ? 'paused' : null;

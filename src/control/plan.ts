@@ -27,7 +27,11 @@ export async function planTenant(
 }
 
 /** A cycle that only looked, as it is shown. */
-export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSignal): Promise<PlanView> {
+export async function planView(
+  tenant: Pick<OpenTenant, 'clinic' | 'id' | 'links' | 'outbox' | 'targetStore' | 'targets'>,
+  cycle: Cycle,
+  signal: AbortSignal,
+): Promise<PlanView> {
   const { clinicReading, confirmations, plans, left } = cycle;
   const existing = new Map<string, TargetPlanView['existing']>();
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
@@ -80,7 +84,7 @@ function judgedChanges({
 
 /** Where nothing is written the target's own object is told: a deletion takes it away. */
 async function linesWithFields(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'links' | 'targetStore' | 'targets'>,
   plan: TargetPlan,
   { clinicReading: { directory } }: Cycle,
   signal: AbortSignal,
@@ -106,7 +110,7 @@ async function linesWithFields(
 }
 
 async function existingOf(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore' | 'targets'>,
   { target: { id }, linkCount }: TargetPlan,
   cycle: Cycle,
   signal: AbortSignal,

@@ -126,7 +126,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
     // What only waits for its login, or with its server, is told there, and what only waits to be read is told of the clinic.
     const isOfLogin = ended.has(`login ${target.connection}`);
     const isTold = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
-    problems.push(...ofTarget(id, target, now, source, isTold));
+    problems.push(...ofTarget(id, target, { now, source, isToldElsewhere: isTold }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];

@@ -47,9 +47,7 @@ export interface RecordList extends Page<RecordLine> {
  */
 export async function listRecords(
   installation: Installation,
-  tenantId: string,
-  targetId: string,
-  state: RecordState,
+  { tenant: tenantId, target: targetId, state }: { tenant: string; target: string; state: RecordState },
   question: PageQuestion,
 ): Promise<RecordList> {
   const tenant = requireTenant(installation, tenantId);
@@ -60,7 +58,11 @@ export async function listRecords(
   return { ...list, ...(await LISTS[state](tenant, target, question)) };
 }
 
-type ListOf = (tenant: OpenTenant, target: OpenTarget, question: PageQuestion) => Promise<Page<RecordLine>>;
+type ListOf = (
+  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox'>,
+  target: OpenTarget,
+  question: PageQuestion,
+) => Promise<Page<RecordLine>>;
 
 const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
   async 'in-sync'({ links, outbox }, { id }, { after, limit }) {
@@ -138,7 +140,7 @@ async function pendingPage(
 
 async function excludedRecords(
   installation: Installation,
-  { id, runs }: OpenTenant,
+  { id, runs }: Pick<OpenTenant, 'id' | 'runs'>,
   targetId: string,
   question: PageQuestion,
 ): Promise<Page<RecordLine> & Pick<RecordList, 'asOf' | 'counts'>> {
@@ -167,7 +169,7 @@ function placeOf(place: unknown): LinkPlace | null {
   return isPlace && Number(bucket) >= 0 ? { generation: Number(generation), bucket: Number(bucket), after } : null;
 }
 
-function noSuchTarget({ id, targets }: OpenTenant): MirrorError {
+function noSuchTarget({ id, targets }: Pick<OpenTenant, 'id' | 'targets'>): MirrorError {
   return new MirrorError(`the tenant "${id}" has no target of that id`, {
     actor: 'settings',
     code: 'no-such-target',

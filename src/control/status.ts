@@ -121,8 +121,23 @@ const NEEDS_PERSON: ReadonlySet<ConnectionStatus['state']> = new Set([
   'unconfirmed',
 ]);
 
+/** Members of a tenant that the status of one target is computed from. */
+export interface TargetStatusSource
+  extends Pick<
+    OpenTenant,
+    'clock' | 'configuration' | 'feeds' | 'links' | 'notifications' | 'outbox' | 'planLifeMs' | 'runs' | 'targetStore'
+  > {}
+
+/** Members of a tenant that its status is computed from. */
+export interface StatusSource
+  extends TargetStatusSource,
+    Pick<
+      OpenTenant,
+      'generation' | 'holds' | 'id' | 'protection' | 'pullEveryMs' | 'reminders' | 'targets' | 'triggers'
+    > {}
+
 /** Where one tenant stands, whatever else is the matter. */
-export async function tenantStatus(installation: Installation, tenant: OpenTenant): Promise<TenantStatus> {
+export async function tenantStatus(installation: Installation, tenant: StatusSource): Promise<TenantStatus> {
   const holds = await tenant.holds.list();
   const [lastRun] = await tenant.runs.list(1);
   const connections = await installation.connections(tenant);
@@ -171,7 +186,10 @@ function removedStatus(missed: ReadonlyMap<string, Instant>, { removed: { keepMs
 /** A superseded process tries again within seconds for as long as it runs. */
 const SUPERSEDED_SHOWN_MS = 10 * MINUTE_MS;
 
-async function configurationStatus({ generation, clock }: OpenTenant): Promise<ConfigurationStatus> {
+async function configurationStatus({
+  generation,
+  clock,
+}: Pick<OpenTenant, 'clock' | 'generation'>): Promise<ConfigurationStatus> {
   const { number, isOurs, refusedAt } = await generation.newest();
   const isRecent = refusedAt !== null && refusedAt > clock() - SUPERSEDED_SHOWN_MS;
   return { number, isOurs, supersededAt: isRecent ? refusedAt : null };
@@ -179,7 +197,7 @@ async function configurationStatus({ generation, clock }: OpenTenant): Promise<C
 
 /** Status of one target, by its own evidence. */
 export async function targetStatus(
-  tenant: OpenTenant,
+  tenant: TargetStatusSource,
   target: OpenTarget,
   holds: readonly Hold[],
   lastRun: RunReport | null = null,
@@ -243,7 +261,7 @@ export async function targetStatus(
 
 /** What it follows is yet to be read, and it was planned not long ago: that is how it goes, and no failure. */
 function isAwaiting(
-  { clock, planLifeMs }: OpenTenant,
+  { clock, planLifeMs }: Pick<OpenTenant, 'clock' | 'planLifeMs'>,
   { id }: OpenTarget,
   { awaiting }: RunReport,
   { lastPlannedAt }: StoredTarget,

@@ -1,5 +1,5 @@
 import type { RefusalOf } from '../jobs/pull.ts';
-import { pushTarget, type StopSignals } from '../jobs/push.ts';
+import { pushTarget, type StopSignals, type TargetWriter } from '../jobs/push.ts';
 import { pullAfresh } from '../jobs/read-streams.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Progress } from '../model/progress.ts';
@@ -38,8 +38,7 @@ const PATIENCE_MS = 15 * SECOND_MS;
 export async function syncTenant(
   installation: Installation,
   id: string,
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
   refusalOf?: RefusalOf,
 ): Promise<SyncResult> {
   const tenant = requireTenant(installation, id);
@@ -70,7 +69,7 @@ export async function syncTenant(
 
 /** Turns of a lane until nothing is left that can be written now: what waits for a person is not waited for. */
 export async function drainTarget(
-  tenant: OpenTenant,
+  tenant: TargetWriter,
   target: OpenTarget,
   signals: StopSignals,
   onWritten: (count: number) => void,
@@ -89,7 +88,7 @@ export async function drainTarget(
   }
 }
 
-async function totalPending(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<number> {
+async function totalPending(tenant: Pick<OpenTenant, 'outbox'>, targets: readonly OpenTarget[]): Promise<number> {
   const counts = await Promise.all(targets.map(({ id }) => tenant.outbox.counts(id)));
   return counts.reduce((sum, { pending }) => sum + pending, 0);
 }

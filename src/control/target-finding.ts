@@ -6,7 +6,7 @@ import { type Finding, found } from './findings.ts';
  * @param settings the tenant's file
  */
 export async function targetFinding(
-  { id, targetStore }: OpenTenant,
+  { id, targetStore }: Pick<OpenTenant, 'id' | 'targetStore'>,
   target: OpenTarget,
   settings: string,
   signal: AbortSignal,
@@ -24,7 +24,7 @@ export async function targetFinding(
       await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
   };
   const well = container === null ? 'answers; nothing was written to it yet' : 'answers';
-  const finding = await found(id, `target ${target.id}`, ask, well, place);
+  const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: place }, ask, well);
   if (finding.result !== 'ok' || named === null || named === container) return finding;
   return {
     ...{ ...finding, result: 'warning', code: 'calendar-changed' },

@@ -30,9 +30,7 @@ export function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: T
 export function ofTarget(
   tenant: string,
   target: TargetStatus,
-  now: Instant,
-  source: Source,
-  isToldElsewhere: boolean,
+  { now, source, isToldElsewhere }: { now: Instant; source: Source; isToldElsewhere: boolean },
 ): Problem[] {
   if (target.state === 'paused') return [];
   const { target: id, gaps, drift } = target;

@@ -13,7 +13,7 @@ import { offsetMs } from '../model/zones.ts';
 import { restoring } from '../sync/diff.ts';
 import { windowOf } from '../sync/followed.ts';
 import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../sync/week.ts';
-import { eventDecision, NO_DIRECTORY } from './event-decision.ts';
+import { type EventDecisionSource, eventDecision, NO_DIRECTORY } from './event-decision.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { pagesOf } from './pages.ts';
 
@@ -92,8 +92,7 @@ export interface WeekQuestion {
  */
 export async function viewWeek(
   installation: Installation,
-  tenantId: string,
-  targetId: string,
+  { tenant: tenantId, target: targetId }: { tenant: string; target: string },
   { date, titles }: WeekQuestion,
   signal: AbortSignal,
 ): Promise<WeekView> {
@@ -133,7 +132,7 @@ export async function viewWeek(
 }
 
 /** @throws MirrorError `settings`, code `no-such-target`, also for a target in a CRM */
-function calendarOf({ targets }: OpenTenant, id: string): OpenTarget {
+function calendarOf({ targets }: Pick<OpenTenant, 'targets'>, id: string): OpenTarget {
   const target = targets.get(id);
   if (target !== undefined && target.crm === null) return target;
   throw new MirrorError(`there is no calendar ${JSON.stringify(id)} among the targets`, {
@@ -177,7 +176,7 @@ async function tried<Value>(
 
 /** Objects of ours that lie in a window; null where there is no calendar yet. */
 async function readCalendar(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'targetStore'>,
   target: OpenTarget,
   window: TimeWindow,
   signal: AbortSignal,
@@ -202,7 +201,7 @@ interface Sides {
 }
 
 async function entriesOf(
-  tenant: OpenTenant,
+  tenant: EventDecisionSource & Pick<OpenTenant, 'clinic' | 'links' | 'targetStore'>,
   target: OpenTarget,
   { reading, objects, window }: Sides,
   signal: AbortSignal,
@@ -229,7 +228,7 @@ async function entriesOf(
 const NOTHING_ALONE = { found: [] as Appointment[], vanished: new Set<string>(), unusable: new Set<string>() };
 /** What stands in the calendar and not in the list may have moved to another week, or be gone. */
 async function askClinicAlone(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic'>,
   target: OpenTarget,
   { listed, objects }: { listed: readonly Appointment[]; objects: readonly RemoteItem<CalendarItem>[] },
   signal: AbortSignal,
@@ -252,7 +251,7 @@ async function askClinicAlone(
 
 /** A person may have moved objects to another week. */
 async function findElsewhere(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'targetStore'>,
   target: OpenTarget,
   { links, objects }: { links: ReadonlyMap<string, Link>; objects: readonly RemoteItem<CalendarItem>[] },
   signal: AbortSignal,
@@ -275,7 +274,7 @@ function uncompared(entry: WeekEntry): WeekEntry {
 
 /** Tells of each difference what becomes of it. */
 async function withNext(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   entries: readonly WeekEntry[],
 ): Promise<{ entry: WeekEntry; next: WeekNext | null }[]> {

@@ -37,8 +37,7 @@ export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'el
  */
 export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
-  missing: ReadonlyMap<string, readonly string[]>,
-  { known, readAt }: Misses,
+  { missing, misses: { known, readAt } }: { missing: ReadonlyMap<string, readonly string[]>; misses: Misses },
   { readAlone, belongsOnList }: SingleReads<Source>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {

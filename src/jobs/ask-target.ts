@@ -3,7 +3,7 @@ import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import { MINUTE_MS, type TimeWindow } from '../model/time.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /**
  * Objects that a reading doesn't show are asked for by key, since a person may have moved them out of the window. More at once is
@@ -30,14 +30,13 @@ interface Query {
  * questions (RFC 6578 section 3.5 allows it), so what we wrote meanwhile and the feed does not name is looked for by key.
  */
 export async function askTarget(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log'>,
+  { target, container }: PreparedTarget,
   query: Query,
   signal: AbortSignal,
 ): Promise<Told> {
   const writtenAt = await tenant.links.unseen(target.id);
-  const changes = await read(tenant, target, container, query, signal);
+  const changes = await read(tenant, { target, container }, query, signal);
   if (changes.scope === 'whole') return { changes, seen: [...writtenAt.keys()] };
   const named = new Set([...changes.items.map(({ remoteId }) => remoteId), ...changes.removed]);
   const links = await tenant.links.readSome(target.id, [...writtenAt.keys()]);
@@ -51,14 +50,16 @@ export async function askTarget(
   }
   const early = new Set(unnamed.filter((link) => !silent.includes(link)).map(({ recordId }) => recordId));
   const seen = [...writtenAt.keys()].filter((recordId) => !early.has(recordId));
-  return { changes: silent.length === 0 ? changes : await lookFor(target, container, silent, changes, signal), seen };
+  return {
+    changes: silent.length === 0 ? changes : await lookFor({ target, container }, silent, changes, signal),
+    seen,
+  };
 }
 
 /** A feed that answers with what nobody can read is begun again: that is no reason to stop writing. */
 async function read(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
+  tenant: Pick<OpenTenant, 'log'>,
+  { target, container }: PreparedTarget,
   query: Query,
   signal: AbortSignal,
 ): Promise<RemoteChanges<Item>> {
@@ -74,8 +75,7 @@ async function read(
 }
 
 async function lookFor(
-  target: OpenTarget,
-  container: string,
+  { target, container }: PreparedTarget,
   links: readonly Link[],
   changes: RemoteChanges<Item>,
   signal: AbortSignal,

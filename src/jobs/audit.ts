@@ -10,7 +10,7 @@ import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
 import { readState } from './open-states.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /**
  * How often a target is read whole although its feed goes on. No vendor promises that a feed names every change, and the window that a
@@ -27,6 +27,23 @@ export function asksForPlan({ configuration }: OpenTarget, report: DriftReport):
   return calendarReplaced === true || toRestore + unlinked + overwritten > 0;
 }
 
+/** Members of a tenant that reading back a target uses. */
+export interface TargetAuditor
+  extends Pick<
+    OpenTenant,
+    | 'clock'
+    | 'configuration'
+    | 'id'
+    | 'leases'
+    | 'links'
+    | 'log'
+    | 'outages'
+    | 'outbox'
+    | 'random'
+    | 'targetStore'
+    | 'targets'
+  > {}
+
 /**
  * Asks a target what changed in it, or reads it whole, compares that with what it was given, and notes what people touched as drift.
  * By the target's policy the next plan restores it (`repair`), or leaves it until the appointment itself changes (`keep`, `report`): one
@@ -36,7 +53,7 @@ export function asksForPlan({ configuration }: OpenTarget, report: DriftReport):
  * @returns null when the target is being written to or rests: the next audit looks again
  */
 export function auditTarget(
-  tenant: OpenTenant,
+  tenant: TargetAuditor,
   target: OpenTarget,
   signal: AbortSignal,
   options: { whole?: boolean; comesAgain?: boolean } = {},
@@ -45,7 +62,7 @@ export function auditTarget(
 }
 
 async function auditInLane(
-  tenant: OpenTenant,
+  tenant: TargetAuditor,
   target: OpenTarget,
   signal: AbortSignal,
   options: { whole?: boolean; comesAgain?: boolean },
@@ -67,15 +84,15 @@ async function auditInLane(
     const cursor = options.whole === true || isWholeDue(record, tenant.clock()) ? null : record.cursor;
     const startedAt = tenant.clock();
     const window = windowOf(target, startedAt);
-    const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
+    const { changes, seen } = await askTarget(tenant, { target, container }, { cursor, window }, guarded);
     const input = await auditInput(tenant, target, { reading: changes, window });
     // A feed names objects, of which such links don't tell which are theirs.
     if (changes.scope === 'since' && (await noteUnplaced(tenant, target.id, input.links.values()))) return null;
     const found = await compareWithTarget(target, container, input, guarded);
     // Before drift is noted: a plan that goes by it would take refusals for something to be put right.
     if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);
-    const twinsRemoved = await removeTwins(tenant, target, container, found, guarded);
-    const report = await settle(tenant, target, found, { twinsRemoved }, lane);
+    const twinsRemoved = await removeTwins(tenant, { target, container }, found, guarded);
+    const report = await settle(tenant, target, { found, twinsRemoved }, lane);
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
       await noteHostBack(tenant, target, record.outage);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
@@ -100,7 +117,10 @@ async function auditInLane(
 }
 
 /** The links of the old calendar are forgotten by now; the next plan builds them again and fills the new one. */
-async function noteReplaced(tenant: OpenTenant, target: OpenTarget): Promise<DriftReport> {
+async function noteReplaced(
+  tenant: Pick<OpenTenant, 'clock' | 'targetStore'>,
+  target: OpenTarget,
+): Promise<DriftReport> {
   const nothing = { checked: 0, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0, churningFields: [] };
   const report = { ...nothing, checkedAt: tenant.clock(), calendarReplaced: true };
   await tenant.targetStore.write(target.id, { drift: report });
@@ -155,9 +175,8 @@ async function compareWithTarget(
  * @returns how many
  */
 async function removeTwins(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
+  tenant: Pick<OpenTenant, 'log'>,
+  { target, container }: PreparedTarget,
   { surplus }: Audit,
   signal: AbortSignal,
 ): Promise<number> {
@@ -177,10 +196,9 @@ async function removeTwins(
 }
 
 async function settle(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
-  found: Audit,
-  { twinsRemoved }: { twinsRemoved: number },
+  { found, twinsRemoved }: { found: Audit; twinsRemoved: number },
   lane: Lease,
 ): Promise<DriftReport> {
   const { edited, removed, touched, changed, unlinked, checked, drifted, overwritten } = found;
@@ -202,7 +220,7 @@ async function settle(
 }
 
 /** Said once of each object, when it is found. */
-function tell(tenant: OpenTenant, target: OpenTarget, drift: DriftCounts): void {
+function tell(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: DriftCounts): void {
   const { edited, removed, fields, churning, churningFields } = drift;
   tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
   if (churning > 0) {

@@ -1,6 +1,6 @@
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { asksForPlan, auditTarget } from './audit.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { asksForPlan, auditTarget, type TargetAuditor } from './audit.ts';
+import type { OpenTarget } from './tenant.ts';
 
 /** How the check of one target ended. */
 export interface TargetCheck {
@@ -22,7 +22,7 @@ const LONGEST_WAIT_MS = MINUTE_MS;
  * @param options.whole read all of it: the vendor lost count of what it told
  */
 export async function checkTarget(
-  tenant: OpenTenant,
+  tenant: TargetAuditor,
   target: OpenTarget,
   { whole, once = false }: { whole: boolean; once?: boolean },
   signal: AbortSignal,

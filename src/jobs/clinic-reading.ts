@@ -38,9 +38,12 @@ export interface ClinicReadingOptions {
   reach?: Reach;
 }
 
+/** Members of a tenant that reading the clinic for a cycle uses. */
+export interface ClinicReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'memory' | 'reminders' | 'runs'> {}
+
 /** Reads the clinic: the catalogue, and every appointment that any of the targets may show. */
 export async function readClinic(
-  tenant: OpenTenant,
+  tenant: ClinicReader,
   targets: readonly OpenTarget[],
   { streams, besides = [], last, reach = 'whole' }: ClinicReadingOptions,
   signal: AbortSignal,
@@ -71,14 +74,14 @@ export async function readClinic(
 
 /** What the clinic shows of a calendar's agendas in a window, for a person who looks: no cycle goes by it. */
 export async function readForDisplay(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'reminders'>,
   target: OpenTarget,
   window: TimeWindow,
   signal: AbortSignal,
 ): Promise<Pick<ClinicReading, 'directory' | 'snapshot' | 'startedAt'>> {
   const { catalogue } = await readParts(tenant, [target], signal);
   const { agendas } = target.configuration;
-  const reading = await readAll(tenant, [{ window, agendas }], tenant.clock(), signal);
+  const reading = await readAll(tenant, { readings: [{ window, agendas }], now: tenant.clock() }, signal);
   const lacked = namesPatients([target]) && lacksNames(reading.snapshot);
   const patients = await part('patients', lacked, [], () => tenant.clinic.patients(signal));
   return { ...reading, directory: { ...catalogue, patients } };
@@ -97,19 +100,19 @@ function readingsOf(target: OpenTarget, now: Instant): ReadingScope[] {
 type ReadNow = Pick<ClinicReading, 'snapshot' | 'startedAt'>;
 
 async function readAppointments(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'memory'>,
   targets: readonly OpenTarget[],
   besides: readonly ReadingScope[],
   signal: AbortSignal,
 ): Promise<ReadNow> {
   const now = tenant.clock();
   const readings = [...targets.flatMap((target) => readingsOf(target, now)), ...besides];
-  return readAll(tenant, readings, now, signal, tenant.memory.appointments);
+  return readAll(tenant, { readings, now }, signal, tenant.memory.appointments);
 }
 
 /** What is known of the last reading of all is for the next one of all: two days are a page or two. */
 async function readNear(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock'>,
   targets: readonly OpenTarget[],
   besides: readonly ReadingScope[],
   signal: AbortSignal,
@@ -119,13 +122,12 @@ async function readNear(
   const near = [...calendars.flatMap((target) => readingsOf(target, now)), ...besides]
     .map(({ window, agendas }) => ({ window: commonWindow(window, nearWindow(now)), agendas }))
     .filter(({ window }) => window.fromAt < window.toAt);
-  return readAll(tenant, near, now, signal);
+  return readAll(tenant, { readings: near, now }, signal);
 }
 
 async function readAll(
-  tenant: OpenTenant,
-  readings: readonly ReadingScope[],
-  now: Instant,
+  tenant: Pick<OpenTenant, 'clinic'>,
+  { readings, now }: { readings: readonly ReadingScope[]; now: Instant },
   signal: AbortSignal,
   memory?: ReadingMemory<Appointment>,
 ): Promise<ReadNow> {
@@ -157,7 +159,7 @@ interface CatalogueReading {
  * it reads again: else two would rewrite them back and forth.
  */
 async function readCatalogue(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
   targets: readonly OpenTarget[],
   lastRun: RunReport | undefined,
   signal: AbortSignal,
@@ -172,7 +174,7 @@ async function readCatalogue(
 }
 
 async function readParts(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
   targets: readonly OpenTarget[],
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
@@ -227,7 +229,7 @@ function agendasOf(readings: readonly ReadingScope[]): string[] | null {
 }
 
 /** Ids in the configuration are looked for in the catalogue. */
-function namesTreatments({ reminders }: OpenTenant, targets: readonly OpenTarget[]): boolean {
+function namesTreatments({ reminders }: Pick<OpenTenant, 'reminders'>, targets: readonly OpenTarget[]): boolean {
   const rules = [...(reminders?.rules.rules.values() ?? [])];
   return [...targets.map(({ configuration }) => configuration), ...rules].some(
     ({ treatments }) => treatments !== 'all',

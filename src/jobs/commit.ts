@@ -23,12 +23,15 @@ type Committed = Pick<
   'clock' | 'generation' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
 >;
 
+/** Members of a tenant that carrying a cycle into the state uses. */
+export type CycleCommitter = Committed & Pick<OpenTenant, 'followers' | 'protection' | 'targets'>;
+
 /**
  * Carries a cycle into the state: what protects people first, then target by target, then what the next cycle is to know.
  * @param wake is told of each target that has something new to write, as soon as it may be written
  */
 export async function commitCycle(
-  tenant: OpenTenant,
+  tenant: CycleCommitter,
   cycle: Cycle,
   lease: Lease,
   { run, wake }: { run: string; wake(target: string): Promise<void> },

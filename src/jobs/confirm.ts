@@ -43,7 +43,7 @@ export async function confirmAll(
     if (asked.length === 0) return nothingMissing<Source>();
     const before = await missesBefore(targetStore, clinicReading, stream);
     const reads = { readAlone, belongsOnList: (record: Source) => belongs(record, before.readAt) };
-    return confirmAbsence(tenant, new Map(asked), before, reads, signal);
+    return confirmAbsence(tenant, { missing: new Map(asked), misses: before }, reads, signal);
   }
   const withDoctors = tellsDoctors(targets.values());
   const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);

@@ -11,6 +11,7 @@ import { missingFrom } from '../sync/followed.ts';
 import type { MappingSource } from '../sync/mapping/contract.ts';
 import { mappables } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
+import type { Questioner } from './absence.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import { confirmAll, withProvedGaps } from './confirm.ts';
 import type { Basis, Left } from './cycle.ts';
@@ -50,9 +51,15 @@ export interface Loading {
   progress: Progress;
 }
 
+/** Members of a tenant that loading a cycle uses. */
+export type CycleLoader = Opener &
+  Questioner &
+  Stores &
+  Pick<OpenTenant, 'clinic' | 'followers' | 'memory' | 'tombstones'>;
+
 /** Reads what a plan goes by beside what the clinic showed: the state, and what the clinic says of absent records. */
 export async function loadCycle(
-  tenant: OpenTenant,
+  tenant: CycleLoader,
   targets: readonly OpenTarget[],
   { clinicReading: listed, lease, progress }: Loading,
   signal: AbortSignal,
@@ -175,7 +182,7 @@ async function withUnlisted(
 
 /** Reads absent records alone: those of targets, and those of followers. */
 async function confirmUnlisted(
-  tenant: OpenTenant,
+  tenant: Questioner & Pick<OpenTenant, 'clinic' | 'followers' | 'targetStore' | 'targets'>,
   opened: readonly Opened[],
   { clinicReading, progress }: Pick<Loading, 'clinicReading' | 'progress'>,
   signal: AbortSignal,
@@ -249,7 +256,7 @@ async function mappedAhead(
 type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isDoubted' | 'isForgotten' | 'clinicReading'>;
 
 /** What the last of it is read from. */
-type Stores = Pick<
+export type Stores = Pick<
   OpenTenant,
   'clock' | 'configuration' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'targets'
 >;

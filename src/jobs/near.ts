@@ -5,9 +5,10 @@ import { type Confirmations, nothingMissing } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import { missingFrom } from '../sync/followed.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
-import { readClinic } from './clinic-reading.ts';
+import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import type { ReadingScope } from './cycle-follower.ts';
-import { inputOf, type Loaded, type Loading, lookAround, openAll } from './load.ts';
+import { inputOf, type Loaded, type Loading, lookAround, openAll, type Stores } from './load.ts';
+import type { Opener } from './open-states.ts';
 import { isNearDue, paceOf } from './pace.ts';
 import { NO_STREAMS } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -17,7 +18,10 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
  * @returns null when all must be read
  */
 export async function nearCalendars(
-  tenant: OpenTenant,
+  tenant: Pick<
+    OpenTenant,
+    'generation' | 'holds' | 'planLifeMs' | 'protection' | 'pullEveryMs' | 'reminders' | 'targetStore'
+  >,
   targets: readonly OpenTarget[],
   { startedAt, last }: { startedAt: Instant; last: RunReport | undefined },
 ): Promise<readonly OpenTarget[] | null> {
@@ -65,7 +69,7 @@ export interface NearOptions extends Omit<Loading, 'clinicReading'> {
  * @returns null when all must be read
  */
 export async function loadNear(
-  tenant: OpenTenant,
+  tenant: Opener & Stores & ClinicReader & Pick<OpenTenant, 'tombstones'>,
   targets: readonly OpenTarget[],
   { lease, progress, known, besides, last }: NearOptions,
   signal: AbortSignal,

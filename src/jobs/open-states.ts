@@ -135,13 +135,13 @@ async function openState(
   if (record.failure?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
   if (lease === null)
     return {
-      links: await readOwnLinks(tenant.links, target, record.container, clinicReading, signal),
+      links: await readOwnLinks(tenant.links, target, { container: record.container, clinicReading }, signal),
       pending: new Map(),
     };
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return null;
   try {
-    return await rebuildLinks(tenant, target, record.container, opening, lane, signal);
+    return await rebuildLinks(tenant, target, { known: record.container, opening }, { lane, signal });
   } finally {
     await lane.release();
   }
@@ -197,14 +197,12 @@ async function isReplaced(
 async function rebuildLinks(
   tenant: Omit<Opener, 'leases' | 'random'>,
   target: OpenTarget,
-  known: string | null,
-  { clinicReading, wentBackAt }: Opening,
-  lane: Lease,
-  signal: AbortSignal,
+  { known, opening: { clinicReading, wentBackAt } }: { known: string | null; opening: Opening },
+  { lane, signal }: { lane: Lease; signal: AbortSignal },
 ): Promise<GivenState> {
   const container = await prepareCalendar(tenant.links, target, known, signal);
   target.preparedContainer = container;
-  const own = await readOwn(tenant.links, target, container, clinicReading, signal);
+  const own = await readOwn(tenant.links, target, { container, clinicReading }, signal);
   const { links, adopted, ambiguous, revision } = own;
   const pending = await tenant.outbox.pending(target.id);
   const written = { links: own.survivors, pending, identity: target.identity };
@@ -257,7 +255,7 @@ async function lookForState(
 ): Promise<GivenState> {
   try {
     const container = (await target.connector.locate?.(signal)) ?? null;
-    return { links: await readOwnLinks(stored, target, container, clinicReading, signal), pending: new Map() };
+    return { links: await readOwnLinks(stored, target, { container, clinicReading }, signal), pending: new Map() };
   } catch (error) {
     signal.throwIfAborted();
     if (asMirrorError(error).code === IDENTITY_KEY_CHANGED) throw error;
@@ -269,11 +267,10 @@ async function lookForState(
 async function readOwnLinks(
   stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
-  container: string | null,
-  clinicReading: ClinicReading,
+  { container, clinicReading }: { container: string | null; clinicReading: ClinicReading },
   signal: AbortSignal,
 ): Promise<Map<string, Link>> {
-  return container === null ? new Map() : (await readOwn(stored, target, container, clinicReading, signal)).links;
+  return container === null ? new Map() : (await readOwn(stored, target, { container, clinicReading }, signal)).links;
 }
 
 /** What stands in a target of ours. */
@@ -291,8 +288,7 @@ interface Own {
 async function readOwn(
   stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
-  container: string,
-  clinicReading: ClinicReading,
+  { container, clinicReading }: { container: string; clinicReading: ClinicReading },
   signal: AbortSignal,
 ): Promise<Own> {
   const remoteItems: RemoteItem<Item>[] = [];

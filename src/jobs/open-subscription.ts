@@ -30,7 +30,7 @@ export interface HeardCalendar {
  * @throws MirrorError as the connector does
  */
 export async function openSubscription(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'id' | 'notifications'>,
   { target, container, targets }: HeardCalendar,
   heardSinceAt: Instant,
   signal: AbortSignal,
@@ -69,7 +69,7 @@ export function lifeOf({ expiresAt }: Subscription, now: Instant): Pick<KeptSubs
 
 /** Ends a subscription. Its hints count no more, whatever the vendor says. @throws MirrorError as the connector does */
 export async function closeSubscription(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'notifications'>,
   subscription: KeptSubscription,
   signal: AbortSignal,
 ): Promise<void> {
@@ -84,6 +84,6 @@ export function subscriptionsOf({ id, connector }: OpenTarget): Subscriptions {
 }
 
 /** What a vendor is to post to: nothing in it tells whose calendar it is about. */
-export function addressOf({ notifications }: OpenTenant, connector: string, id: string): string {
+export function addressOf({ notifications }: Pick<OpenTenant, 'notifications'>, connector: string, id: string): string {
   return `${notifications.url}${NOTIFICATIONS_PATH}/${connector}/${id}`;
 }

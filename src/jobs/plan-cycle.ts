@@ -6,14 +6,15 @@ import type { CycleInput, TargetSetup } from '../sync/cycle-input.ts';
 import { windowOf } from '../sync/followed.ts';
 import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
-import { readClinic } from './clinic-reading.ts';
+import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import type { Cycle, Left } from './cycle.ts';
 import type { ReadingScope } from './cycle-follower.ts';
 import { inPieces } from './in-pieces.ts';
-import { type Loaded, loadCycle, saysMore, withResting } from './load.ts';
+import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';
 import { canStand, loadNear, type NearOptions, nearCalendars } from './near.ts';
+import type { Opener } from './open-states.ts';
 import { remember } from './settled.ts';
-import { readAllStreams } from './stream-readers.ts';
+import { readAllStreams, type StreamReader } from './stream-readers.ts';
 import { findDueStreams } from './streams.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
@@ -31,11 +32,17 @@ export interface PlanOptions {
   justRead?: boolean;
 }
 
+/** Members of a tenant that planning a cycle uses. */
+export type CyclePlanner = CycleLoader &
+  ClinicReader &
+  StreamReader &
+  Pick<OpenTenant, 'planLifeMs' | 'pullEveryMs' | 'spans'>;
+
 /**
  * Reads the clinic and plans every target; or, in their turn, calendars by the next two days. What CRMs need beside appointments is read before
  * by a job of its own, and what of it is not there is left out of the cycle. Whoever only looks reads all by itself.
  */
-export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
+export async function planCycle(tenant: CyclePlanner, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
   const targets = activeTargets(tenant);
   const { lease, progress } = options;
   progress('reading the clinic');
@@ -54,7 +61,7 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
     const clinicReading = await readClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
     return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
   });
-  const cycle = await planWhole(tenant, targets, loaded, lease, signal);
+  const cycle = await planWhole(tenant, targets, { some: loaded, lease }, signal);
   // What was missed is looked for again by a reading of all, and an incomplete list is not taken from memory.
   const { unconfirmed, unlisted } = cycle.confirmations.appointments;
   if (unconfirmed + unlisted > 0) tenant.memory.appointments.doubt();
@@ -65,7 +72,7 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
 
 /** @returns null when all must be read */
 async function planNear(
-  tenant: OpenTenant,
+  tenant: CyclePlanner,
   targets: readonly OpenTarget[],
   { pacedAt: startedAt, ...options }: PlanOptions & Omit<NearOptions, 'known'>,
   signal: AbortSignal,
@@ -81,10 +88,9 @@ async function planNear(
 
 /** Plans the targets that may have something to do, and all of them where that casts doubt on the others. */
 async function planWhole(
-  tenant: OpenTenant,
+  tenant: Opener & Stores & Pick<OpenTenant, 'memory' | 'spans'>,
   targets: readonly OpenTarget[],
-  some: Loaded,
-  lease: Lease | null,
+  { some, lease }: { some: Loaded; lease: Lease | null },
   signal: AbortSignal,
 ): Promise<Cycle> {
   const first = await planInput(tenant, some, signal);

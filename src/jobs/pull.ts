@@ -6,16 +6,19 @@ import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
-import { commitCycle } from './commit.ts';
+import { type CycleCommitter, commitCycle } from './commit.ts';
 import type { Cycle } from './cycle.ts';
 import { endImpossibleWaits, setForgedAside } from './lanes.ts';
-import { planCycle } from './plan-cycle.ts';
+import { type CyclePlanner, planCycle } from './plan-cycle.ts';
 import { reportRun } from './report.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
 /** How long a rejection keeps the same records from being held again. */
 const REJECTION_MS = 7 * DAY_MS;
+
+/** Members of a tenant that a whole cycle uses. */
+export type CycleRunner = CyclePlanner & CycleCommitter;
 
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
@@ -25,7 +28,7 @@ const REJECTION_MS = 7 * DAY_MS;
  * lease, which is no failure of the clinic
  */
 export async function pullTenant(
-  tenant: OpenTenant,
+  tenant: CycleRunner,
   signal: AbortSignal,
   { asked = false, wake = nobody }: { asked?: boolean; wake?: (target: string) => Promise<void> } = {},
 ): Promise<RunReport | null> {
@@ -46,7 +49,7 @@ export async function pullTenant(
  * @throws what `options.refusalOf` gives; MirrorError `conflict`, code `lease-lost`
  */
 export async function pullWhenFree(
-  tenant: OpenTenant,
+  tenant: CycleRunner,
   tell: Progress,
   signal: AbortSignal,
   { justRead = false, refusalOf }: { justRead?: boolean; refusalOf?: RefusalOf | undefined } = {},
@@ -69,14 +72,14 @@ interface CycleOptions {
 /** Who asked for the cycle writes by themselves what came of it. */
 async function nobody(): Promise<void> {}
 
-function underLease(tenant: OpenTenant, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
+function underLease(tenant: CycleRunner, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
   return spanned(tenant.spans, 'cycle', { facts: { 'clinic_mirror.tenant': tenant.id } }, (span) =>
     tenant.outages.watch(() => runCycle(tenant, lease, { ...options, span }, signal)),
   );
 }
 
 async function runCycle(
-  tenant: OpenTenant,
+  tenant: CycleRunner,
   lease: Lease,
   { progress, isPaced, justRead, refusalOf, wake, span }: CycleOptions & { span: OpenSpan },
   signal: AbortSignal,

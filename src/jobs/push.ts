@@ -13,7 +13,7 @@ import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
 import { operationFor } from './operation-for.ts';
 import { settlementOf, unanswered } from './settlement.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
 
 /** How one turn of a lane ended. */
@@ -35,13 +35,24 @@ export interface StopSignals {
   abort: AbortSignal;
 }
 
+/** Members of a tenant that one batch of writes uses. */
+type BatchWriter = Planned &
+  Pick<
+    OpenTenant,
+    'elapsedBetween' | 'id' | 'links' | 'log' | 'outages' | 'outbox' | 'random' | 'targets' | 'unanswered'
+  >;
+
+/** Members of a tenant that a turn of a target's lane uses. */
+export type TargetWriter = BatchWriter &
+  Pick<OpenTenant, 'configuration' | 'holds' | 'leases' | 'runs' | 'slice' | 'spans'>;
+
 /**
  * One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting. Of a paused target erasures alone
  * are written: a person who forgets a patient means that one too.
  * @param options.comesAgain it is tried again soon when the lane is busy
  */
 export async function pushTarget(
-  tenant: OpenTenant,
+  tenant: TargetWriter,
   target: OpenTarget,
   signals: StopSignals,
   { progress, comesAgain = false }: { progress?: Progress; comesAgain?: boolean } = {},
@@ -118,7 +129,7 @@ interface Turn {
 }
 
 async function drain(
-  tenant: OpenTenant,
+  tenant: TargetWriter,
   target: OpenTarget,
   lease: Lease,
   { signals, progress, span, outage }: Turn,
@@ -133,13 +144,13 @@ async function drain(
     const container = await openCalendar(tenant, target, lease, signals.abort);
     if (container === null) return { settled, idle: false, nextInMs: null };
     while (settled < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
-      const count = await pushBatch(tenant, target, container, lease, { written, met, abort: signals.abort });
+      const count = await pushBatch(tenant, { target, container }, lease, { written, met, abort: signals.abort });
       if (count === 0) break;
       settled += count;
       progress?.('writing', settled);
       awaited = await noteIfBack(tenant, target, awaited);
     }
-    lookAt = await lookForLate(tenant, target, container, lease, signals.abort);
+    lookAt = await lookForLate(tenant, { target, container }, lease, signals.abort);
     await noteIfBack(tenant, target, awaited);
     await noteSettled(tenant, target, met);
   } catch (error) {
@@ -168,7 +179,11 @@ async function drain(
 }
 
 /** @returns the host that the target still waits for */
-async function noteIfBack(tenant: OpenTenant, target: OpenTarget, outage: string | null): Promise<string | null> {
+async function noteIfBack(
+  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
+  target: OpenTarget,
+  outage: string | null,
+): Promise<string | null> {
   if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
   await noteHostBack(tenant, target, outage);
   return null;
@@ -183,9 +198,8 @@ type Written = Record<'created' | 'updated' | 'deleted' | 'adopted' | 'failed', 
 
 /** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
 async function pushBatch(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
+  tenant: BatchWriter,
+  { target, container }: PreparedTarget,
   lease: Lease,
   { written, met, abort }: { written: Written; met: Set<string>; abort: AbortSignal },
 ): Promise<number> {
@@ -242,8 +256,7 @@ async function pushBatch(
       tenant,
       target,
       [...outcomes.filter((outcome) => outcome.result !== 'put-off'), ...unanswered(batch, outcomes)],
-      { sent: toSend, written, met },
-      lease,
+      { sent: toSend, written, met, lease },
     );
   });
   const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
@@ -280,8 +293,7 @@ async function settleOutcomes(
   >,
   target: OpenTarget,
   outcomes: readonly FinalOutcome<Item>[],
-  { sent, written, met }: { sent: Sent; written: Written; met: Set<string> },
-  lease: Lease,
+  { sent, written, met, lease }: { sent: Sent; written: Written; met: Set<string>; lease: Lease },
 ): Promise<void> {
   const now = tenant.clock();
   // What belongs to a contact goes by its life.
@@ -297,7 +309,7 @@ async function settleOutcomes(
     const known = sent.get(outcome.recordId);
     if (known === undefined) continue;
     const isAnew = takenOut.has(outcome.recordId);
-    const settlement = settlementOf(outcome, { ...known, isAnew }, tenant, target, now);
+    const settlement = settlementOf(outcome, { ...known, isAnew }, { tenant, target, now });
     if (settlement.kind === 'retry') {
       met.add(settlement.error);
       if (CONTACT_MISSING.has(settlement.error))

@@ -1,7 +1,7 @@
 import type { Progress } from '../model/progress.ts';
 import { STREAMS_LEASE } from '../state/generations.ts';
 import type { RunReport } from '../state/runs.ts';
-import { pullWhenFree, type RefusalOf } from './pull.ts';
+import { type CycleRunner, pullWhenFree, type RefusalOf } from './pull.ts';
 import { readStreams } from './stream-readers.ts';
 import { findDueStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
@@ -16,13 +16,18 @@ export interface StreamsTurn {
 }
 
 /** Whether a tenant has streams that should be read after a cycle, by a job of their own. Not where the clinic can't be read at all. */
-export async function areStreamsDue(tenant: OpenTenant, lastRun: RunReport): Promise<boolean> {
+export async function areStreamsDue(
+  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
+  lastRun: RunReport,
+): Promise<boolean> {
   if (lastRun.error !== null) return false;
   return (await findDueStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
 }
 
 /** Whether another process plans a tenant's CRMs, so that a cycle is better done there. Costs nothing where there are none. */
-export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
+export async function areCrmsElsewhere(
+  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
+): Promise<boolean> {
   return (await findDueStreams(tenant, activeTargets(tenant))).isElsewhere;
 }
 
@@ -32,7 +37,7 @@ export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
  * @param options.takesOver the process that planned the tenant's CRMs last is gone
  */
 export async function readStreamsInTurn(
-  tenant: OpenTenant,
+  tenant: CycleRunner,
   options: { takesOver: boolean },
   signal: AbortSignal,
 ): Promise<StreamsTurn> {
@@ -62,7 +67,7 @@ export async function readStreamsInTurn(
  * @throws what `refusalOf` gives
  */
 export async function pullAfresh(
-  tenant: OpenTenant,
+  tenant: CycleRunner,
   tell: Progress,
   signal: AbortSignal,
   refusalOf?: RefusalOf,

@@ -36,7 +36,7 @@ export async function reportRun(
   if (cycle !== null && OUTAGE_CODES.has(previous?.error?.code ?? '')) await tenant.outages.endByCycle(tenant.id);
   const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
   if (cycle?.clinicReading.reach === 'near' && previous !== undefined) {
-    const run = { ...previous, ...nearRun(startedAt, tenant.clock(), cycle, previous, pace) };
+    const run = { ...previous, ...nearRun({ startedAt, finishedAt: tenant.clock() }, cycle, { previous, pace }) };
     await tenant.runs.add(run);
     return run;
   }
@@ -102,11 +102,9 @@ function hadCrms({ plans, clinicReading }: Cycle): boolean {
 
 /** What a cycle over the next two days changes of the report of the last one that read all. */
 function nearRun(
-  startedAt: number,
-  finishedAt: number,
+  { startedAt, finishedAt }: { startedAt: number; finishedAt: number },
   cycle: Cycle,
-  previous: RunReport,
-  pace: Pace,
+  { previous, pace }: { previous: RunReport; pace: Pace },
 ): Partial<RunReport> {
   const { clinicReading, plans } = cycle;
   const planned = new Map(plans.map((plan) => [plan.target.id, plan]));

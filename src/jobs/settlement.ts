@@ -27,9 +27,11 @@ interface SentEntry {
 export function settlementOf(
   outcome: FinalOutcome<Item>,
   { entry, link, isAnew }: SentEntry,
-  { random, elapsedBetween }: Pick<OpenTenant, 'random' | 'elapsedBetween'>,
-  { identity }: Pick<OpenTarget, 'identity'>,
-  now: Instant,
+  {
+    tenant: { random, elapsedBetween },
+    target: { identity },
+    now,
+  }: { tenant: Pick<OpenTenant, 'random' | 'elapsedBetween'>; target: Pick<OpenTarget, 'identity'>; now: Instant },
 ): OutboxSettlement {
   switch (outcome.result) {
     case 'written': {

@@ -21,12 +21,15 @@ const RUNS_LOOKED_AT = 5;
 
 /** The shares that keep one tenant, clinic client, vendor or gateway from taking the turns of all others. */
 export function sharesOf(
-  tenants: { get(id: string): OpenTenant | undefined },
+  tenants: {
+    get(id: string): Pick<OpenTenant, 'configuration' | 'id' | 'links' | 'reminders' | 'runs' | 'targets'> | undefined;
+  },
   inFlight: Record<JobName, number>,
 ): SharesOf {
   const half = (kind: JobName, name: string): Share => ({ name: `${kind} ${name}`, most: inFlight[kind] / HALF });
-  const ofClient = (kind: JobName, tenant: OpenTenant) => half(kind, `client ${tenant.configuration.clinic.client}`);
-  const ofTarget = (kind: 'push' | 'check-target', tenant: OpenTenant, id: string): Share[] => {
+  const ofClient = (kind: JobName, tenant: Pick<OpenTenant, 'configuration'>) =>
+    half(kind, `client ${tenant.configuration.clinic.client}`);
+  const ofTarget = (kind: 'push' | 'check-target', tenant: Pick<OpenTenant, 'id' | 'targets'>, id: string): Share[] => {
     const target = tenant.targets.get(id)?.configuration;
     if (target === undefined) return [];
     const login = { name: `${kind} connection ${tenant.id}/${target.connection}`, most: PER_CONNECTION };

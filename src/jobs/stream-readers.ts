@@ -12,9 +12,12 @@ const READING: Readonly<Record<SlowStream, string>> = {
   history: 'reading the appointments of the past',
 };
 
+/** Members of a tenant that reading patients, invoices and past appointments uses. */
+export interface StreamReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'log' | 'memory' | 'outages'> {}
+
 /** Reads all that targets in CRMs need beside appointments, for whoever only looks. What can't be read is told of. */
 export async function readAllStreams(
-  tenant: OpenTenant,
+  tenant: StreamReader & Pick<OpenTenant, 'runs'>,
   targets: readonly OpenTarget[],
   tell: Progress,
   signal: AbortSignal,
@@ -32,7 +35,7 @@ export async function readAllStreams(
  * @returns whether any of them could be read
  */
 export async function readStreams(
-  tenant: OpenTenant,
+  tenant: StreamReader,
   { needs, due, streams: { plannedBy } }: Pick<DueStreams, 'needs' | 'due' | 'streams'>,
   tell: Progress,
   signal: AbortSignal,
@@ -49,7 +52,7 @@ export async function readStreams(
 
 /** What fails is not known any more, and rests for a while: a list of years must not be begun again with every cycle. */
 async function attemptReading(
-  tenant: OpenTenant,
+  tenant: StreamReader,
   name: SlowStream,
   question: Question,
   signal: AbortSignal,
@@ -77,7 +80,7 @@ interface Question extends StreamNeeds {
   readAt: Instant;
 }
 
-type Reader = (tenant: OpenTenant, question: Question, signal: AbortSignal) => Promise<void>;
+type Reader = (tenant: Pick<OpenTenant, 'clinic' | 'memory'>, question: Question, signal: AbortSignal) => Promise<void>;
 
 const READERS: Readonly<Record<SlowStream, Reader>> = {
   async patients({ memory, clinic }, { readAt }, signal) {

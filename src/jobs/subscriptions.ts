@@ -20,8 +20,11 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 const FAREWELL_MS = 10 * SECOND_MS;
 const LEASE = 'subscriptions';
 
+/** Members of a tenant that opening and ending its subscriptions uses. */
+interface SubscriptionUpkeep extends Pick<OpenTenant, 'clock' | 'id' | 'log' | 'notifications' | 'random'> {}
+
 interface Work {
-  tenant: OpenTenant;
+  tenant: SubscriptionUpkeep;
   lease: Lease;
   signal: AbortSignal;
   /** Targets that are heard of from now on. */
@@ -41,7 +44,7 @@ interface SubscriptionRun extends Work {
  * @returns targets that were not heard of before and are now: what happened meanwhile is not told; null when another worker is doing this
  */
 export async function keepSubscriptions(
-  tenant: OpenTenant,
+  tenant: SubscriptionUpkeep & Pick<OpenTenant, 'configuration' | 'leases' | 'targetStore' | 'targets'>,
   options: { hurry: boolean },
   { stop, abort }: StopSignals,
 ): Promise<{ opened: string[] } | null> {
@@ -74,7 +77,7 @@ export async function keepSubscriptions(
  * from now on. Nobody opens new ones before `logOut` has come to its end.
  */
 export async function withoutSubscriptions<Result>(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'leases' | 'log' | 'notifications'>,
   connection: string,
   logOut: () => Promise<Result>,
   signal: AbortSignal,
@@ -91,7 +94,12 @@ export async function withoutSubscriptions<Result>(
   }
 }
 
-async function sayGoodbye(tenant: OpenTenant, connection: string, lease: Lease | null, signal: AbortSignal) {
+async function sayGoodbye(
+  tenant: Pick<OpenTenant, 'notifications'>,
+  connection: string,
+  lease: Lease | null,
+  signal: AbortSignal,
+) {
   const { store, directory } = tenant.notifications;
   for (const [target, { current, closing }] of await store.read()) {
     const all = current === null ? closing : [...closing, current];
@@ -109,7 +117,9 @@ async function sayGoodbye(tenant: OpenTenant, connection: string, lease: Lease |
 }
 
 /** Calendars by the target under whose name the subscription is kept. Two targets on one calendar share a subscription: Graph allows no second. */
-async function wantedCalendars(tenant: OpenTenant): Promise<Map<string, HeardCalendar>> {
+async function wantedCalendars(
+  tenant: Pick<OpenTenant, 'configuration' | 'notifications' | 'targetStore' | 'targets'>,
+): Promise<Map<string, HeardCalendar>> {
   const calendars = new Map<string, HeardCalendar>();
   if (tenant.notifications.url === null || tenant.configuration.paused) return calendars;
   for (const target of tenant.targets.values()) {

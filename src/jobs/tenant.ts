@@ -69,6 +69,12 @@ export interface OpenTarget {
   settled: Settled | null;
 }
 
+/** A target with its calendar, or with the container of its objects in a CRM. */
+export interface PreparedTarget {
+  target: OpenTarget;
+  container: string;
+}
+
 /** How a tenant's targets are told of changes. */
 export interface TenantNotifications {
   /** How vendors reach the receiver, without its path; null: no subscription is opened, and polling finds all. */
@@ -79,7 +85,10 @@ export interface TenantNotifications {
   subscriptionsOf(subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>): Subscriptions | null;
 }
 
-/** Everything that the work on one tenant needs, put together by `composition/tenant.ts`. A feature adds its own part by declaration merging. */
+/**
+ * Everything that the work on one tenant needs, put together by `composition/tenant.ts`. A function takes the members that it uses. A feature
+ * adds its own part by declaration merging.
+ */
 export interface OpenTenant {
   id: string;
   configuration: TenantConfiguration;

@@ -5,7 +5,7 @@ import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { asOtherWrite } from '../sync/audit.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** For this long a request that got no answer may still be on its way: in a proxy, a queue, a server that stalls. Our choice. */
 export const STILL_ON_ITS_WAY_MS = 10 * MINUTE_MS;
@@ -59,8 +59,7 @@ export async function noteUnanswered(
  */
 export async function lookForLate(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore' | 'unanswered'>,
-  target: OpenTarget,
-  container: string,
+  { target, container }: PreparedTarget,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<Instant | null> {

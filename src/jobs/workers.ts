@@ -123,7 +123,7 @@ function startWorker(
   connection: RedisClient,
   signals: Omit<JobSignals, 'taken'>,
 ): Worker {
-  const worker = new Worker(name, (job, token) => handle(name, job, options, signals, token), {
+  const worker = new Worker(name, (job, token) => handle(name, { job, token }, options, signals), {
     connection,
     // Before it takes a job, others can learn of its death.
     autorun: options.processes === undefined,
@@ -148,10 +148,9 @@ function startWorker(
 /** One bad job fails alone and is tried again; it never stops the worker. */
 async function handle(
   name: JobName,
-  job: Job,
+  { job, token }: { job: Job; token: string | undefined },
   options: WorkersOptions,
   signals: Omit<JobSignals, 'taken'>,
-  token: string | undefined,
 ): Promise<void> {
   const parsed = JOBS[name].data.safeParse(job.data);
   if (!parsed.success) {

@@ -153,7 +153,7 @@ export const CYCLE_OPERATIONS = {
         import('../control/kept-plans.ts'),
         import('../control/sync.ts'),
       ]);
-      const result = await applyPlan(installation, tenant, plan, progress, signals);
+      const result = await applyPlan(installation, tenant, plan, { progress, signals });
       return { ...result, isWhole: isWhole(result), settings: settingsPlace(installation, tenant) };
     },
     auditResult: ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
@@ -172,7 +172,7 @@ export const CYCLE_OPERATIONS = {
     }),
     async run({ tenant }, { services: { installation }, progress, signals }) {
       const { isWhole, syncTenant } = await import('../control/sync.ts');
-      const result = await syncTenant(installation, tenant, progress, signals);
+      const result = await syncTenant(installation, tenant, { progress, signals });
       return { ...result, isWhole: isWhole(result), settings: settingsPlace(installation, tenant) };
     },
     auditResult: ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),

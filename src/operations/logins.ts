@@ -43,7 +43,7 @@ export const LOGIN_OPERATIONS = {
     async run({ tenant, connection, hours }, { services, acting }) {
       const { beginRemoteLogin } = await import('../control/logins.ts');
       const by = nameOf(acting.who);
-      const { id, ...made } = await beginRemoteLogin(await services.logins(), tenant, connection, by, hours);
+      const { id, ...made } = await beginRemoteLogin(await services.logins(), { tenant, connection }, by, hours);
       return { tenant, connection, link: id, ...made };
     },
     auditResult: ({ link }) => ({ link }),
@@ -64,7 +64,7 @@ export const LOGIN_OPERATIONS = {
       return {
         tenant,
         connection,
-        account: await acceptAccount(desk, tenant, connection, account, signals.stop),
+        account: await acceptAccount(desk, { tenant, connection }, account, signals.stop),
       };
     },
     auditResult: ({ account }) => ({ account }),

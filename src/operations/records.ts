@@ -118,7 +118,7 @@ export const RECORD_OPERATIONS = {
     commands: [],
     async run({ tenant, target, state, ...page }, { services: { installation } }) {
       const { listRecords } = await import('../control/records.ts');
-      return listRecords(installation, tenant, target, state, page);
+      return listRecords(installation, { tenant, target, state }, page);
     },
   }),
   explainAppointment: operation({

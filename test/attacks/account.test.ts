@@ -52,8 +52,10 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
   onTestFinished(() => daemon.close());
 
   const desk = loginDesk(world.opened());
-  const newLink = async () => (await beginRemoteLogin(desk, TENANT, target.target, 'anna', null)).url;
-  const accept = (account: string) => acceptAccount(desk, TENANT, target.target, account, new AbortController().signal);
+  const newLink = async () =>
+    (await beginRemoteLogin(desk, { tenant: TENANT, connection: target.target }, 'anna', null)).url;
+  const accept = (account: string) =>
+    acceptAccount(desk, { tenant: TENANT, connection: target.target }, account, new AbortController().signal);
   /** A person opens the link and logs in. @returns where the provider leads the browser, with what the browser keeps */
   const logInBy = async (link: string, who: string) => {
     const { authorizationUrl, cookie } = await openLoginLink(link);

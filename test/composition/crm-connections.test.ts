@@ -61,7 +61,12 @@ function openTenant(files: { settings: string; connections: string; env?: Record
     onLogin: async (_tenant, id) => void told.push(id),
   };
   const login = (id: string, authorize: (url: string) => Promise<string>) =>
-    loginWithBrowser(desk, 'uno', id, (url) => void authorize(url).then((back) => fetch(back)), NEVER);
+    loginWithBrowser(
+      desk,
+      { tenant: 'uno', connection: id },
+      (url) => void authorize(url).then((back) => fetch(back)),
+      NEVER,
+    );
   return { connections, connection: (id: string) => connections.get(id)!, desk, login, told, time, budgets };
 }
 
@@ -131,9 +136,11 @@ describe('logins at HubSpot', () => {
 
   test('by a link begin at the port for browsers, and are refused where there is none', async () => {
     const { desk } = await openHubSpot();
-    const { url } = await beginRemoteLogin(desk, 'uno', 'crm', 'anna', null);
+    const { url } = await beginRemoteLogin(desk, { tenant: 'uno', connection: 'crm' }, 'anna', null);
     expect(url).toMatch(/^https:\/\/mirror\.example\/oauth\/login\/[\w-]{20,}$/);
-    await expect(beginRemoteLogin({ ...desk, remote: null }, 'uno', 'crm', 'anna', null)).rejects.toMatchObject({
+    await expect(
+      beginRemoteLogin({ ...desk, remote: null }, { tenant: 'uno', connection: 'crm' }, 'anna', null),
+    ).rejects.toMatchObject({
       ...{ actor: 'settings', code: 'no-public-port' },
       remedy: expect.stringContaining('http.port'),
     });
@@ -141,7 +148,7 @@ describe('logins at HubSpot', () => {
 
   test('by device code are not offered', async () => {
     const { desk } = await openHubSpot();
-    await expect(loginWithDevice(desk, 'uno', 'crm', () => {}, NEVER)).rejects.toMatchObject({
+    await expect(loginWithDevice(desk, { tenant: 'uno', connection: 'crm' }, () => {}, NEVER)).rejects.toMatchObject({
       actor: 'settings',
       code: 'endpoint-unknown',
     });
@@ -212,7 +219,9 @@ describe('logins at any server', () => {
     expect(await login('crm', answered)).toMatchObject({ missingScopes: [] });
     expect(await authorizerOf(connection('crm')).header(NEVER)).toBe('Bearer access-1');
     expect(authorizerOf(connection('crm')).baseUrl).toBeUndefined();
-    expect(await loginWithDevice(desk, 'uno', 'crm', () => {}, NEVER)).toMatchObject({ missingScopes: [] });
+    expect(await loginWithDevice(desk, { tenant: 'uno', connection: 'crm' }, () => {}, NEVER)).toMatchObject({
+      missingScopes: [],
+    });
   });
 });
 

@@ -56,7 +56,7 @@ async function decided(decision: 'approved' | 'rejected'): Promise<Given> {
   const { installation, heldRun } = await world();
   const { id: hold, target, kind, recordIds } = await heldRun();
   return {
-    act: (acting) => decideHold(acting, installation, TENANT, hold, decision),
+    act: (acting) => decideHold(acting, installation, { tenant: TENANT, hold, decision }),
     what: { hold, target, kind, items: recordIds.length },
   };
 }
@@ -88,7 +88,7 @@ const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'withdraw-link' | 'logout'
   async login() {
     const { desk, browse } = await logins();
     return {
-      act: (acting) => acts.loginWithBrowser(acting, desk, TENANT, CONNECTION, browse, NEVER),
+      act: (acting) => acts.loginWithBrowser(acting, desk, { tenant: TENANT, connection: CONNECTION }, browse, NEVER),
       what: { connection: CONNECTION, way: 'browser' },
       facts: { account: 'unknown', unconfirmed: false, missingScopes: 0 },
     };

@@ -174,7 +174,7 @@ async function openHold() {
   const store = createApprovalStore(connection, tenant.id, Buffer.alloc(32, 7), () => NOW);
   const as = (who: string, holdsAbove?: number) => openActing({ who: person(who), store, policy: { holdsAbove } });
   const approve = (acting: ReturnType<typeof as>, decision: 'approved' | 'rejected' = 'approved') =>
-    decideHold(acting, installation, tenant.id, hold?.id ?? '', decision);
+    decideHold(acting, installation, { tenant: tenant.id, hold: hold?.id ?? '', decision });
   return { tenant, installation, hold, as, approve };
 }
 
@@ -202,7 +202,12 @@ describe('a hold', () => {
   test('is approved part by part by one person only up to the limit, all parts together', async () => {
     const { tenant, installation, hold, as } = await openHold();
     const approve = (ids: readonly string[]) =>
-      decideHold(as('anna', 10), installation, tenant.id, hold?.id ?? '', 'approved', { only: new Set(ids) });
+      decideHold(
+        as('anna', 10),
+        installation,
+        { tenant: tenant.id, hold: hold?.id ?? '', decision: 'approved' },
+        { only: new Set(ids) },
+      );
     const ids = hold?.recordIds ?? [];
     await approve(ids.slice(0, 6));
     await expect(approve(ids.slice(6, 12))).rejects.toMatchObject({ code: 'second-person-needed' });
@@ -214,7 +219,7 @@ describe('a hold', () => {
     const { tenant, installation, hold, as } = await openHold();
     const acting = as('anna');
     const only = new Set(hold?.recordIds.slice(0, 28));
-    await decideHold(acting, installation, tenant.id, hold?.id ?? '', 'approved', { only });
+    await decideHold(acting, installation, { tenant: tenant.id, hold: hold?.id ?? '', decision: 'approved' }, { only });
     expect(acting.recorded[0]).toMatchObject({ verb: 'approve', what: { hold: hold?.id, items: 28, of: 30 } });
     await cycle(tenant);
     expect((await tenant.links.read('doctor')).size).toBe(2);
@@ -244,7 +249,7 @@ test('a backup is restored by two persons who have the same one', async () => {
     },
   };
   const as = (who: string) => openActing({ who: person(who), store, policy: { restore: true } });
-  const give = (who: string, text: string) => restoreBackup(as(who), installation, backups, 'studio-rossi', text);
+  const give = (who: string, text: string) => restoreBackup(as(who), { installation, backups }, 'studio-rossi', text);
   await expect(give('anna', 'one')).rejects.toMatchObject({ code: 'second-person-needed' });
   await expect(give('bruno', 'another')).rejects.toMatchObject({ code: 'second-person-needed' });
   expect(restored).toEqual([]);

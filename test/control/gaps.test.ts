@@ -32,7 +32,7 @@ function open(configuration: TargetChoice['configuration'] = {}) {
     /** One cycle, some minutes after the last. */
     async sync() {
       time.now += MINUTE_MS;
-      const result = await syncTenant(installation, tenant.id, () => {}, SIGNALS);
+      const result = await syncTenant(installation, tenant.id, { progress: () => {}, signals: SIGNALS });
       const told = await status(installation, tenant.id);
       const [doctor, other] = told.tenants[0]?.targets ?? [];
       const flat = (text: string) => text.replaceAll(/\s+/g, ' ');

@@ -27,7 +27,7 @@ async function open() {
   clock.now += MINUTE_MS;
   const installation = openInstallation({ tenants: [tenant] });
   const keep = () => keepPlan(installation, tenant.id, () => {}, NEVER);
-  const apply = (plan: string) => applyPlan(installation, tenant.id, plan, () => {}, SIGNALS);
+  const apply = (plan: string) => applyPlan(installation, tenant.id, plan, { progress: () => {}, signals: SIGNALS });
   const held = async () => (await tenant.links.read('doctor')).size;
   return { clock, clinic, book, tenant, installation, keep, apply, held, connection };
 }
@@ -106,7 +106,7 @@ test('a plan of a CRM is applied by what is read anew, and names whom its rules 
   const plan = await keepPlan(installation, tenant.id, () => {}, NEVER);
   const excluded = plan.excluded.find(({ target }) => target === 'contacts');
   expect(excluded?.records.map(({ record }) => record)).toEqual(['2']);
-  const { run } = await applyPlan(installation, tenant.id, plan.id, () => {}, SIGNALS);
+  const { run } = await applyPlan(installation, tenant.id, plan.id, { progress: () => {}, signals: SIGNALS });
   expect(run.error).toBeNull();
   expect((await tenant.links.read('contacts')).size).toBe(1);
 });

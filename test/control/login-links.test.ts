@@ -29,7 +29,7 @@ test('a link tells whoever opens it what it is for, as often as it is opened, an
     targets: [{ connector: 'google-calendar', holds: 'events' as const }],
   });
   const desk = await open({ about });
-  const { url, endsAt } = await beginRemoteLogin(desk, TENANT, 'clinic', 'anna', 48);
+  const { url, endsAt } = await beginRemoteLogin(desk, { tenant: TENANT, connection: 'clinic' }, 'anna', 48);
   for (let at = 0; at < 3; at += 1) {
     expect(await describeLoginLink(desk, ticketOf(url))).toMatchObject({
       ...{ clinic: 'Studio Aurora', language: 'it', vendor: 'clinic', connection: 'clinic', tenant: TENANT },
@@ -46,13 +46,14 @@ test.each<[string, object | null, string | null]>([
   ['of anybody', null, null],
 ])('a link tells whose login is expected: %s', async (_, expected, told) => {
   const desk = await open({}, expected);
-  const { url } = await beginRemoteLogin(desk, TENANT, 'clinic', 'anna', null);
+  const { url } = await beginRemoteLogin(desk, { tenant: TENANT, connection: 'clinic' }, 'anna', null);
   expect((await describeLoginLink(desk, ticketOf(url))).expected).toBe(told);
 });
 
 test('a link is good for ten minutes, or for as many hours as are asked for, a week at most', async () => {
   const desk = await open({ clock: () => 0 });
-  const lifeOf = async (hours: number | null) => (await beginRemoteLogin(desk, TENANT, 'clinic', 'anna', hours)).endsAt;
+  const lifeOf = async (hours: number | null) =>
+    (await beginRemoteLogin(desk, { tenant: TENANT, connection: 'clinic' }, 'anna', hours)).endsAt;
   expect(await Promise.all([lifeOf(null), lifeOf(48), lifeOf(168)])).toEqual([
     ...[10 * MINUTE_MS, 48 * HOUR_MS, 168 * HOUR_MS],
   ]);
@@ -63,7 +64,7 @@ test('a link is good for ten minutes, or for as many hours as are asked for, a w
 
 test('links are listed for those who may withdraw them, without what opens them', async () => {
   const desk = await open();
-  const { id, url } = await beginRemoteLogin(desk, TENANT, 'clinic', 'anna', 48);
+  const { id, url } = await beginRemoteLogin(desk, { tenant: TENANT, connection: 'clinic' }, 'anna', 48);
   const list = await listLoginLinks(desk, TENANT);
   expect(list).toMatchObject([{ id, connection: 'clinic', by: 'anna' }]);
   expect(JSON.stringify(list)).not.toContain(ticketOf(url));

@@ -254,7 +254,7 @@ describe('a plan', () => {
     expect(await tenant.holds.list()).toEqual([]);
     await cycle(tenant);
     const [hold] = await listHolds(installation);
-    await decideHold(installation, 'studio-rossi', hold?.id ?? '', 'rejected');
+    await decideHold(installation, { tenant: 'studio-rossi', hold: hold?.id ?? '', decision: 'rejected' });
     expect(await verdicts()).toEqual(new Set(['refused']));
   });
 });
@@ -265,7 +265,7 @@ describe('holds', () => {
     const installation = openInstallation({ tenants });
     const context = (now: number) => ({ linkCount: 1, now, expiresAt: now + DAY_MS });
     const decided = await tenants[0]?.holds.cover('doctor', 'vanished', ['1'], context(NOW + 3));
-    await decideHold(installation, 'a', decided?.id ?? '', 'rejected');
+    await decideHold(installation, { tenant: 'a', hold: decided?.id ?? '', decision: 'rejected' });
     await tenants[0]?.holds.cover('doctor', 'cancelled', ['1'], context(NOW));
     await tenants[1]?.holds.cover('doctor', 'cancelled', ['1'], context(NOW + 1));
     const seen = (await listHolds(installation)).map(({ tenant, state }) => `${tenant} ${state}`);
@@ -277,7 +277,11 @@ describe('holds', () => {
     const { model, tenant, installation } = open(3, {}, { firstRun: 'plan' });
     await cycle(tenant);
     const [hold] = await listHolds(installation);
-    const { hold: decided } = await decideHold(installation, 'studio-rossi', hold?.id ?? '', 'approved');
+    const { hold: decided } = await decideHold(installation, {
+      tenant: 'studio-rossi',
+      hold: hold?.id ?? '',
+      decision: 'approved',
+    });
     expect(decided).toMatchObject({ state: 'approved', tenant: 'studio-rossi', expiresAt: NOW + 7 * DAY_MS });
     expect(installation.pulled).toEqual(['studio-rossi']);
     await cycle(tenant);
@@ -369,12 +373,10 @@ describe('a sync on demand', () => {
   test('goes to the end and tells how far it came', async () => {
     const { model, installation } = open(25);
     const told: [string, number | undefined, number | undefined][] = [];
-    const result = await syncTenant(
-      installation,
-      'studio-rossi',
-      (step, done, total) => told.push([step, done, total]),
-      SIGNALS,
-    );
+    const result = await syncTenant(installation, 'studio-rossi', {
+      progress: (step, done, total) => told.push([step, done, total]),
+      signals: SIGNALS,
+    });
     expect(result).toMatchObject({
       tenant: 'studio-rossi',
       run: { error: null },
@@ -387,7 +389,9 @@ describe('a sync on demand', () => {
 
   test('of a paused tenant reads and writes nothing, and says why', async () => {
     const { clinic, installation } = open(3, { paused: true });
-    await expect(syncTenant(installation, 'studio-rossi', SILENT, SIGNALS)).rejects.toMatchObject({
+    await expect(
+      syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS }),
+    ).rejects.toMatchObject({
       actor: 'settings',
       code: 'tenant-paused',
     });
@@ -402,7 +406,7 @@ describe('a sync on demand', () => {
     await cycle(tenant);
     expect(await stateOf(tenant)).toMatchObject({ state: 'stopped' });
     model.wholeTargetError = null;
-    const result = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
     expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
     clinic.appointments.set('10', appointmentOf('10'));
     const throttled = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: HOUR_MS } as const;
@@ -411,13 +415,13 @@ describe('a sync on demand', () => {
     const { apply } = model.calls;
     model.wholeTargetError = null;
     await resumeTargets(tenant);
-    const resting = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    const resting = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
     expect(resting.targets).toMatchObject([{ state: 'resting', pending: 1 }]);
     expect(model.calls.apply).toBe(apply);
     clock.now += 2 * HOUR_MS;
-    expect((await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS)).targets).toMatchObject([
-      { state: 'in-sync' },
-    ]);
+    expect(
+      (await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS })).targets,
+    ).toMatchObject([{ state: 'in-sync' }]);
   });
 
   test('tries what is parked, and a target that rests by our own choice', async () => {
@@ -433,7 +437,7 @@ describe('a sync on demand', () => {
     clinic.appointments.set('10', appointmentOf('10'));
     await cycle(tenant);
     model.wholeTargetError = null;
-    const { targets } = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    const { targets } = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
     expect(targets).toMatchObject([{ state: 'in-sync', links: 4, pending: 0 }]);
   });
 
@@ -444,7 +448,7 @@ describe('a sync on demand', () => {
     clinic.appointments.set('9', appointmentOf('9'));
     model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
     const { apply, prepare } = model.calls;
-    const result = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
     expect(result.targets).toMatchObject([{ state: 'stopped', pending: 1 }]);
     expect(model.calls).toMatchObject({ apply: apply + 1, prepare });
   });
@@ -466,7 +470,7 @@ describe('a sync on demand', () => {
       if (lease === null && ++refusals === 2) await another?.release();
       return lease;
     });
-    const result = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
     expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
   });
 });

@@ -25,7 +25,7 @@ async function open() {
   const [{ clinicId = '' } = {}] = world.tenants;
   const forgotten = [...world.clinic.appointments(clinicId)].flatMap(({ patientId }) => patientId ?? [])[0] ?? '';
   const signals = { stop: NEVER, abort: NEVER };
-  await forgetPatient(world.opened().installation, 'clinic-1', forgotten, () => {}, signals);
+  await forgetPatient(world.opened().installation, 'clinic-1', forgotten, { progress: () => {}, signals });
   const [, second] = tenantsOf(world);
   const [target = ''] = second!.targets.keys();
   const context = { linkCount: 20, now: Date.now(), expiresAt: Date.now() + DAY_MS };

@@ -23,7 +23,7 @@ function openNarrow(world: SmallWorld): Composition {
 }
 
 const sync = (composition: Composition, tenant: string) =>
-  syncTenant(composition.installation, tenant, () => {}, { stop: NEVER, abort: NEVER });
+  syncTenant(composition.installation, tenant, { progress: () => {}, signals: { stop: NEVER, abort: NEVER } });
 
 test('a tenant that was closed goes on where it was: nothing is asked or written that an open one would not', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, targets: ['google-calendar'] });

@@ -216,7 +216,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     },
     async mend({ tenant, composition }) {
       for (const { id } of await tenant().holds.list()) {
-        await decideHold(composition.installation, TENANT, id, 'approved');
+        await decideHold(composition.installation, { tenant: TENANT, hold: id, decision: 'approved' });
       }
     },
     goneAfter: 'cycle',

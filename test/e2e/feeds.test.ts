@@ -48,7 +48,7 @@ async function open(changes: object = {}) {
 function cycle(installation: Installation) {
   const { signal } = new AbortController();
   Object.assign(requireTenant(installation, TENANT), { random: () => 0, missedForMs: 0 });
-  return syncTenant(installation, TENANT, () => {}, { stop: signal, abort: signal });
+  return syncTenant(installation, TENANT, { progress: () => {}, signals: { stop: signal, abort: signal } });
 }
 
 function eventsOf(text: string): ICAL.Component[] {

@@ -46,7 +46,12 @@ async function useWorld(): Promise<CrmWorld & { calendarId: string }> {
   const visit = async (url: string) =>
     (await fetch(await world.google.authorizeInBrowser(url, { account: ACCOUNT }))).text();
   const desk = loginDesk(world.opened());
-  await loginWithBrowser(desk, TENANT, 'google', (url) => visits.push(visit(url)), AbortSignal.timeout(paced(60_000)));
+  await loginWithBrowser(
+    desk,
+    { tenant: TENANT, connection: 'google' },
+    (url) => visits.push(visit(url)),
+    AbortSignal.timeout(paced(60_000)),
+  );
   await Promise.all(visits);
   return { ...world, calendarId };
 }

@@ -30,9 +30,10 @@ function tenantOf({ installation }: Composition) {
   return tenant;
 }
 
-const cycle = ({ installation }: Composition) => syncTenant(installation, TENANT, () => {}, SIGNALS);
+const cycle = ({ installation }: Composition) =>
+  syncTenant(installation, TENANT, { progress: () => {}, signals: SIGNALS });
 const forget = ({ installation }: Composition, patient: string) =>
-  forgetPatient(installation, TENANT, patient, () => {}, SIGNALS);
+  forgetPatient(installation, TENANT, patient, { progress: () => {}, signals: SIGNALS });
 
 /** A clinic with a calendar and reminders: one patient was forgotten, one address opted out, one record put back by hand. */
 async function useProtected() {

@@ -327,7 +327,12 @@ test('a login while the clinic is away is kept, and says that its user is not kn
   const visits: Promise<unknown>[] = [];
   const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
   const signal = AbortSignal.timeout(paced(60_000));
-  const result = await loginWithBrowser(desk, 'clinic-1', 'clinic', (url) => visits.push(visit(url)), signal);
+  const result = await loginWithBrowser(
+    desk,
+    { tenant: 'clinic-1', connection: 'clinic' },
+    (url) => visits.push(visit(url)),
+    signal,
+  );
   await Promise.all(visits);
   expect(result.doubt).toMatchObject({ actor: 'remote', status: 503 });
   expect((await shown(world)).connections[0]).toMatchObject({ state: 'connected' });
@@ -396,7 +401,7 @@ async function refreshClinic(world: SmallWorld): Promise<void> {
 /** A cycle of the first tenant in what might be another process. */
 function anotherCycle({ installation }: ReturnType<SmallWorld['open']>) {
   const { signal } = new AbortController();
-  return syncTenant(installation, 'clinic-1', () => {}, { stop: signal, abort: signal });
+  return syncTenant(installation, 'clinic-1', { progress: () => {}, signals: { stop: signal, abort: signal } });
 }
 
 function forgetTraffic({ targets }: SmallWorld): void {

@@ -32,7 +32,11 @@ test('a removal that was rejected in one target proves nothing for another', asy
   await cycle(tenant);
   const [hold] = await tenant.holds.list();
   expect(hold).toMatchObject({ target: 'doctor', state: 'open' });
-  await decideHold(openInstallation({ tenants: [tenant] }), tenant.id, hold!.id, 'rejected');
+  await decideHold(openInstallation({ tenants: [tenant] }), {
+    tenant: tenant.id,
+    hold: hold!.id,
+    decision: 'rejected',
+  });
 
   // One list leaves an appointment out that is there when it is asked for alone.
   const readAppointments = clinic.readAppointments.bind(clinic);

@@ -77,8 +77,7 @@ async function confirm(choice: Choice) {
   const misses = { known: missedAt(choice.known ?? {}), readAt: NOW };
   const confirmation = await confirmAbsence<Row>(
     tenant,
-    missing,
-    misses,
+    { missing, misses },
     { readAlone, belongsOnList: choice.belongsOnList ?? (() => false) },
     signal,
   );

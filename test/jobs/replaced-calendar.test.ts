@@ -28,10 +28,11 @@ async function openReplaced(firstRun: 'plan' | 'apply') {
     const targets = [{ model, configuration: { firstRun } }];
     const tenant = openTenant({ redis: connection, clinic, clock: () => state.now, targets });
     const installation = openInstallation({ tenants: [tenant] });
-    const sync = () => syncTenant(installation, tenant.id, () => {}, { stop: NEVER, abort: NEVER });
+    const sync = () =>
+      syncTenant(installation, tenant.id, { progress: () => {}, signals: { stop: NEVER, abort: NEVER } });
     const approve = async () => {
       const [hold] = (await tenant.holds.list()).filter((one) => one.state === 'open');
-      await decideHold(installation, tenant.id, hold?.id ?? '', 'approved');
+      await decideHold(installation, { tenant: tenant.id, hold: hold?.id ?? '', decision: 'approved' });
     };
     const problems = async () =>
       (await status(installation)).problems.filter(({ subject }) => subject === 'target doctor');

@@ -63,8 +63,8 @@ test('such a reading goes to the calendar for which a person approved it, and st
   await cycle(tenant);
   const installation = openInstallation({ tenants: [tenant] });
   const holdOf = async (target: string) => (await tenant.holds.list()).find((hold) => hold.target === target)?.id ?? '';
-  await decideHold(installation, tenant.id, await holdOf('doctor-1'), 'approved');
-  await decideHold(installation, tenant.id, await holdOf('doctor-2'), 'rejected');
+  await decideHold(installation, { tenant: tenant.id, hold: await holdOf('doctor-1'), decision: 'approved' });
+  await decideHold(installation, { tenant: tenant.id, hold: await holdOf('doctor-2'), decision: 'rejected' });
   for (let cycles = 0; cycles < 3; cycles += 1) await cycle(tenant);
   const now = JSON.parse(written()) as unknown[];
   expect(now[0]).not.toEqual(before[0]);

@@ -97,7 +97,7 @@ describe('a state that was emptied', () => {
     await cycle(tenant);
     const installation = openInstallation({ tenants: [tenant] });
     const [hold] = await listHolds(installation);
-    await decideHold(installation, tenant.id, hold?.id ?? '', 'approved');
+    await decideHold(installation, { tenant: tenant.id, hold: hold?.id ?? '', decision: 'approved' });
     expect(await tenant.protection.doubt()).toBeNull();
     await cycle(tenant);
     expect(world.shown()).toBe(7);

@@ -284,6 +284,21 @@ export function stateBreaches(files: readonly SourceFile[]): string[] {
     );
 }
 
+/** A function declares the members of a tenant that it uses, as `Pick<OpenTenant, …>` or a port made of such; composition/ builds the whole. */
+export function wholeTenantBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files)
+    .filter(({ path }) => moduleOf(path) !== 'composition')
+    .flatMap(({ path, tokens }) =>
+      tokens
+        .filter(({ text }, at) => {
+          const [owner, colon, next] = [tokens[at - 2], tokens[at - 1], tokens[at + 1]];
+          const isOwned = text === 'OpenTenant' && colon?.text === ':' && owner?.text !== ')';
+          return isOwned && [',', ')', ';', '}'].includes(next?.text ?? '');
+        })
+        .map(({ line }) => `${path}:${line} takes the whole tenant: declare the members that it uses`),
+    );
+}
+
 /** Test files share processes, so what a process holds or has used is what others left in it too. */
 export function measuringBreaches(files: readonly SourceFile[]): string[] {
   return files

@@ -252,11 +252,11 @@ function logIn(
     const { loginWithBrowser, loginWithDevice } = await import('../../control/acts.ts');
     if (!device) {
       const show = (url: string) => err(askToOpen(url));
-      return loginWithBrowser(acting, desk, tenant, connection, show, signal);
+      return loginWithBrowser(acting, desk, { tenant, connection }, show, signal);
     }
     const showCode = ({ userCode, verificationUri }: { userCode: string; verificationUri: string }) =>
       err(`Open ${verificationUri} on any device and type in the code  ${userCode}\nWaiting …`);
-    return loginWithDevice(acting, desk, tenant, connection, showCode, signal);
+    return loginWithDevice(acting, desk, { tenant, connection }, showCode, signal);
   });
 }
 

@@ -19,14 +19,13 @@ export type TellAlerts = (digest: Digest, now: Instant, signal: AbortSignal) => 
 export function alertChannels(settings: AlertSettings, http: HttpClient): Map<AlertChannel, TellAlerts> {
   const { email, webhook, language } = settings;
   const channels = new Map<AlertChannel, TellAlerts>();
-  if (email !== undefined) channels.set('email', (...told) => sendMail(email, language, ...told));
-  if (webhook !== undefined) channels.set('webhook', (...told) => post(webhook, http, ...told));
+  if (email !== undefined) channels.set('email', (...told) => sendMail({ email, language }, ...told));
+  if (webhook !== undefined) channels.set('webhook', (...told) => post({ webhook, http }, ...told));
   return channels;
 }
 
 async function sendMail(
-  email: NonNullable<AlertSettings['email']>,
-  language: AlertSettings['language'],
+  { email, language }: { email: NonNullable<AlertSettings['email']>; language: AlertSettings['language'] },
   digest: Digest,
   now: Instant,
   signal: AbortSignal,
@@ -62,8 +61,7 @@ async function sendMail(
 }
 
 async function post(
-  webhook: NonNullable<AlertSettings['webhook']>,
-  http: HttpClient,
+  { webhook, http }: { webhook: NonNullable<AlertSettings['webhook']>; http: HttpClient },
   digest: Digest,
   now: Instant,
   signal: AbortSignal,

@@ -62,8 +62,7 @@ export async function acceptLoss(
  */
 export async function restoreBackup(
   acting: Acting,
-  installation: Installation,
-  open: Backups,
+  { installation, backups: open }: { installation: Installation; backups: Backups },
   id: string,
   text: string,
 ): Promise<Restored> {

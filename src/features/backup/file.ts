@@ -60,8 +60,7 @@ export async function* backUpAll(
  */
 export async function restoreAll(
   acting: Acting,
-  installation: Installation,
-  backups: AllBackups,
+  { installation, backups }: { installation: Installation; backups: AllBackups },
   lines: () => AsyncIterable<string>,
   only: readonly string[] | null,
 ): Promise<AllRestored> {
@@ -75,7 +74,7 @@ export async function restoreAll(
     const { tenant, sealed } = entryOf(line);
     if (tenant === null || !wanted.has(tenant)) continue;
     try {
-      restored.push({ tenant, ...(await restoreBackup(acting, installation, backups, tenant, sealed)) });
+      restored.push({ tenant, ...(await restoreBackup(acting, { installation, backups }, tenant, sealed)) });
     } catch (error) {
       failed.push({ tenant, code: error instanceof ConfigurationError ? error.code : asMirrorError(error).code });
     }

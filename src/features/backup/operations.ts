@@ -60,7 +60,12 @@ export const BACKUP_OPERATIONS = {
     audit: 'itself',
     async run({ tenant, backup }, { services, acting }) {
       const { restoreBackup } = await import('./backups.ts');
-      return restoreBackup(acting, services.installation, await services.backups(), tenant, backup.trim());
+      return restoreBackup(
+        acting,
+        { installation: services.installation, backups: await services.backups() },
+        tenant,
+        backup.trim(),
+      );
     },
   }),
   acceptLoss: operation({

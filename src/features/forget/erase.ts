@@ -1,5 +1,6 @@
+import type { TargetAuditor } from '../../jobs/audit.ts';
 import { laneLease, noteFailure, openCalendar, setForgedAside } from '../../jobs/lanes.ts';
-import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
@@ -11,7 +12,7 @@ import { slices } from '../../model/slices.ts';
 import { PLAN_LEASE } from '../../state/generations.ts';
 import type { Lease } from '../../state/leases.ts';
 import { HIGHEST_EPOCH } from '../../sync/identity.ts';
-import { findNewer, type PatientRecords } from './records.ts';
+import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
 
 /** Names that are looked for in one call. */
 const KEYS_AT_ONCE = 100;
@@ -32,13 +33,33 @@ export interface Erasure {
   traces: ErasedTraces;
 }
 
+/** Members of a tenant that hold traces of a patient outside its targets. */
+interface TraceRemover
+  extends Pick<
+    OpenTenant,
+    | 'clock'
+    | 'holds'
+    | 'journal'
+    | 'links'
+    | 'plans'
+    | 'reminders'
+    | 'runs'
+    | 'targetStore'
+    | 'targets'
+    | 'tasks'
+    | 'tombstones'
+  > {}
+
+/** Members of a tenant that erasing a patient uses. */
+export type PatientEraser = PatientRecordSource & TargetAuditor & TraceRemover;
+
 /**
  * Decides that everything of a patient goes: looks for objects that no link tells of, puts erasures into the outboxes past the guard,
  * sets the tombstone, and takes the records out of the rest of the state. No cycle plans meanwhile. Doing it again is safe.
  * @throws MirrorError when the clinic can't be read
  */
 export async function eraseRecords(
-  tenant: OpenTenant,
+  tenant: PatientEraser,
   records: PatientRecords,
   progress: Progress,
   signal: AbortSignal,
@@ -53,7 +74,7 @@ export async function eraseRecords(
     const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
     for (const [index, target] of inOrder.entries()) {
       progress('looking into the targets', index, targets.length);
-      if (written.has(target.id)) await searchTarget(tenant, target, records, progress, guarded);
+      if (written.has(target.id)) await searchTarget(tenant, target, records, { progress, signal: guarded });
     }
     const erasures: ErasureOfTarget[] = [];
     for (const target of targets) {
@@ -70,7 +91,9 @@ export async function eraseRecords(
  * Targets that something may have been written to, known calendar or not: a record that is not as we wrote it tells of none. Such records
  * are set aside, of paused targets too, so that each calendar is looked for anew.
  */
-async function writtenTargets(tenant: OpenTenant): Promise<ReadonlySet<string>> {
+async function writtenTargets(
+  tenant: Pick<OpenTenant, 'log' | 'targetStore' | 'targets'>,
+): Promise<ReadonlySet<string>> {
   const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
   await setForgedAside(tenant, summaries);
   const written = [...summaries].filter(
@@ -82,11 +105,10 @@ async function writtenTargets(tenant: OpenTenant): Promise<ReadonlySet<string>> 
 
 /** Gives links to objects of the patient that have none: those that left the window, and those of a record that the clinic lists no more. */
 async function searchTarget(
-  tenant: OpenTenant,
+  tenant: TargetAuditor,
   target: OpenTarget,
   records: PatientRecords,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<void> {
   const { container, pausedUntil } = await tenant.targetStore.read(target.id);
   if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
@@ -99,7 +121,7 @@ async function searchTarget(
     // Found anew by what is ours in it.
     if (opened === null && container === null) opened = await openCalendar(tenant, target, lane, inLane);
     if (opened === null) return void records.notes.add('target-not-searched');
-    const found = await lookFor(tenant, target, opened, records, inLane);
+    const found = await lookFor(tenant, { target, container: opened }, records, inLane);
     await tenant.links.writeAll(target.id, found, lane);
   } catch (error) {
     signal.throwIfAborted();
@@ -113,9 +135,8 @@ async function searchTarget(
 }
 
 async function lookFor(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'targets'>,
+  { target, container }: PreparedTarget,
   records: PatientRecords,
   signal: AbortSignal,
 ): Promise<Link[]> {
@@ -135,18 +156,16 @@ async function lookFor(
     }
   }
   if (records.isGone && target.crm !== null && target.stream !== 'patients') {
-    links.push(...(await readOfContact(tenant, target, container, records, linked, signal)));
+    links.push(...(await readOfContact(tenant, { target, container }, { records, linked }, signal)));
   }
   return links;
 }
 
 /** Whom the clinic has no more, the contact tells of: all that is joined to it. What is found becomes a record to erase. */
 async function readOfContact(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
-  { ids, patientId }: PatientRecords,
-  linked: ReadonlyMap<string, Link>,
+  tenant: Pick<OpenTenant, 'clock' | 'targets'>,
+  { target, container }: PreparedTarget,
+  { records: { ids, patientId }, linked }: { records: PatientRecords; linked: ReadonlyMap<string, Link> },
   signal: AbortSignal,
 ): Promise<Link[]> {
   const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
@@ -167,7 +186,7 @@ async function readOfContact(
 }
 
 function linkOf(
-  { clock }: OpenTenant,
+  { clock }: Pick<OpenTenant, 'clock'>,
   { identity }: OpenTarget,
   { key, remoteId, versionTag, item }: RemoteItem<Item>,
   place: { recordId: string; epoch: number },
@@ -185,7 +204,7 @@ function linkOf(
 
 /** For records without a link too: what was deleted before may still be readable in the target's bin. */
 async function putErasures(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'outbox'>,
   target: OpenTarget,
   { ids }: PatientRecords,
   { isWritten, lease }: { isWritten: boolean; lease: Lease },
@@ -206,7 +225,7 @@ async function putErasures(
   return { target, recordIds: wanted, found };
 }
 
-async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promise<ErasedTraces> {
+async function removeTraces(tenant: TraceRemover, records: PatientRecords): Promise<ErasedTraces> {
   const { journal, holds, runs, reminders } = tenant;
   const recordsOf = recordsOfTarget(tenant, records);
   const { lines, pins } = await journal.erase(recordsOf);
@@ -233,7 +252,10 @@ async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promis
 }
 
 /** Takes the records out of what audits note. To be called again after the lanes' work: an audit may have come in between. */
-export async function removeNotes({ targets, links, targetStore, clock }: OpenTenant, { ids }: PatientRecords) {
+export async function removeNotes(
+  { targets, links, targetStore, clock }: Pick<OpenTenant, 'clock' | 'links' | 'targetStore' | 'targets'>,
+  { ids }: PatientRecords,
+) {
   let removed = 0;
   for (const { id, stream } of targets.values()) {
     const recordIds = [...ids[stream]];
@@ -243,7 +265,10 @@ export async function removeNotes({ targets, links, targetStore, clock }: OpenTe
 }
 
 /** The records of a target by its id of today or of before; of one that is configured no longer, all that may be meant. */
-function recordsOfTarget({ targets }: OpenTenant, { ids }: PatientRecords): (target: string) => ReadonlySet<string> {
+function recordsOfTarget(
+  { targets }: Pick<OpenTenant, 'targets'>,
+  { ids }: PatientRecords,
+): (target: string) => ReadonlySet<string> {
   const all = new Set(Object.values(ids).flatMap((some) => [...some]));
   return (name) => {
     const target = [...targets.values()].find(
@@ -255,7 +280,7 @@ function recordsOfTarget({ targets }: OpenTenant, { ids }: PatientRecords): (tar
 
 /** How an erasure stands now, in numbers. */
 export async function erasedSoFar(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'outbox' | 'targetStore'>,
   { target, recordIds, found }: ErasureOfTarget,
 ): Promise<ErasedTarget> {
   const all = await tenant.outbox.pending(target.id);

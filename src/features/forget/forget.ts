@@ -32,8 +32,7 @@ export async function previewForgetting(
   installation: Installation,
   tenantId: string,
   patientId: string,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<ForgetPreview> {
   const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signal);
@@ -68,8 +67,7 @@ export async function forgetPatient(
   installation: Installation,
   tenantId: string,
   patientId: string,
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<ForgetReceipt> {
   const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signals.stop);
@@ -121,7 +119,10 @@ function runningTenant(installation: Installation, id: string): OpenTenant {
   return tenant;
 }
 
-async function upcomingInCalendars({ targets, links }: OpenTenant, { upcoming }: PatientRecords): Promise<number> {
+async function upcomingInCalendars(
+  { targets, links }: Pick<OpenTenant, 'links' | 'targets'>,
+  { upcoming }: PatientRecords,
+): Promise<number> {
   const shown = new Set<string>();
   for (const { id } of [...targets.values()].filter(({ crm }) => crm === null)) {
     for (const recordId of (await links.readSome(id, [...upcoming])).keys()) shown.add(recordId);

@@ -66,7 +66,7 @@ export const FORGET_OPERATIONS = {
     ],
     async run({ tenant, patient }, { services, progress, signals }) {
       const { previewForgetting } = await import('./forget.ts');
-      return previewForgetting(services.installation, tenant, patient, progress, signals.stop);
+      return previewForgetting(services.installation, tenant, patient, { progress, signal: signals.stop });
     },
   }),
   forgetPatient: operation({
@@ -88,7 +88,7 @@ export const FORGET_OPERATIONS = {
     },
     async run({ tenant, patient }, { services, progress, signals }) {
       const { forgetPatient } = await import('./forget.ts');
-      return forgetPatient(services.installation, tenant, patient, progress, signals);
+      return forgetPatient(services.installation, tenant, patient, { progress, signals });
     },
     auditResult: ({ receipt, targets }) => ({
       receipt,

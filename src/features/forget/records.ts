@@ -24,13 +24,16 @@ export interface PatientRecords {
   notes: Set<ForgetNote>;
 }
 
+/** Members of a tenant that a patient's records are looked up in. */
+export interface PatientRecordSource extends Pick<OpenTenant, 'clinic' | 'clock' | 'targets' | 'tombstones'> {}
+
 /**
  * Asks the clinic for everything of a patient: the row itself, appointments of ten years and to come, invoices where a target follows
  * them, and what reminders tell. A patient whom the clinic has no more is no error.
  * @throws MirrorError when the clinic can't be read
  */
 export async function findRecords(
-  tenant: OpenTenant,
+  tenant: PatientRecordSource,
   patientId: string,
   progress: Progress,
   signal: AbortSignal,
@@ -58,7 +61,11 @@ export async function findRecords(
  * Reads again what a cycle reads. To be called while no cycle can plan, so that nothing that was booked meanwhile is missed.
  * @throws MirrorError when the clinic can't be read
  */
-export async function findNewer(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+export async function findNewer(
+  tenant: PatientRecordSource,
+  records: PatientRecords,
+  signal: AbortSignal,
+): Promise<void> {
   const now = tenant.clock();
   const { pastDays, futureDays } = widest(tenant);
   await readSpan(tenant, records, { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS }, signal);
@@ -66,7 +73,7 @@ export async function findNewer(tenant: OpenTenant, records: PatientRecords, sig
 }
 
 /** By the year, so that a person sees how far it came. */
-function spansOf(tenant: OpenTenant): TimeWindow[] {
+function spansOf(tenant: Pick<OpenTenant, 'clock' | 'targets'>): TimeWindow[] {
   const now = tenant.clock();
   const endAt = now + Math.max(YEAR_MS, widest(tenant).futureDays * DAY_MS);
   const spans: TimeWindow[] = [];
@@ -76,7 +83,7 @@ function spansOf(tenant: OpenTenant): TimeWindow[] {
   return spans;
 }
 
-function widest({ targets }: OpenTenant): { pastDays: number; futureDays: number } {
+function widest({ targets }: Pick<OpenTenant, 'targets'>): { pastDays: number; futureDays: number } {
   const windows = [...targets.values()].map(({ configuration }) => configuration.window);
   return {
     pastDays: Math.max(1, ...windows.map(({ pastDays }) => pastDays)),
@@ -84,7 +91,11 @@ function widest({ targets }: OpenTenant): { pastDays: number; futureDays: number
   };
 }
 
-async function lookUpPatient(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+async function lookUpPatient(
+  tenant: Pick<OpenTenant, 'clinic'>,
+  records: PatientRecords,
+  signal: AbortSignal,
+): Promise<void> {
   const { notes, patientId } = records;
   const answer = await unlessForbidden(() => tenant.clinic.readPatient(patientId, signal));
   if (answer === null) notes.add('patient-unread');
@@ -95,7 +106,7 @@ async function lookUpPatient(tenant: OpenTenant, records: PatientRecords, signal
 }
 
 async function readSpan(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock'>,
   records: PatientRecords,
   window: TimeWindow,
   signal: AbortSignal,
@@ -113,7 +124,11 @@ function noteAppointment({ ids, upcoming }: PatientRecords, { id, time, status }
   else upcoming.delete(id);
 }
 
-async function readInvoices(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+async function readInvoices(
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'targets'>,
+  records: PatientRecords,
+  signal: AbortSignal,
+): Promise<void> {
   if (![...tenant.targets.values()].some(({ stream }) => stream === 'invoices')) return;
   const doctorsFrom = new Date(tenant.clock()).toISOString().slice(0, 10);
   const snapshot = await unlessForbidden(() => tenant.clinic.readInvoices({ withDoctors: false, doctorsFrom }, signal));
@@ -128,7 +143,11 @@ async function readInvoices(tenant: OpenTenant, records: PatientRecords, signal:
  * An address in a reminder tells whose it was, so it leads to appointments that the clinic lists no more. One that is somebody else's
  * by now keeps its reminders.
  */
-async function traceReminders(tenant: OpenTenant, records: PatientRecords, signal: AbortSignal): Promise<void> {
+async function traceReminders(
+  tenant: Pick<OpenTenant, 'clinic' | 'tombstones'>,
+  records: PatientRecords,
+  signal: AbortSignal,
+): Promise<void> {
   const { ids, patientId } = records;
   const { reminders, links } = await tenant.tombstones.reminders.find(patientId, [...ids.appointments]);
   const others = new Set<string>();

@@ -11,9 +11,7 @@ import * as holds from './holds.ts';
 export async function decideHold(
   acting: Acting,
   installation: Installation,
-  tenantId: string,
-  holdId: string,
-  decision: 'approved' | 'rejected',
+  { tenant: tenantId, hold: holdId, decision }: holds.HoldDecision,
   { seen = null, only = null }: HoldChoice = {},
 ): ReturnType<typeof holds.decideHold> {
   const tenant = requireTenant(installation, tenantId);
@@ -38,7 +36,9 @@ export async function decideHold(
     about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };
   }
   const choice = { seen: seen ?? (hold === undefined ? null : holds.shownHold(hold, tenantId).seen), only };
-  return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, choice));
+  return recordAct(acting, about, () =>
+    holds.decideHold(installation, { tenant: tenantId, hold: holdId, decision }, choice),
+  );
 }
 
 function digestOf(text: string): string {

@@ -1,4 +1,4 @@
-import { eventDecision, NO_DIRECTORY } from '../../control/event-decision.ts';
+import { type EventDecisionSource, eventDecision, NO_DIRECTORY } from '../../control/event-decision.ts';
 import type { HeldItem } from '../../control/held-item.ts';
 import { heldObjects } from '../../control/held-objects.ts';
 import { type Installation, requireTenant } from '../../control/installation.ts';
@@ -73,8 +73,17 @@ export async function viewHold(
 
 type KeptBack = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
 
+/** Members of a tenant that the records of a hold are shown from. */
+interface HeldItemSource
+  extends EventDecisionSource,
+    Pick<OpenTenant, 'clinic' | 'links' | 'reminders' | 'targetStore'> {}
+
 /** @throws MirrorError `settings`, code `no-such-hold` when the target, or the reminders, are no longer configured */
-async function keptBackBy(tenant: OpenTenant, hold: Hold, signal: AbortSignal): Promise<KeptBack> {
+async function keptBackBy(
+  tenant: HeldItemSource & Pick<OpenTenant, 'targets'>,
+  hold: Hold,
+  signal: AbortSignal,
+): Promise<KeptBack> {
   const { reminders } = tenant;
   if (hold.target === REMINDERS && reminders !== null) {
     const { items, unread } = await reminders.heldCorrections(tenant, hold.recordIds, signal);
@@ -100,7 +109,7 @@ export function secondPersonAbove({ desk }: Pick<Acting, 'desk'>, tenantId: stri
 }
 
 async function itemsOf(
-  tenant: OpenTenant,
+  tenant: HeldItemSource,
   target: OpenTarget,
   { recordIds, kind }: Hold,
   signal: AbortSignal,
@@ -158,7 +167,7 @@ interface Listed {
 const NOTHING_LISTED: Listed = { appointments: new Map(), directory: NO_DIRECTORY, unread: null };
 
 async function listed(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'reminders'>,
   target: OpenTarget,
   window: TimeWindow,
   signal: AbortSignal,

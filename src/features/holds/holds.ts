@@ -28,6 +28,13 @@ export async function listHolds(installation: Installation, only?: string): Prom
   return lists.flat().sort((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);
 }
 
+/** A hold, and what is decided of it. */
+export interface HoldDecision {
+  tenant: string;
+  hold: string;
+  decision: 'approved' | 'rejected';
+}
+
 /**
  * Decides a hold: approved, its deletions go with the next cycle, which is asked for at once; rejected, the objects stay and
  * are not held again for a week. Who approves a hold of people says that nobody has to be kept out, for the whole tenant.
@@ -38,9 +45,7 @@ export async function listHolds(installation: Installation, only?: string): Prom
  */
 export async function decideHold(
   installation: Installation,
-  tenantId: string,
-  holdId: string,
-  decision: 'approved' | 'rejected',
+  { tenant: tenantId, hold: holdId, decision }: HoldDecision,
   choice: HoldChoice = {},
 ): Promise<{ hold: TenantHold; effectiveAt: Instant }> {
   const tenant = requireTenant(installation, tenantId);

@@ -112,7 +112,7 @@ export const HOLD_OPERATIONS = {
     async run({ tenant, hold: id, decision, seen, only }, { services: { installation }, acting }) {
       const { decideHold } = await import('./decide.ts');
       const choice = { seen, only: only === null ? null : new Set(only) };
-      const { hold, effectiveAt } = await decideHold(acting, installation, tenant, id, decision, choice);
+      const { hold, effectiveAt } = await decideHold(acting, installation, { tenant, hold: id, decision }, choice);
       return { hold: shown(hold), effectiveAt };
     },
   }),

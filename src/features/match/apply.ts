@@ -2,8 +2,7 @@ import type { ContactStamp, ExistingContact } from '../../connectors/connector.t
 import { type Installation, pausedError, requireTenant } from '../../control/installation.ts';
 import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
 import { laneLease, openCalendar } from '../../jobs/lanes.ts';
-import { planCycle } from '../../jobs/plan-cycle.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { Patient } from '../../model/records.ts';
@@ -44,7 +43,7 @@ const AT_ONCE = 100;
 
 /** What the work on a file goes by, with planner and lane kept out. */
 interface Work extends MatchableTarget {
-  tenant: OpenTenant;
+  tenant: CyclePlanner;
   pairs: readonly ApprovedPair[];
   plan: Lease;
   lane: Lease;
@@ -62,10 +61,9 @@ export async function applyMatches(
   installation: Installation,
   ids: { tenant: string; target: string },
   text: string,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: Pick<Work, 'progress' | 'signal'>,
 ): Promise<MatchResult> {
-  return await work(installation, ids, text, { progress, signal }, async (given) => {
+  return await work(installation, { ids, text }, { progress, signal }, async (given) => {
     const cycle = await planCycle(given.tenant, { lease: null, progress }, given.signal);
     const unmatched = await unmatchedPatients(given.tenant, given.target, cycle);
     return await adopt(given, unmatched);
@@ -81,16 +79,14 @@ export async function undoMatches(
   installation: Installation,
   ids: { tenant: string; target: string },
   text: string,
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: Pick<Work, 'progress' | 'signal'>,
 ): Promise<MatchResult> {
-  return await work(installation, ids, text, { progress, signal }, release);
+  return await work(installation, { ids, text }, { progress, signal }, release);
 }
 
 async function work(
   installation: Installation,
-  ids: { tenant: string; target: string },
-  text: string,
+  { ids, text }: { ids: { tenant: string; target: string }; text: string },
   { progress, signal }: Pick<Work, 'progress' | 'signal'>,
   carryOut: (given: Work) => Promise<Pick<MatchResult, 'done' | 'already' | 'refused'>>,
 ): Promise<MatchResult> {

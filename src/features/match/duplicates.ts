@@ -84,7 +84,7 @@ async function duplicatesOf(
   if (container === null || patients === undefined) return [];
   const written = new Map([...patients].filter(([recordId]) => links.has(recordId)));
   const found = [
-    ...(await lacking(target, links, written, clinicReading, signal)),
+    ...(await lacking(target, { links, patients: written }, clinicReading, signal)),
     ...(await copied(target, container, links, signal)),
     ...(await alike(target, written, signal)),
   ];
@@ -106,8 +106,7 @@ async function duplicatesOf(
 /** Only what the target holds otherwise than it was sent can lack something. */
 async function lacking(
   target: OpenTarget,
-  links: ReadonlyMap<string, Link>,
-  patients: ReadonlyMap<string, Patient>,
+  { links, patients }: { links: ReadonlyMap<string, Link>; patients: ReadonlyMap<string, Patient> },
   clinicReading: ClinicReading,
   signal: AbortSignal,
 ): Promise<Found[]> {

@@ -43,7 +43,7 @@ function carryOut(verb: 'match' | 'unmatch', flags: string, about: string) {
     async run({ pairs, ...ids }, { services: { installation }, progress, signals }) {
       const { applyMatches, undoMatches } = await import('./apply.ts');
       const work = verb === 'match' ? applyMatches : undoMatches;
-      return work(installation, ids, pairs, progress, signals.stop);
+      return work(installation, ids, pairs, { progress, signal: signals.stop });
     },
     auditResult: ({ approved, done, already, refused }) => ({ approved, done, already, refused: refused.length }),
     endsWithOne: { when: 'something of the file was left as it is', holds: ({ refused }) => refused.length > 0 },
@@ -70,7 +70,7 @@ export const MATCH_OPERATIONS = {
     ],
     async run({ tenant, target }, { services: { installation }, progress, signals }) {
       const { proposeMatches } = await import('./propose.ts');
-      return proposeMatches(installation, tenant, target, progress, signals.stop);
+      return proposeMatches(installation, { tenant, target }, { progress, signal: signals.stop });
     },
   }),
   applyMatches: carryOut('match', '--apply <file>', 'give the contacts approved in it to their patients'),

@@ -25,10 +25,8 @@ export interface MatchView extends MatchCounts {
  */
 export async function proposeMatches(
   installation: Installation,
-  tenantId: string,
-  targetId: string,
-  progress: Progress,
-  signal: AbortSignal,
+  { tenant: tenantId, target: targetId }: { tenant: string; target: string },
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<{ view: MatchView; file: string }> {
   const tenant = requireTenant(installation, tenantId);
   const matchable = matchableTarget(tenant, targetId);

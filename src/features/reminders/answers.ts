@@ -70,7 +70,7 @@ const OVER = ['arrived', 'in_progress', 'completed', 'no_show'];
 
 /** What stands behind a link that can be used. */
 interface Asked {
-  tenant: OpenTenant;
+  tenant: Pick<OpenTenant, 'configuration' | 'id' | 'log'>;
   clinic: ReturnType<AnswerParts['clinicOf']>;
   reminders: OpenReminders;
   answers: OpenAnswers;
@@ -84,7 +84,7 @@ export interface AnswerParts {
   installation: Installation;
   directory: AnswerDirectory;
   /** The clinic of a tenant, for what a person waits for. */
-  clinicOf(tenant: OpenTenant): Pick<ClinicSource, 'readAppointment' | 'setStatus'>;
+  clinicOf(tenant: Pick<OpenTenant, 'id'>): Pick<ClinicSource, 'readAppointment' | 'setStatus'>;
 }
 
 /** Opens the page. */

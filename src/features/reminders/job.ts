@@ -40,13 +40,17 @@ interface Ready {
   proofs: { patientProof: string; placeProof: string | null };
 }
 
+/** Members of a tenant that one step of a reminder uses. */
+interface ReminderStep
+  extends Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id' | 'log' | 'outages' | 'protection'> {}
+
 /**
  * Looks at one reminder, decides with what the clinic says at this moment, and hands it over, drops it, or sets its alarm again. Safe to
  * run twice, by two workers, and to break off anywhere: a reminder that may have been handed over is not handed over again, unless
  * the other side knows a repeated one by its id.
  */
 export async function remind(
-  tenant: OpenTenant,
+  tenant: ReminderStep & Pick<OpenTenant, 'reminders'>,
   id: string,
   { stop, abort }: { stop: AbortSignal; abort: AbortSignal },
 ): Promise<void> {
@@ -60,7 +64,7 @@ export async function remind(
 }
 
 /** What one look comes to. Only Redis can make it throw; then the claim ends by itself and the entry tells how far it came. */
-async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Step> {
+async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Step> {
   const { entry } = claim;
   // Its name is made of what it is, with the identity key: who can write into Redis alone has nothing sent.
   if (reminders.name(entry) !== entry.id) return dropped('record-forged');
@@ -75,7 +79,7 @@ async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, 
 
 /** Writes down that it will be handed over, does so, and tells what came of it. */
 async function handOver(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'id' | 'log' | 'outages' | 'protection'>,
   reminders: OpenReminders,
   claim: Claim,
   { ready, abort }: { ready: Ready; abort: AbortSignal },
@@ -132,7 +136,7 @@ function within(durationMs: number, abort: AbortSignal): AbortSignal {
 
 /** What a refusal tells of the patient or of the channel holds for all that follows, from now on. */
 async function remember(
-  { clock, log }: OpenTenant,
+  { clock, log }: Pick<OpenTenant, 'clock' | 'log'>,
   { optOuts, ledger }: OpenReminders,
   { channel, recipient }: Ready,
   { optedOut, channelGone, code }: Extract<Delivery, { result: 'refused' }>,
@@ -149,7 +153,12 @@ function onlyRepeat(step: Step): Step {
   return step.settle.state === 'dropped' ? unclear(step.settle.reason) : step;
 }
 
-async function finish(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, step: Step): Promise<void> {
+async function finish(
+  tenant: Pick<OpenTenant, 'clock' | 'id' | 'log'>,
+  reminders: OpenReminders,
+  claim: Claim,
+  step: Step,
+): Promise<void> {
   const { id, dueAt, rule, channel } = claim.entry;
   const now = tenant.clock();
   if ('wakeAt' in step) {
@@ -170,7 +179,7 @@ async function finish(tenant: OpenTenant, reminders: OpenReminders, claim: Claim
 
 /** Everything that must be so before handing over; the step to take when it isn't. */
 async function prepare(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id'>,
   reminders: OpenReminders,
   { entry }: Claim,
   signal: AbortSignal,
@@ -206,7 +215,7 @@ async function prepare(
 
 /** What a correction corrects, compared once more; null for a reminder, a step when it is none any more. */
 async function correctionNow(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration'>,
   reminders: OpenReminders,
   entry: LedgerEntry,
   source: Source,
@@ -236,7 +245,7 @@ interface Source {
 }
 
 async function readSource(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clinic'>,
   channel: OpenChannel,
   appointmentId: string,
   signal: AbortSignal,
@@ -254,7 +263,7 @@ async function readSource(
 
 /** Finds the patient's address for the channel, and writes the text. */
 async function address(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'configuration' | 'id'>,
   reminders: OpenReminders,
   {
     rule,

@@ -87,7 +87,7 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
   const ofNobodyForgotten = [...appointments.values()].filter(
     ({ patientId }) => patientId === null || !isForgotten(patientId),
   );
-  const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, learned.directory, now);
+  const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, { place: learned.directory, now });
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(reminders, wanted, appointments, now);
   const corrections = await planCorrections(
@@ -116,8 +116,7 @@ function wantedOf(
   { configuration }: Pick<OpenTenant, 'configuration'>,
   reminders: OpenReminders,
   appointments: Iterable<Appointment>,
-  place: Place,
-  now: Instant,
+  { place, now }: { place: Place; now: Instant },
 ): Map<string, PlannedReminder> {
   const wanted = new Map<string, PlannedReminder>();
   for (const appointment of appointments) {

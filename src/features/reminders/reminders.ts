@@ -176,7 +176,10 @@ export async function reopenChannel(
   return { changed };
 }
 
-function requireReminders(installation: Installation, id: string): { tenant: OpenTenant; reminders: OpenReminders } {
+function requireReminders(
+  installation: Installation,
+  id: string,
+): { tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'tombstones'>; reminders: OpenReminders } {
   const tenant = requireTenant(installation, id);
   if (tenant.reminders !== null) return { tenant, reminders: tenant.reminders };
   throw new MirrorError(`the tenant "${id}" has no reminders`, {
@@ -201,7 +204,7 @@ function daySpan(day: string | null, now: Instant, zone: string) {
   }
 }
 
-async function readPlace({ clinic }: OpenTenant, signal: AbortSignal): Promise<Place> {
+async function readPlace({ clinic }: Pick<OpenTenant, 'clinic'>, signal: AbortSignal): Promise<Place> {
   const agendas = await clinic.agendas(signal);
   const locations = await clinic.locations(signal);
   return {
@@ -211,7 +214,7 @@ async function readPlace({ clinic }: OpenTenant, signal: AbortSignal): Promise<P
 }
 
 function decisionsFor(
-  { configuration }: OpenTenant,
+  { configuration }: Pick<OpenTenant, 'configuration'>,
   { rules, name }: OpenReminders,
   appointment: Appointment,
   place: Place,

@@ -92,8 +92,8 @@ export async function takeAppointments(
     tenant.log.info(place, 'appointments that are there are taken as told of');
     return;
   }
-  const changes = await inPieces(compare(parts, place, snapshot.records.values(), known, readAt), signal);
-  changes.push(...buried(parts, place, snapshot, known, readAt));
+  const changes = await inPieces(compare(parts, place, snapshot.records.values(), { known, now: readAt }), signal);
+  changes.push(...buried(parts, place, snapshot, { known, readAt }));
   const { over, missing } = isWhole ? absentOf(snapshot, known) : { over: [], missing: [] };
   const suspects = changes.filter(({ message }) => message !== null).length + missing.length;
   const isMany = suspects > triggers.file.mostAtOnce;
@@ -119,7 +119,7 @@ function* atFirst(
   place: AppointmentPlace,
   { snapshot: { records, setAside, window }, readAt }: AppointmentList,
 ): Pieces<FollowedAppointment[]> {
-  const usable = yield* compare(parts, place, records.values(), new Map(), readAt);
+  const usable = yield* compare(parts, place, records.values(), { known: new Map(), now: readAt });
   const unusable = setAside.flatMap(({ recordId }) => (recordId === null || records.has(recordId) ? [] : [recordId]));
   return [
     ...usable.map((each) => ({ ...each, message: null })),
@@ -151,8 +151,7 @@ function* compare(
   parts: ReadingParts,
   place: AppointmentPlace,
   appointments: Iterable<Appointment>,
-  known: ReadonlyMap<string, KnownAppointment>,
-  now: Instant,
+  { known, now }: { known: ReadonlyMap<string, KnownAppointment>; now: Instant },
 ): Pieces<FollowedAppointment[]> {
   const followed: FollowedAppointment[] = [];
   yield* eachInPieces(appointments, (appointment) => {
@@ -165,7 +164,7 @@ function* compare(
     }
     const change = changeOf(before, appointment);
     if (change === null || isSame(before, change.now)) return;
-    followed.push(followedBy(parts, place, name, change, now));
+    followed.push(followedBy(parts, place, { name, change, foundAt: now }));
   });
   return followed;
 }
@@ -177,9 +176,7 @@ function isSame(before: KnownAppointment | null, now: KnownAppointment): boolean
 function followedBy(
   { triggers }: ReadingParts,
   place: AppointmentPlace,
-  name: string,
-  { now, event }: AppointmentChange,
-  foundAt: Instant,
+  { name, change: { now, event }, foundAt }: { name: string; change: AppointmentChange; foundAt: Instant },
 ): FollowedAppointment {
   if (event !== place.event) return { name, now, message: null };
   const { recordId } = now;
@@ -192,13 +189,12 @@ function buried(
   parts: ReadingParts,
   place: AppointmentPlace,
   snapshot: AppointmentSnapshot,
-  known: ReadonlyMap<string, KnownAppointment>,
-  readAt: Instant,
+  { known, readAt }: { known: ReadonlyMap<string, KnownAppointment>; readAt: Instant },
 ): FollowedAppointment[] {
   const off = new Set(tombstonesIn(snapshot));
   return [...known].flatMap(([name, appointment]) =>
     off.has(appointment.recordId) && appointment.stands
-      ? [followedBy(parts, place, name, vanished(appointment), readAt)]
+      ? [followedBy(parts, place, { name, change: vanished(appointment), foundAt: readAt })]
       : [],
   );
 }
@@ -236,13 +232,14 @@ async function lookAtMissing(
     readAlone,
     belongsOnList: (one: Appointment) => belongsOnList(one, snapshot, { startsBefore: startsBefore(one.id), readAt }),
   };
-  const answers = await confirmAbsence(parts.tenant, asked, misses, reads, parts.signal);
+  const answers = await confirmAbsence(parts.tenant, { missing: asked, misses }, reads, parts.signal);
   const nameOf = (recordId: string) => parts.triggers.name({ ...place, recordId });
   const named = new Map(missing.map((appointment) => [nameOf(appointment.recordId), appointment]));
-  const followed = await inPieces(compare(parts, place, answers.found, named, readAt), parts.signal);
+  const followed = await inPieces(compare(parts, place, answers.found, { known: named, now: readAt }), parts.signal);
   for (const [name, appointment] of named) {
     const { recordId } = appointment;
-    if (answers.vanished.has(recordId)) followed.push(followedBy(parts, place, name, vanished(appointment), readAt));
+    if (answers.vanished.has(recordId))
+      followed.push(followedBy(parts, place, { name, change: vanished(appointment), foundAt: readAt }));
     else if (answers.missedOnce.has(recordId) && appointment.missedAt === null) {
       followed.push({ name, now: { ...appointment, missedAt: readAt }, message: null });
     }

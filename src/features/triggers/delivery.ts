@@ -17,9 +17,12 @@ const TURN_MS = 20 * SECOND_MS;
 /** Between two tries to ask a clinic that does not answer. */
 const SOURCE_RETRY_MS = MINUTE_MS;
 
+/** Members of a tenant that delivering triggers uses. */
+export interface TriggerSender extends Pick<OpenTenant, 'clock' | 'id' | 'log' | 'outages' | 'random'> {}
+
 /** What a turn is done with. */
 export interface DeliveryParts {
-  tenant: OpenTenant;
+  tenant: TriggerSender;
   triggers: OpenTriggers;
   lease: Lease;
   isForgotten: (patientId: string) => boolean;

@@ -3,9 +3,9 @@ import { asMirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
 import { readAppointmentList, takeAppointments } from './appointment-job.ts';
 import { isAppointmentEvent } from './appointments.ts';
-import { deliverTo } from './delivery.ts';
+import { deliverTo, type TriggerSender } from './delivery.ts';
 import { readEventLists } from './lists.ts';
-import { placesOf, type ReadingParts, takeList } from './reading.ts';
+import { placesOf, type ReadingParts, type TriggerReader, takeList } from './reading.ts';
 
 /** Name of the lease that a turn of a tenant's triggers is done under. */
 export const TRIGGERS_LEASE = 'triggers';
@@ -17,7 +17,7 @@ export const TRIGGERS_LEASE = 'triggers';
  * @returns false when another worker was at it, so that nothing was done
  */
 export async function runTriggers(
-  tenant: OpenTenant,
+  tenant: TriggerReader & TriggerSender & Pick<OpenTenant, 'leases' | 'protection' | 'tombstones' | 'triggers'>,
   options: { read: boolean },
   { stop, abort }: { stop: AbortSignal; abort: AbortSignal },
 ): Promise<boolean> {

@@ -60,7 +60,12 @@ export const TRIGGER_OPERATIONS = {
     async run({ tenant, endpoint, skip }, { services, progress, signals }) {
       const { reopenEndpoint } = await import('./triggers.ts');
       const { installation } = services;
-      const was = await reopenEndpoint(installation, tenant, endpoint, { skip }, progress, signals.stop);
+      const was = await reopenEndpoint(
+        installation,
+        { tenant, endpoint },
+        { skip },
+        { progress, signal: signals.stop },
+      );
       return { tenant, endpoint, ...was, skip };
     },
     auditResult: ({ closed }) => ({ closed: closed?.code ?? null }),

@@ -14,9 +14,13 @@ import type { TriggerPlace } from './store.ts';
 /** How long it is remembered that a document was told of after it was last listed: lists that lie show it again. */
 const KEEP_ABSENT_MS = 90 * DAY_MS;
 
+/** Members of a tenant that reading the lists of triggers uses. */
+export interface TriggerReader
+  extends Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'holds' | 'log' | 'missedForMs' | 'random'> {}
+
 /** What a reading does for one endpoint is done with these. */
 export interface ReadingParts {
-  tenant: OpenTenant;
+  tenant: TriggerReader;
   triggers: OpenTriggers;
   lease: Lease;
   isForgotten: (patientId: string) => boolean;
@@ -47,7 +51,7 @@ export async function takeList(parts: ReadingParts, place: TriggerPlace, list: E
   // They are found again by this very list, under the same names.
   for (const id of await store.unreadable(place)) await store.settleDropped(place, id, 'unreadable', parts.lease);
   const known = await store.known(place);
-  const found = await inPieces(compare(parts, place, list, known, now), parts.signal);
+  const found = await inPieces(compare(parts, place, list, { known, now }), parts.signal);
   const isFlood = found.fresh.length > parts.triggers.file.mostAtOnce && !reading.letThrough;
   if (isFlood) await closeForFlood(parts, place, found.fresh.length);
   else {
@@ -99,8 +103,7 @@ function* compare(
   { triggers, isForgotten }: ReadingParts,
   place: TriggerPlace,
   { subjects, unusable, isWhole }: EventList,
-  known: ReadonlyMap<string, Instant | 0>,
-  now: Instant,
+  { known, now }: { known: ReadonlyMap<string, Instant | 0>; now: Instant },
 ): Pieces<Comparison> {
   const found: Comparison = { fresh: [], silent: [], absence: new Map() };
   const listed = new Set<string>();

@@ -3,7 +3,7 @@ import type { Instant } from '../../model/time.ts';
 import type { TriggerEndpointState, TriggerEvent, TriggerReading, TriggerStatus } from '../../model/triggers.ts';
 import type { OpenTriggers } from './ports.ts';
 import { placesOf } from './reading.ts';
-import type { TriggerCount } from './store.ts';
+import type { TriggerCount, TriggerPlace } from './store.ts';
 
 /** Where an endpoint stands with one event. */
 export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 'readAt' | 'off'> {
@@ -33,7 +33,7 @@ export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerE
   const counts = await triggers.store.counts();
   const endpoints = [...triggers.file.endpoints].map(async ([endpoint, { events }]) => {
     const state = await triggers.store.endpoint(endpoint);
-    const each = events.map((event) => eventStatus(triggers, endpoint, event, state, counts));
+    const each = events.map((event) => eventStatus(triggers, { endpoint, event }, state, counts));
     return { endpoint, ...state, events: await Promise.all(each) };
   });
   return Promise.all(endpoints);
@@ -41,8 +41,7 @@ export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerE
 
 async function eventStatus(
   { store }: OpenTriggers,
-  endpoint: string,
-  event: TriggerEvent,
+  { endpoint, event }: TriggerPlace,
   { restUntil, closed }: TriggerEndpointState,
   counts: readonly TriggerCount[],
 ): Promise<TriggerEventStatus> {

@@ -31,11 +31,9 @@ export async function listTriggers(installation: Installation, tenantId: string)
  */
 export async function reopenEndpoint(
   installation: Installation,
-  tenantId: string,
-  endpoint: string,
+  { tenant: tenantId, endpoint }: { tenant: string; endpoint: string },
   options: { skip: boolean },
-  progress: Progress,
-  signal: AbortSignal,
+  { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<{ closed: { code: string; at: Instant } | null }> {
   const { tenant, triggers } = requireTriggers(installation, tenantId);
   const configured = triggers.file.endpoints.get(endpoint);
@@ -64,7 +62,10 @@ export async function reopenEndpoint(
   }
 }
 
-function requireTriggers(installation: Installation, id: string): { tenant: OpenTenant; triggers: OpenTriggers } {
+function requireTriggers(
+  installation: Installation,
+  id: string,
+): { tenant: Pick<OpenTenant, 'clock' | 'leases'>; triggers: OpenTriggers } {
   const tenant = requireTenant(installation, id);
   if (tenant.triggers !== null) return { tenant, triggers: tenant.triggers };
   throw new MirrorError(`the tenant "${id}" has no triggers`, {

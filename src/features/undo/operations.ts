@@ -75,7 +75,7 @@ export const RUN_OPERATIONS = {
     },
     async run({ tenant, run, dryRun }, { services, progress, signals }) {
       const { undoRun } = await import('./undo.ts');
-      return undoRun(services.installation, run, { tenant, dryRun }, progress, signals);
+      return undoRun(services.installation, run, { tenant, dryRun }, { progress, signals });
     },
     auditResult: ({ records }) => ({
       records: records.length,

@@ -1,6 +1,7 @@
-import { type ClinicReading, readClinic } from '../../jobs/clinic-reading.ts';
+import type { Questioner } from '../../jobs/absence.ts';
+import { type ClinicReader, type ClinicReading, readClinic } from '../../jobs/clinic-reading.ts';
 import { confirmAll } from '../../jobs/confirm.ts';
-import { readAllStreams } from '../../jobs/stream-readers.ts';
+import { readAllStreams, type StreamReader } from '../../jobs/stream-readers.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/progress.ts';
 import { overlaps } from '../../model/time.ts';
@@ -41,7 +42,10 @@ export interface Recoverable {
  * What a run changed or deleted, and what it is about to delete: a run that is undone while its lanes are at work must not go on
  * deleting. Targets carry the ids of today.
  */
-export async function entriesOfRun(tenant: OpenTenant, run: string): Promise<JournalEntry[]> {
+export async function entriesOfRun(
+  tenant: Pick<OpenTenant, 'journal' | 'outbox' | 'targets'>,
+  run: string,
+): Promise<JournalEntry[]> {
   const targets = [...tenant.targets.values()];
   const entries = new Map<string, JournalEntry>();
   const put = (entry: JournalEntry) => entries.set(`${entry.target}/${entry.recordId}`, entry);
@@ -60,7 +64,7 @@ export async function entriesOfRun(tenant: OpenTenant, run: string): Promise<Jou
 
 /** Asks the clinic about everything that a run changed or deleted. Writes nothing. */
 export async function lookAtRun(
-  tenant: OpenTenant,
+  tenant: ClinicReader & StreamReader & Questioner & Pick<OpenTenant, 'targets' | 'targetStore'>,
   entries: readonly JournalEntry[],
   progress: Progress,
   signal: AbortSignal,

@@ -51,8 +51,7 @@ export async function undoRun(
   installation: Installation,
   run: string,
   options: { tenant?: string | undefined; dryRun: boolean },
-  progress: Progress,
-  signals: StopSignals,
+  { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<UndoView> {
   const tenant = await tenantOfRun(installation, run, options.tenant);
   if (tenant.configuration.paused) throw pausedError(installation, tenant.id);
@@ -61,7 +60,8 @@ export async function undoRun(
   const view = { tenant: tenant.id, run, dryRun: options.dryRun };
   if (options.dryRun) return { ...view, pinnedUntil: null, records: found.map((one) => lineOf(one, 'waiting')) };
   const pinnedUntil = await pinDeleted(tenant, found, installation.clock() + PIN_MS);
-  if (found.some(({ recovery }) => recovery === 'there')) await syncTenant(installation, tenant.id, progress, signals);
+  if (found.some(({ recovery }) => recovery === 'there'))
+    await syncTenant(installation, tenant.id, { progress, signals });
   return { ...view, pinnedUntil, records: await resultsOf(tenant, found) };
 }
 
@@ -116,7 +116,7 @@ export async function tenantOfRun(
 }
 
 async function pinDeleted(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'journal'>,
   found: readonly Recoverable[],
   untilAt: Instant,
 ): Promise<Instant | null> {
@@ -128,7 +128,10 @@ async function pinDeleted(
   return putBack.length === 0 ? null : untilAt;
 }
 
-async function resultsOf(tenant: OpenTenant, found: readonly Recoverable[]): Promise<UndoView['records']> {
+async function resultsOf(
+  tenant: Pick<OpenTenant, 'links' | 'outbox'>,
+  found: readonly Recoverable[],
+): Promise<UndoView['records']> {
   const waiting = new Map<string, ReadonlySet<string>>();
   const linked = new Map<string, ReadonlySet<string>>();
   for (const target of new Set(found.map((one) => one.target))) {

@@ -52,7 +52,7 @@ export function openOperator(world: World): Operator {
     logIn: (login) => logIn(world, composition, login),
     holds: () => listHolds(composition.installation),
     async decide(tenant, hold, decision) {
-      await decideHold(composition.installation, tenant, hold, decision);
+      await decideHold(composition.installation, { tenant, hold, decision });
     },
     backup: (tenant) => openBackups(composition).backup(tenant),
     async restore(tenant, backup) {
@@ -90,6 +90,6 @@ async function logIn({ google, graph }: World, composition: Composition, login: 
   };
   const visit = async (url: string) => (await fetch(await persons[kind](url))).text();
   const show = (url: string) => void visits.push(visit(url));
-  await loginWithBrowser(loginDesk(composition), tenant, connection, show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
+  await loginWithBrowser(loginDesk(composition), { tenant, connection }, show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
   await Promise.all(visits);
 }

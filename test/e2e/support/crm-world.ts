@@ -167,7 +167,12 @@ async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<
       if (authorize === null) continue;
       const visits: Promise<unknown>[] = [];
       const visit = async (url: string) => (await fetch(await authorize(url))).text();
-      await loginWithBrowser(desk, id, name, (url) => visits.push(visit(url)), AbortSignal.timeout(paced(60_000)));
+      await loginWithBrowser(
+        desk,
+        { tenant: id, connection: name },
+        (url) => visits.push(visit(url)),
+        AbortSignal.timeout(paced(60_000)),
+      );
       await Promise.all(visits);
     }
   }

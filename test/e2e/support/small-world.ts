@@ -159,9 +159,10 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
       };
       const desk = loginDesk(composition);
       const signal = AbortSignal.timeout(paced(60_000));
-      const login = await loginWithBrowser(desk, id, connection, (url) => visits.push(visit(url)), signal);
+      const login = await loginWithBrowser(desk, { tenant: id, connection }, (url) => visits.push(visit(url)), signal);
       // An operator says at once that another account is meant.
-      if (login.isUnconfirmed) await acceptAccount(desk, id, connection, login.account?.subject ?? 'unknown', signal);
+      if (login.isUnconfirmed)
+        await acceptAccount(desk, { tenant: id, connection }, login.account?.subject ?? 'unknown', signal);
       await Promise.all(visits);
     }
   }
@@ -183,5 +184,5 @@ function visitAccount(
 
 function cycle(composition: Composition, tenant: string): Promise<SyncResult> {
   const signal = new AbortController().signal;
-  return syncTenant(composition.installation, tenant, () => {}, { stop: signal, abort: signal });
+  return syncTenant(composition.installation, tenant, { progress: () => {}, signals: { stop: signal, abort: signal } });
 }

@@ -37,13 +37,10 @@ async function synced(): Promise<ForgetWorld> {
 }
 
 const forget = (world: ForgetWorld, tenant?: OpenTenant) =>
-  forgetPatient(
-    tenant === undefined ? world.installation : openInstallation({ tenants: [tenant] }),
-    ID,
-    PATIENT,
-    SILENT,
-    SIGNALS,
-  );
+  forgetPatient(tenant === undefined ? world.installation : openInstallation({ tenants: [tenant] }), ID, PATIENT, {
+    progress: SILENT,
+    signals: SIGNALS,
+  });
 
 const MODELS = (world: ForgetWorld): [string, ModelTarget][] => [
   ['doctor', world.calendar],
@@ -249,7 +246,7 @@ describe('a target that can’t be reached', () => {
       retryAfterMs: HOUR_MS,
     });
     const installation = openInstallation({ tenants: [world.again()] });
-    const receipt = await forgetPatient(installation, ID, PATIENT, SILENT, SIGNALS);
+    const receipt = await forgetPatient(installation, ID, PATIENT, { progress: SILENT, signals: SIGNALS });
     expect(receipt.targets[0]).toMatchObject({ found: 3, erased: 0, waiting: 3, failed: 0, failure: 'server-error' });
     expect(receipt.notes).toEqual(expect.arrayContaining(['target-not-searched', 'erasures-wait']));
     expect(installation.pulled).toEqual([ID]);
@@ -427,7 +424,7 @@ async function isLooking({ connection }: ForgetWorld): Promise<boolean> {
 describe('a look before', () => {
   test('counts what would go, and writes nothing', async () => {
     const world = await synced();
-    const preview = await previewForgetting(world.installation, ID, PATIENT, SILENT, NEVER);
+    const preview = await previewForgetting(world.installation, ID, PATIENT, { progress: SILENT, signal: NEVER });
     expect(preview).toMatchObject({ isForgotten: false, appointments: 3, invoices: 1, upcoming: 2, reminders: 2 });
     expect(preview.targets.map(({ target, linked, toLookFor }) => [target, linked, toLookFor])).toEqual([
       ['doctor', 3, 0],
@@ -448,7 +445,10 @@ describe('a look before', () => {
     const refused = { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 } as const;
     world.clinic.readPatient = () => Promise.reject(new MirrorError('refused', refused));
     world.clinic.readInvoices = () => Promise.reject(new MirrorError('refused', refused));
-    const { notes, appointments } = await previewForgetting(world.installation, ID, PATIENT, SILENT, NEVER);
+    const { notes, appointments } = await previewForgetting(world.installation, ID, PATIENT, {
+      progress: SILENT,
+      signal: NEVER,
+    });
     expect([notes, appointments]).toEqual([['patient-unread', 'invoices-unread'], 3]);
   });
 

@@ -35,9 +35,10 @@ async function useWorld(
   const asked = { tenant: tenant.id, target: 'contacts' };
   return {
     ...{ world, tenant, clinic, sandbox, ids },
-    propose: () => proposeMatches(installation, tenant.id, 'contacts', QUIET, NEVER),
-    apply: (file: string) => applyMatches(installation, asked, file, QUIET, NEVER),
-    undo: (file: string) => undoMatches(installation, asked, file, QUIET, NEVER),
+    propose: () =>
+      proposeMatches(installation, { tenant: tenant.id, target: 'contacts' }, { progress: QUIET, signal: NEVER }),
+    apply: (file: string) => applyMatches(installation, asked, file, { progress: QUIET, signal: NEVER }),
+    undo: (file: string) => undoMatches(installation, asked, file, { progress: QUIET, signal: NEVER }),
     live: () => new Map(sandbox.records('contacts').map(({ id, properties }) => [id, properties])),
   };
 }
@@ -330,7 +331,9 @@ test('a target without contacts, or that is not there, has nothing to match', as
   const { tenant } = await useWorld({}, {});
   const installation = { tenants: new Map([[tenant.id, tenant]]) } as unknown as Installation;
   for (const target of ['activities', 'nowhere']) {
-    await expect(proposeMatches(installation, tenant.id, target, QUIET, NEVER)).rejects.toMatchObject({
+    await expect(
+      proposeMatches(installation, { tenant: tenant.id, target }, { progress: QUIET, signal: NEVER }),
+    ).rejects.toMatchObject({
       code: 'no-such-target',
     });
   }

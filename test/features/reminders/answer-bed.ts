@@ -1,4 +1,4 @@
-import type { Installation } from '../../../src/control/installation.ts';
+import { type Installation, requireTenant } from '../../../src/control/installation.ts';
 import { createAnswerDesk, type GivenAnswer } from '../../../src/features/reminders/answers.ts';
 import { createAddressSecrets } from '../../../src/features/reminders/identity.ts';
 import type { OpenAnswers } from '../../../src/features/reminders/ports.ts';
@@ -53,7 +53,11 @@ export function answersOver(connection: RedisClient): OpenAnswers {
 /** The page of an installation. */
 export function deskOf(installation: Installation, connection: RedisClient) {
   const directory = createAnswerDirectory(connection);
-  const desk = createAnswerDesk({ installation, directory, clinicOf: ({ clinic }) => clinic });
+  const desk = createAnswerDesk({
+    installation,
+    directory,
+    clinicOf: ({ id }) => requireTenant(installation, id).clinic,
+  });
   const patient = '198.18.0.9';
   return {
     show: (token: string, caller = patient) => desk.show(token, caller),

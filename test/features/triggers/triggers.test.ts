@@ -94,7 +94,12 @@ describe('an endpoint that is gone', () => {
     add('r2');
     await world.turn();
     expect(told(receiver)).toEqual([]);
-    const { closed } = await reopenEndpoint(installation(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
+    const { closed } = await reopenEndpoint(
+      installation(),
+      { tenant: ID, endpoint: 'portal' },
+      { skip: false },
+      { progress: QUIETLY, signal: NEVER },
+    );
     expect(closed).toMatchObject({ code: 'webhook-gone' });
     await world.advance(MINUTE_MS);
     expect(told(receiver)).toHaveLength(2);
@@ -103,7 +108,12 @@ describe('an endpoint that is gone', () => {
 
   test('is opened and told of nothing that is there, when a person wants it so', async () => {
     add('r2');
-    await reopenEndpoint(installation(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
+    await reopenEndpoint(
+      installation(),
+      { tenant: ID, endpoint: 'portal' },
+      { skip: true },
+      { progress: QUIETLY, signal: NEVER },
+    );
     await world.advance(MINUTE_MS);
     add('r3');
     await world.turn();
@@ -111,7 +121,12 @@ describe('an endpoint that is gone', () => {
   });
 
   test('by another name is not known', async () => {
-    const opening = reopenEndpoint(installation(), ID, 'protal', { skip: false }, QUIETLY, NEVER);
+    const opening = reopenEndpoint(
+      installation(),
+      { tenant: ID, endpoint: 'protal' },
+      { skip: false },
+      { progress: QUIETLY, signal: NEVER },
+    );
     await expect(opening).rejects.toMatchObject({ code: 'no-such-endpoint', remedy: 'there are: portal' });
   });
 });
@@ -125,7 +140,12 @@ describe('too many documents at once', () => {
 
   test('are let through by a person, that once', async () => {
     expect((await shown()).replaceAll(/\n */g, ' ')).toContain('with --skip they are never sent');
-    await reopenEndpoint(installation(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
+    await reopenEndpoint(
+      installation(),
+      { tenant: ID, endpoint: 'portal' },
+      { skip: false },
+      { progress: QUIETLY, signal: NEVER },
+    );
     await world.advance(MINUTE_MS);
     expect(told(receiver)).toHaveLength(4);
     add('s1', 's2', 's3', 's4');
@@ -134,7 +154,12 @@ describe('too many documents at once', () => {
   });
 
   test('are left for good by a person', async () => {
-    await reopenEndpoint(installation(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
+    await reopenEndpoint(
+      installation(),
+      { tenant: ID, endpoint: 'portal' },
+      { skip: true },
+      { progress: QUIETLY, signal: NEVER },
+    );
     await world.advance(MINUTE_MS);
     add('s1');
     await world.turn();
@@ -149,7 +174,12 @@ test('what was parked after many refusals is tried at once when a person asks', 
   await world.advance(DAY_MS / 2);
   const [first] = (await listTriggers(installation(), ID)).endpoints;
   expect((first?.events[0]?.nextTryAt ?? 0) - world.now).toBeGreaterThan(DAY_MS / 4);
-  await reopenEndpoint(installation(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
+  await reopenEndpoint(
+    installation(),
+    { tenant: ID, endpoint: 'portal' },
+    { skip: false },
+    { progress: QUIETLY, signal: NEVER },
+  );
   await world.advance(MINUTE_MS);
   expect(told(receiver)).toHaveLength(1);
 });

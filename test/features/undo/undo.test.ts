@@ -79,7 +79,7 @@ describe('a run that deleted what it should not have', () => {
     const opened = await open();
     const { installation, run } = await emptiedByMistake(opened);
     opened.clinic.appointments.set('0', appointmentOf('0', { inHours: 40, agendaId: 'a1' }));
-    const view = await undoRun(installation, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     expect(view.records.map(({ result }) => result)).toEqual(Array(6).fill('restored'));
     expect(opened.shown()).toBe(6);
     const starts = opened.model
@@ -91,7 +91,7 @@ describe('a run that deleted what it should not have', () => {
   test('stays put back while the rules still leave it out, and goes on following the clinic', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
-    await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(wrong.installation, wrong.run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     opened.clinic.appointments.set('1', appointmentOf('1', { inHours: 50, agendaId: 'a1' }));
     opened.clinic.appointments.set('2', appointmentOf('2', { inHours: 26, agendaId: 'a1', status: 'cancelled' }));
     opened.clinic.appointments.delete('3');
@@ -108,12 +108,17 @@ describe('a run that deleted what it should not have', () => {
   test('is left to the rules again when a person releases it, or after 30 days', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
-    await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(wrong.installation, wrong.run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     expect(await releaseRun(wrong.installation, wrong.run, {})).toEqual({ tenant: 'studio-rossi', released: 6 });
     await opened.pass(wrong);
     expect(opened.shown()).toBe(0);
 
-    const again = await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    const again = await undoRun(
+      wrong.installation,
+      wrong.run,
+      { dryRun: false },
+      { progress: SILENT, signals: SIGNALS },
+    );
     expect(opened.shown()).toBe(6);
     expect(again.pinnedUntil).toBe(opened.clock.now + 30 * DAY_MS);
     const pinned = await wrong.tenant.journal.pinned('doctor', opened.clock.now + 30 * DAY_MS + 1);
@@ -123,7 +128,7 @@ describe('a run that deleted what it should not have', () => {
   test('looks first, when asked to, and writes nothing', async () => {
     const opened = await open();
     const { installation, run, tenant } = await emptiedByMistake(opened);
-    const view = await undoRun(installation, run, { dryRun: true }, SILENT, SIGNALS);
+    const view = await undoRun(installation, run, { dryRun: true }, { progress: SILENT, signals: SIGNALS });
     expect(view).toMatchObject({ dryRun: true, pinnedUntil: null });
     expect(view.records.map(({ result }) => result)).toEqual(Array(6).fill('waiting'));
     await opened.pass({ tenant });
@@ -138,7 +143,7 @@ describe('a run that deleted what it should not have', () => {
     opened.clinic.appointments.set('1', appointmentOf('1', { inHours: 25, agendaId: 'a1', status: 'cancelled' }));
     opened.clinic.unusable.add('2');
     opened.clinic.appointments.set('3', appointmentOf('3', { inHours: 24 * 400, agendaId: 'a1' }));
-    const view = await undoRun(installation, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     const results = Object.fromEntries(view.records.map(({ record, result }) => [record, result]));
     expect(results).toEqual({
       0: 'gone',
@@ -161,10 +166,18 @@ describe('a run that deleted what it should not have', () => {
       stop.abort();
       return 'unavailable';
     };
-    const view = await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, {
-      ...SIGNALS,
-      stop: stop.signal,
-    });
+    const view = await undoRun(
+      wrong.installation,
+      wrong.run,
+      { dryRun: false },
+      {
+        progress: SILENT,
+        signals: {
+          ...SIGNALS,
+          stop: stop.signal,
+        },
+      },
+    );
     expect(new Set(view.records.map(({ result }) => result))).toEqual(new Set(['waiting']));
     opened.model.fault = () => null;
     opened.clock.now += DAY_MS;
@@ -185,7 +198,7 @@ describe('a run that is undone', () => {
     expect(opened.shown()).toBe(4);
     opened.model.fault = () => null;
 
-    const view = await undoRun(wrong.installation, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(wrong.installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     expect(view.records.map(({ result }) => result)).toEqual(Array(6).fill('restored'));
     await opened.pass(wrong);
     expect(opened.shown()).toBe(6);
@@ -196,7 +209,7 @@ describe('a run that is undone', () => {
     await opened.pass(opened.start());
     const wrong = opened.start(MISTAKE);
     const { id: run } = await pull(wrong.tenant);
-    await undoRun(wrong.installation, run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(wrong.installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     expect(opened.shown()).toBe(6);
     expect(await listRuns(wrong.installation)).toEqual([]);
   });
@@ -212,7 +225,7 @@ describe('a run that is undone', () => {
     expect(opened.shown()).toBe(0);
 
     for (const run of runs) {
-      const view = await undoRun(wrong.installation, run, { dryRun: false }, SILENT, SIGNALS);
+      const view = await undoRun(wrong.installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
       expect(new Set(view.records.map(({ result }) => result))).toEqual(new Set(['restored']));
     }
     expect(opened.shown()).toBe(306);
@@ -224,7 +237,7 @@ describe('a run that is undone', () => {
   test('asks no more for what was put back and lies in the past by now', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
-    await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(wrong.installation, wrong.run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     opened.clock.now += 12 * DAY_MS;
     await opened.pass(wrong);
     const { lookups } = opened.clinic.counts;
@@ -238,7 +251,7 @@ describe('what was put back under a name of before', () => {
   test('stays put back under the new one, and its run can be undone', async () => {
     const opened = await open();
     const { run, installation } = await emptiedByMistake(opened);
-    await undoRun(installation, run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     const renamed = opened.start({ ...MISTAKE, formerly: 'doctor' }, 'studio-verdi', {
       id: 'dr-rossi',
       formerly: 'studio-rossi',
@@ -246,7 +259,7 @@ describe('what was put back under a name of before', () => {
     await opened.pass(renamed);
     expect(opened.shown()).toBe(6);
     expect(await listRuns(renamed.installation)).toMatchObject([{ tenant: 'studio-verdi', run, deleted: 6 }]);
-    const view = await undoRun(renamed.installation, run, { dryRun: true }, SILENT, SIGNALS);
+    const view = await undoRun(renamed.installation, run, { dryRun: true }, { progress: SILENT, signals: SIGNALS });
     expect(view.records[0]).toMatchObject({ target: 'dr-rossi', result: 'waiting' });
     expect(await releaseRun(renamed.installation, run, {})).toMatchObject({ released: 6 });
     await opened.pass(renamed);
@@ -261,7 +274,7 @@ describe('a run that changed what it should not have', () => {
     const run = await opened.pass(opened.start({ title: 'busy' }));
     expect(opened.model.objects()[0]?.item.title).toBe('Busy');
     const mended = opened.start();
-    const view = await undoRun(mended.installation, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(mended.installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     expect(view.records.map(({ effect, result }) => [effect, result])).toEqual(Array(6).fill(['updated', 'restored']));
     expect(opened.model.objects()[0]?.item.title).toBe('Appointment');
     expect(view.pinnedUntil).toBeNull();
@@ -304,14 +317,14 @@ describe('which run is meant', () => {
     await opened.connection.hset(journal, 'doctor\t1', own.replace('deleted', 'updated'));
     expect((await tenant.journal.read(run)).map(({ recordId }) => recordId).sort()).toEqual(['0', '2', '3', '4', '5']);
     await opened.connection.copy(journal, keys.journal('studio-rossi', 'another'));
-    const refused = undoRun(installation, 'another', { dryRun: false }, SILENT, SIGNALS);
+    const refused = undoRun(installation, 'another', { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     await expect(refused).rejects.toMatchObject({ code: 'no-such-run' });
   });
 
   test('an unknown one is refused', async () => {
     const opened = await open();
     const { installation } = await emptiedByMistake(opened);
-    const refused = undoRun(installation, 'nope', { dryRun: false }, SILENT, SIGNALS);
+    const refused = undoRun(installation, 'nope', { dryRun: false }, { progress: SILENT, signals: SIGNALS });
     await expect(refused).rejects.toMatchObject({ actor: 'settings', code: 'no-such-run' });
   });
 
@@ -326,9 +339,14 @@ describe('which run is meant', () => {
       await opened.connection.hset(keys.journal('studio-verdi', first.run), field, line);
     }
     const installation = openInstallation({ tenants: [first.tenant, other.tenant] });
-    const ambiguous = undoRun(installation, first.run, { dryRun: true }, SILENT, SIGNALS);
+    const ambiguous = undoRun(installation, first.run, { dryRun: true }, { progress: SILENT, signals: SIGNALS });
     await expect(ambiguous).rejects.toMatchObject({ code: 'run-ambiguous' });
-    const view = await undoRun(installation, first.run, { tenant: 'studio-rossi', dryRun: true }, SILENT, SIGNALS);
+    const view = await undoRun(
+      installation,
+      first.run,
+      { tenant: 'studio-rossi', dryRun: true },
+      { progress: SILENT, signals: SIGNALS },
+    );
     expect(view.records).toHaveLength(6);
     expect(renderRuns({ runs: await listRuns(installation) })).toContain(`clinic-mirror undo ${first.run} --dry-run`);
     expect(renderRuns({ runs: [] })).toContain('No run');

@@ -33,11 +33,13 @@ function objectIn({ model, tenant }: World, record: string) {
 describe('the week', () => {
   const world = useWorld();
   const view = (titles = true) =>
-    viewWeek(world().installation, CLINIC, 'doctor', { date: null, titles }, NEVER).then(({ entries, ...week }) => ({
-      ...week,
-      entries,
-      differing: entries.filter(({ difference }) => difference !== null),
-    }));
+    viewWeek(world().installation, { tenant: CLINIC, target: 'doctor' }, { date: null, titles }, NEVER).then(
+      ({ entries, ...week }) => ({
+        ...week,
+        entries,
+        differing: entries.filter(({ difference }) => difference !== null),
+      }),
+    );
 
   test('shows what is in step without a difference, with the titles of the target’s policy', async () => {
     const { entries, differing, from, days } = await view();
@@ -125,7 +127,10 @@ describe('the week', () => {
     const { book, clinic } = world();
     book('far', { inHours: 24 * 70 });
     const { entries } = await viewWeek(
-      ...([world().installation, CLINIC, 'doctor', { date: '2026-08-24', titles: true }, NEVER] as const),
+      world().installation,
+      { tenant: CLINIC, target: 'doctor' },
+      { date: '2026-08-24', titles: true },
+      NEVER,
     );
     clinic.appointments.delete('far');
     expect(entries).toMatchObject([{ record: 'far', leftOut: 'beyond-window', difference: null }]);

@@ -32,7 +32,7 @@ export function addTargetPage(app: FastifyInstance, desk: OperatorDesk): void {
     const state =
       RECORD_STATES.find((each) => each === request.query.state) ?? (await firstState(desk, tenant, target));
     const after = typeof request.query.after === 'string' ? request.query.after : null;
-    const list = await listRecords(installation, tenant, target, state, { after, limit: LIMIT });
+    const list = await listRecords(installation, { tenant, target, state }, { after, limit: LIMIT });
     const isCalendar = requireTenant(installation, tenant).targets.get(target)?.crm === null;
     const context = contextOf(request, desk, tenant);
     return sendPage(reply, context, targetPage(context, tenant, list, isCalendar));

@@ -127,10 +127,12 @@ async function decide(
   const acting = actingOf(request, desk);
   const only = isPart ? new Set(chosen.map(({ record }) => record)) : null;
   try {
-    const decided = await decideHold(acting, desk.installation, hold.tenant, hold.id, decision, {
-      seen: hold.seen,
-      only,
-    });
+    const decided = await decideHold(
+      acting,
+      desk.installation,
+      { tenant: hold.tenant, hold: hold.id, decision },
+      { seen: hold.seen, only },
+    );
     return reply.redirect(holdAddress(hold.tenant, decided.hold.id), 303);
   } catch (error) {
     if (!(error instanceof MirrorError)) throw error;

@@ -43,7 +43,7 @@ export function addWeekPage(app: FastifyInstance, desk: OperatorDesk): void {
       const [last] = await open.runs.list(1);
       const { version } = await open.links.layout(target);
       const view = await kept(JSON.stringify([tenant, target, question, last?.id, version]), () =>
-        viewWeek(desk.installation, tenant, target, question, AbortSignal.timeout(READ_MS)),
+        viewWeek(desk.installation, { tenant, target }, question, AbortSignal.timeout(READ_MS)),
       );
       const calendars = [...open.targets.values()];
       const others = calendars.filter(({ crm }) => crm === null).map(({ id }) => id);

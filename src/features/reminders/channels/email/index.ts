@@ -33,7 +33,7 @@ async function send(
   const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('../../../../mail/smtp.ts')]);
   const unsubscribeUrl =
     callbackUrl === null ? null : `${callbackUrl}?reminder=${reminder.id}&proof=${unsubscribeProof(reminder.id)}`;
-  const message = await messageOf(reminder, to, settings, unsubscribeUrl, clock());
+  const message = await messageOf(reminder, to, { settings, unsubscribeUrl, now: clock() });
   const lookup = pinnedLookup({ host: settings.host, isPlain: settings.security === 'none' }, reach);
   const result = await handOver(settings, [to], message, signal, lookup);
   const host = `${settings.host}:${settings.port}`;

@@ -27,9 +27,7 @@ interface Unsubscribe {
 export function messageOf(
   reminder: Reminder,
   to: string,
-  settings: EmailSettings,
-  unsubscribeUrl: string | null,
-  now: Instant,
+  { settings, unsubscribeUrl, now }: { settings: EmailSettings; unsubscribeUrl: string | null; now: Instant },
 ): Promise<Buffer> {
   const { id, content } = reminder;
   const entry = calendarEntryOf(reminder, now);
