@@ -122,14 +122,14 @@ const NEEDS_PERSON: ReadonlySet<ConnectionStatus['state']> = new Set([
 ]);
 
 /** Members of a tenant that the status of one target is computed from. */
-export interface TargetStatusSource
+interface TargetStatusSource
   extends Pick<
     OpenTenant,
     'clock' | 'configuration' | 'feeds' | 'links' | 'notifications' | 'outbox' | 'planLifeMs' | 'runs' | 'targetStore'
   > {}
 
 /** Members of a tenant that its status is computed from. */
-export interface StatusSource
+interface StatusSource
   extends TargetStatusSource,
     Pick<
       OpenTenant,

@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { createMetrics } from '../../src/control/metrics.ts';
+import { addFeatureMetrics } from '../../src/features/metrics.ts';
 
 /* Every metric and label that the alarms and the dashboard name is one of the daemon's: an expression over another one never fires. */
 
@@ -33,7 +34,7 @@ afterEach(() => {
 function labelsByMetric(): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   const register = vi.spyOn(Registry.prototype, 'registerMetric');
-  createMetrics(() => null);
+  addFeatureMetrics(createMetrics(() => null));
   for (const [metric] of register.mock.calls) {
     const { name, labelNames } = metric as unknown as { name: string; labelNames: string[] };
     found.set(name, labelNames);

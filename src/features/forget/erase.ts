@@ -51,7 +51,7 @@ interface TraceRemover
   > {}
 
 /** Members of a tenant that erasing a patient uses. */
-export type PatientEraser = PatientRecordSource & TargetAuditor & TraceRemover;
+type PatientEraser = PatientRecordSource & TargetAuditor & TraceRemover;
 
 /**
  * Decides that everything of a patient goes: looks for objects that no link tells of, puts erasures into the outboxes past the guard,

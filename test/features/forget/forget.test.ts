@@ -296,6 +296,7 @@ describe('a target that can’t be reached', () => {
     world.clock.now += 2 * HOUR_MS;
     const woken: unknown[] = [];
     const composition = {
+      configuration: { unchecked: new Set() },
       installation: { tenants: new Map([[ID, world.tenant]]) },
       queues: { wake: async (...asked: unknown[]) => void woken.push(asked) },
       whileOpen: (_: string, work: () => Promise<void>) => work(),
