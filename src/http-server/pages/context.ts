@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Instant } from '../../model/time.ts';
 import { cookieOf } from '../cookies.ts';
 import { type Language, languageOf } from '../languages.ts';
@@ -25,6 +25,13 @@ export interface PageContext {
   address: string;
   /** The clinic that the page is about; null for pages about all. */
   tenant: { id: string; name: string } | null;
+}
+
+/** One request for a page, and what answers it. */
+export interface PageVisit<Request extends FastifyRequest = FastifyRequest> {
+  request: Request;
+  reply: FastifyReply;
+  desk: OperatorDesk;
 }
 
 /** What a page is made with. @param tenant the one that the page is about; its zone is the page's */
