@@ -157,7 +157,8 @@ async function run(sharing: number, parts: Parts): Promise<Ages> {
   }
   async function cycle(tenant: Tenant, connection: RedisClient): Promise<void> {
     const limits = { requestsPerMinute: perMinute * SPEED, burst: BURST };
-    const share = openBudgetShare(connection, client, tenant.id, limits, 'background');
+    const draw = { budget: client, participant: tenant.id, limits, priority: 'background' } as const;
+    const share = openBudgetShare(connection, draw);
     const asOf = now();
     const pace = paceOf(tenant.last, asOf, everyMs);
     const isNear = isNearDue(pace);

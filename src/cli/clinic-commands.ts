@@ -66,7 +66,7 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
     .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
     .option('--doctors', 'of an invoice: who took part in what each of its lines bills')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
-      given.withClinic(tenant, (access, acting) => act(access, acting, resource, ids, choice, given)),
+      given.withClinic(tenant, (access, acting) => act(access, acting, { resource, ids, choice }, given)),
     );
 }
 
@@ -93,9 +93,7 @@ export function addProbe(clinic: Command, given: ClinicCommands & ProbeCommands)
 async function act(
   access: ClinicAccess,
   acting: Acting,
-  resource: string,
-  ids: string[],
-  choice: Choice,
+  { resource, ids, choice }: { resource: string; ids: string[]; choice: Choice },
   given: ClinicCommands,
 ): Promise<void> {
   const { err, out, signal } = given;

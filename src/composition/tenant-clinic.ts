@@ -67,10 +67,14 @@ export function openTenantClinic(parts: TenantClinicParts): TenantClinic {
   const memory = tenantMemory(parts);
   // A cycle that gave up during a pause would have to read its pages again; whoever else waits there comes back later.
   const share = (priority: Priority, pauseWaitMs?: number) =>
-    openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, priority, {
-      pauseWaitMs,
-      whileInLine,
-    });
+    openBudgetShare(
+      redis,
+      { budget: `clinic-${client.clientId}`, participant: tenant.id, limits: client.budget, priority },
+      {
+        pauseWaitMs,
+        whileInLine,
+      },
+    );
   const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
     profileFile: profileFile(client.profile),

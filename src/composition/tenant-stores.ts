@@ -53,11 +53,11 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
   return {
     feeds: createTenantFeeds(redis, tenant.id, sealer, identityKey),
     links,
-    outbox: createOutbox(redis, tenant.id, { sealer, proofs }, links, journalKeepMs),
+    outbox: createOutbox(redis, tenant.id, { sealer, proofs, journalKeepMs }, links),
     unanswered: createUnansweredStore(redis, tenant.id),
-    journal: createJournal(redis, tenant.id, identityKey, journalKeepMs, {
-      tenant: tenant.formerly,
-      target: (id) => tenant.targets.get(id)?.formerly,
+    journal: createJournal(redis, tenant.id, identityKey, {
+      keepMs: journalKeepMs,
+      formerly: { tenant: tenant.formerly, target: (id) => tenant.targets.get(id)?.formerly },
     }),
     targetStore: createTargetStore(redis, tenant.id, proofs),
     holds: createHoldStore(redis, tenant.id, sealer),

@@ -193,7 +193,12 @@ function openLogins(
     credentials,
     leases,
     http,
-    budget: (client, limits) => openBudgetShare(redis, client, tenant.id, limits, shared.priority, { whileInLine }),
+    budget: (client, limits) =>
+      openBudgetShare(
+        redis,
+        { budget: client, participant: tenant.id, limits, priority: shared.priority },
+        { whileInLine },
+      ),
     targetScopes: (connection) => scopesOfTargets(tenant, connection, connectors),
     clock,
     log,

@@ -79,7 +79,7 @@ export async function loginWithBrowser(
   signal: AbortSignal,
 ): Promise<LoginResult> {
   const target = usedTarget(desk, tenant, connection);
-  return made(desk, await loginOnLoopback(target, desk.pending, (url) => show(url.href), signal, desk.loopbackPort));
+  return made(desk, await loginOnLoopback(target, desk, (url) => show(url.href), signal));
 }
 
 /** A person logs in on another device, by a code that is shown here. */
@@ -265,7 +265,7 @@ export async function completeRemoteLogin(
       throw error;
     }
   };
-  return made(desk, await completeLogin(callback, desk.pending, find, signal, browserKey));
+  return made(desk, await completeLogin({ callback, browserKey }, desk.pending, find, signal));
 }
 
 /** What a login is made for. @throws MirrorError `settings` where targets decide what the provider is asked for, and there is none */

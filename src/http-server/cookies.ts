@@ -22,10 +22,8 @@ export function browserKeyOf(request: FastifyRequest, key: BrowserKey, publicUrl
  */
 export function setBrowserKey(
   reply: FastifyReply,
-  key: BrowserKey,
-  value: string,
   publicUrl: string,
-  lifeMs?: number,
+  { key, value, lifeMs }: { key: BrowserKey; value: string; lifeMs?: number },
 ): void {
   const attributes = ['Path=/', 'HttpOnly', 'SameSite=Lax'];
   if (value === '') attributes.push('Max-Age=0');

@@ -74,7 +74,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
   }
   await tenant.targetStore.noteGone(id, goneBy(plan), now);
-  await tenant.outbox.put(id, plan.passed, now, lease, run);
+  await tenant.outbox.put(id, plan.passed, { now, lease, run });
   const plannedUnder = await tenant.generation.join();
   // What is not written of people yet still differs as it did when the links were rebuilt.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };

@@ -225,7 +225,7 @@ async function pushBatch(
     if (operation === null) moot.push({ entry, kind: 'done', link });
     else toSend.set(entry.recordId, { entry, operation, link });
   }
-  if (moot.length > 0) await tenant.outbox.settle(target.id, moot, tenant.clock(), lease);
+  if (moot.length > 0) await tenant.outbox.settle(target.id, moot, { now: tenant.clock(), lease });
   if (resting.size > 0) await tenant.outbox.postpone(target.id, resting, lease);
   const operations = [...toSend.values()];
   if (operations.length === 0) return entries.length;
@@ -325,7 +325,7 @@ async function settleOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
-  await tenant.outbox.settle(target.id, settlements, now, lease, { noteTakenOut });
+  await tenant.outbox.settle(target.id, settlements, { now, lease, noteTakenOut });
   await tenant.targetStore.count(target.id, counts);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;

@@ -15,6 +15,14 @@ type CallServer = <Result>(
   run: (configuration: openid.Configuration) => Promise<Result>,
 ) => Promise<Result>;
 
+/** An authorization server that is asked, and until when. */
+interface AskedServer {
+  reach: Reach;
+  metadata: openid.ServerMetadata;
+  call: CallServer;
+  signal: AbortSignal;
+}
+
 /**
  * Whose a login is: by its id_token, where the keys are known by which it is signed; else by what only another question tells; else by
  * what the answer says of itself. Null when nothing tells, or can be asked now.
@@ -22,21 +30,20 @@ type CallServer = <Result>(
  * @throws MirrorError `authorization`, code `id-token-rejected`; `remote` when its keys can't be read now
  */
 export async function readAccount(
-  reach: Reach,
-  metadata: openid.ServerMetadata,
-  call: CallServer,
-  { answer, nonce }: { answer: LoginAnswer; nonce: string | null },
-  signal: AbortSignal,
+  server: AskedServer,
+  answer: LoginAnswer,
+  nonce: string | null,
 ): Promise<Account | null> {
-  const { provider } = reach;
+  const { metadata, signal } = server;
+  const { provider } = server.reach;
   const { idToken } = answer.names;
   // A server of which nothing is known may sign as it likes.
   if (idToken !== null && metadata.jwks_uri !== undefined && provider.name !== 'oauth') {
     const checks = { nonce, skewMs: answer.skewMs };
-    return accountOfClaims(provider, await validateIdToken(reach, metadata, idToken, checks, signal));
+    return accountOfClaims(provider, await validateIdToken(server, idToken, checks));
   }
   try {
-    return (await askAccount(reach, metadata, call, answer, signal)) ?? answer.account;
+    return (await askAccount(server, answer)) ?? answer.account;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof MirrorError) return answer.account;
@@ -48,15 +55,10 @@ export async function readAccount(
  * What the id_token of a login says, and beside it what the userinfo endpoint tells: some providers put addresses and groups there alone.
  * @throws MirrorError `authorization`, code `id-token-rejected`, for an answer without one too; `remote` when its keys can't be read now
  */
-export async function readClaims(
-  reach: Reach,
-  metadata: openid.ServerMetadata,
-  call: CallServer,
-  { answer, nonce }: { answer: LoginAnswer; nonce: string },
-  signal: AbortSignal,
-): Promise<Claims> {
+export async function readClaims(server: AskedServer, answer: LoginAnswer, nonce: string): Promise<Claims> {
+  const { metadata, call, signal } = server;
   const { names, skewMs, accessToken } = answer;
-  const claims = await validateIdToken(reach, metadata, names.idToken ?? '', { nonce, skewMs }, signal);
+  const claims = await validateIdToken(server, names.idToken ?? '', { nonce, skewMs });
   if (metadata.userinfo_endpoint === undefined) return claims;
   const asked = call('userinfo', signal, (configuration) =>
     openid.fetchUserInfo(configuration, accessToken, String(claims.sub)),
@@ -69,12 +71,10 @@ export async function readClaims(
 }
 
 async function askAccount(
-  { provider }: Reach,
-  { introspection_endpoint: introspection, userinfo_endpoint: userinfo }: openid.ServerMetadata,
-  call: CallServer,
+  { reach: { provider }, metadata, call, signal }: AskedServer,
   { accessToken }: LoginAnswer,
-  signal: AbortSignal,
 ): Promise<Account | null> {
+  const { introspection_endpoint: introspection, userinfo_endpoint: userinfo } = metadata;
   if (provider.name === 'hubspot' && introspection !== undefined) {
     return accountOfHub(
       await call('introspect', signal, (configuration) => openid.tokenIntrospection(configuration, accessToken)),
@@ -106,11 +106,9 @@ interface IdTokenChecks {
  * @throws MirrorError `authorization`, code `id-token-rejected`; `remote` when the keys can't be read now
  */
 export async function validateIdToken(
-  reach: Reach,
-  metadata: openid.ServerMetadata,
+  { reach, metadata, signal }: Omit<AskedServer, 'call'>,
   idToken: string,
   { nonce, skewMs }: IdTokenChecks,
-  signal: AbortSignal,
 ): Promise<Claims> {
   const { provider } = reach;
   const issuer = issuerOf(provider.idTokenIssuers ?? [metadata.issuer], unvalidatedClaims(idToken) ?? {});

@@ -21,8 +21,7 @@ export function credentialFromLogin(
   answer: TokenAnswer,
   whose: AccountStanding,
   asked: readonly string[],
-  before: Credential | null,
-  now: Instant,
+  { before, now }: { before: Credential | null; now: Instant },
 ): Credential {
   const grantedScopes = answer.scopes ?? asked;
   return {

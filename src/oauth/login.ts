@@ -94,11 +94,10 @@ export async function beginLogin(
  *   refused (`login-refused`), or when no refresh token came (`no-refresh-token`)
  */
 export async function completeLogin(
-  callback: URL,
+  { callback, browserKey = null }: { callback: URL; browserKey?: string | null },
   logins: PendingLogins,
   find: (tenant: string, connection: string) => LoginTarget | null,
   signal: AbortSignal,
-  browserKey: string | null = null,
 ): Promise<LoginResult> {
   const state = callback.searchParams.get('state');
   const pending = state === null ? null : await logins.take(state);
@@ -140,7 +139,7 @@ export async function storeLogin(
     const before = await readReplaceable(target);
     const isRight = target.takesAnyAccount === true || expected !== null;
     const whose = isRight ? { account } : standingOf(account, before, way);
-    const next = credentialFromLogin(answer, whose, scopes, before, clock());
+    const next = credentialFromLogin(answer, whose, scopes, { before, now: clock() });
     if (!(await credentials.write(lease, connection, before?.version ?? null, next))) throw overtaken();
     const { grantedScopes } = next;
     const missing = missingScopes(scopes, grantedScopes);

@@ -11,23 +11,22 @@ const LOGIN_TIME_MS = 10 * MINUTE_MS;
 /**
  * The whole login of the command line: a receiver on this machine, the address for the person's browser, the exchange.
  * @param show prints (or opens) the address
- * @param port of the receiver, for clients that are registered with a fixed one; 0 takes a free one
+ * @param desk.loopbackPort of the receiver, for clients that are registered with a fixed one; 0 takes a free one
  * @throws MirrorError `settings`, code `login-port-unavailable`; `remote`, code `aborted`, when nobody came; and what
  *   {@link beginLogin} and {@link completeLogin} throw
  */
 export async function loginOnLoopback(
   target: LoginTarget,
-  logins: PendingLogins,
+  { pending, loopbackPort = 0 }: { pending: PendingLogins; loopbackPort?: number },
   show: (url: URL) => void,
   signal: AbortSignal,
-  port = 0,
 ): Promise<LoginResult> {
-  const receiver = await startLoopbackReceiver(port);
+  const receiver = await startLoopbackReceiver(loopbackPort);
   try {
-    const url = await beginLogin(target, logins, receiver.redirectUri);
+    const url = await beginLogin(target, pending, receiver.redirectUri);
     show(url);
     const complete = async (callback: URL) => {
-      const result = await completeLogin(callback, logins, () => target, signal);
+      const result = await completeLogin({ callback }, pending, () => target, signal);
       return { result, text: 'The login is complete. You can close this window.' };
     };
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_TIME_MS)]);

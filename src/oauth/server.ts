@@ -49,8 +49,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     label: string,
     signal: AbortSignal,
     run: (configuration: openid.Configuration) => Promise<Result>,
-    tell: (facts: AnswerFacts | null) => void = () => {},
-    toError = toMirrorError,
+    { tell, toError = toMirrorError }: { tell?(facts: AnswerFacts | null): void; toError?: typeof toMirrorError } = {},
   ): Promise<Result> {
     const server = await metadata();
     const configuration = configure(server, provider);
@@ -61,7 +60,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     } catch (error) {
       throw toError(error, recording.facts());
     } finally {
-      tell(recording.facts());
+      tell?.(recording.facts());
     }
   }
 
@@ -72,16 +71,17 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   ): Promise<LoginAnswer> {
     const sentAt = clock();
     const told: { facts: AnswerFacts | null } = { facts: null };
-    const answer = await call('token', signal, run, (facts) => Object.assign(told, { facts }), toError);
+    const answer = await call('token', signal, run, { tell: (facts) => Object.assign(told, { facts }), toError });
     const names = readNames(answer);
     const skewMs = told.facts?.skewMs ?? 0;
     return { ...readTokens(answer, sentAt), account: accountOfNames(provider, names), names, skewMs };
   }
 
+  const asked = async (signal: AbortSignal) => ({ reach, metadata: await metadata(), call, signal });
   return {
     provider,
-    accountOf: async (answer, nonce, signal) => readAccount(reach, await metadata(), call, { answer, nonce }, signal),
-    claimsOf: async (answer, nonce, signal) => readClaims(reach, await metadata(), call, { answer, nonce }, signal),
+    accountOf: async (answer, nonce, signal) => readAccount(await asked(signal), answer, nonce),
+    claimsOf: async (answer, nonce, signal) => readClaims(await asked(signal), answer, nonce),
     async authorizationUrl(parameters) {
       const configuration = configure(await metadata(), provider);
       return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });

@@ -67,7 +67,7 @@ function compareLists(comparison: Comparison, routes: Routes, profile: ClinicPro
   const usualNames = ['data', 'items', 'results', 'value', '_items'];
   const isUsual = ({ list, path }: PathSeen) => path === null || [...usualNames, list].includes(path);
   const seen = lists.map(({ list, envelope: { listPath } }) => ({ list, path: listPath }));
-  comparePaths(comparison, 'listPath', seen, profile, isUsual);
+  comparePaths(comparison, profile, 'listPath', { seen, isUsual });
   const ofPaging = comparePaging(comparison, lists, profile);
   for (const { list, operation } of lists) {
     if (list !== 'appointments' && list !== 'availabilities') continue;
@@ -92,7 +92,7 @@ function compareRecords(
     comparison.add('undecided', { area: 'lists', place: `${list}.recordPath`, ask });
     return [];
   });
-  comparePaths(comparison, 'recordPath', seen, profile, ({ path }) => path === null);
+  comparePaths(comparison, profile, 'recordPath', { seen, isUsual: ({ path }) => path === null });
 }
 
 /**
@@ -120,10 +120,9 @@ interface PathSeen {
  */
 function comparePaths(
   comparison: Comparison,
-  key: 'listPath' | 'recordPath',
-  seen: readonly PathSeen[],
   profile: ClinicProfile,
-  isUsual: (one: PathSeen) => boolean,
+  key: 'listPath' | 'recordPath',
+  { seen, isUsual }: { seen: readonly PathSeen[]; isUsual: (one: PathSeen) => boolean },
 ): void {
   if (seen.length === 0) return;
   const { [key]: now } = profile;

@@ -171,7 +171,7 @@ export function compareRow(
   const place = { shape, fields: profile[list].fields as FieldPaths<Shape>, at: [list, 'fields'] };
   const spots = spotsOf(row);
   const matches = matchFields(place, spots);
-  const { [compareWholeName(comparison, list, profile, matches, spots) ?? '']: _whole, ...others } = shape;
+  const { [compareWholeName(comparison, profile, list, { matches, spots }) ?? '']: _whole, ...others } = shape;
   reportFields(comparison, { ...place, shape: others }, matches, spots);
   compareChoices(comparison, list, profile, matches);
   compareNumbers(comparison, list, profile, matches);
@@ -199,10 +199,9 @@ const NAME_RULES = {
  */
 function compareWholeName(
   comparison: Comparison,
-  list: ResourceName,
   profile: ClinicProfile,
-  matches: Map<string, Match>,
-  spots: readonly Spot[],
+  list: ResourceName,
+  { matches, spots }: { matches: Map<string, Match>; spots: readonly Spot[] },
 ): string | null {
   if (list !== 'patients' && list !== 'appointments') return null;
   const { first, last, rule } = NAME_RULES[list];

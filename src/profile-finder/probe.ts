@@ -86,8 +86,8 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
 
   progress('agendas and windows');
   const { agenda: own } = profile.appointments.filters;
-  const agenda = await probeAgendas(asker, [...base, ...paging.largest], own, rows, readAll);
-  const manners = window && (await probeWindowManners(asker, window, rows, paging.largest, profile));
+  const agenda = await probeAgendas(asker, [...base, ...paging.largest], own, { rows, read: readAll });
+  const manners = window && (await probeWindowManners(asker, profile, window, { rows, paging: paging.largest }));
   const query = [...paging.query, ...queryOf(window, agenda)];
   const lists = [
     ...catalogues.operations.map((each) => ({ ...each, query: paging.query })),

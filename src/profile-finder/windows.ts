@@ -118,10 +118,9 @@ export interface WindowManners {
 /** @param paging what makes an answer as large as it gets */
 export async function probeWindowManners(
   asker: Asker,
-  seen: WindowSeen,
-  rows: readonly BookedAppointment[],
-  paging: readonly Asked[],
   profile: ClinicProfile,
+  seen: WindowSeen,
+  { rows, paging }: { rows: readonly BookedAppointment[]; paging: readonly Asked[] },
 ): Promise<WindowManners> {
   const holds = async (fromAt: Instant, toAt: Instant, id: string) => {
     const found = await asker.rows(...windowParameters(seen, { fromAt, toAt }, profile), ...paging);
@@ -171,8 +170,7 @@ export async function probeAgendas(
   asker: Asker,
   base: readonly Asked[],
   own: string | null,
-  rows: readonly BookedAppointment[],
-  read: (rows: readonly unknown[]) => BookedAppointment[],
+  { rows, read }: { rows: readonly BookedAppointment[]; read(rows: readonly unknown[]): BookedAppointment[] },
 ): Promise<AgendaSeen | null> {
   const [one, other] = new Set(rows.map(({ agendaId }) => agendaId));
   if (one === undefined || other === undefined) return null;

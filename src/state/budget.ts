@@ -82,21 +82,26 @@ const AHEAD_MS = SECOND_MS / 2;
 /** Part of the burst that background work leaves for a person who waits. */
 const RESERVED_SHARE = 0.1;
 
+/** Who draws from which budget, and how urgently. */
+export interface BudgetDraw {
+  /** Names the budget: the application's client id. */
+  budget: string;
+  /** Names who draws: the tenant. */
+  participant: string;
+  limits: BudgetLimits;
+  priority: Priority;
+}
+
 /**
  * Opens one participant's share of a budget that all tenants and replicas of one application draw from. A wait has a place of its own:
  * whoever asks later goes later, but for those who had less than their share. Background work waits for its place as long as its signal
  * lets it; a person is told when it takes more than half a minute.
- * @param budget names the budget: the application's client id
- * @param participant names who draws: the tenant
  * @param options.pauseWaitMs the longest pause that is sat through, for work that would have to begin from its start again
  * @param options.whileInLine does the waiting where there is any, once for each time that something is taken
  */
 export function openBudgetShare(
   redis: RedisClient,
-  budget: string,
-  participant: string,
-  limits: BudgetLimits,
-  priority: Priority,
+  { budget, participant, limits, priority }: BudgetDraw,
   { pauseWaitMs = PAUSE_WAIT_MS, whileInLine = (wait) => wait() }: BudgetWaiting = {},
 ): BudgetShare {
   const places = keys.budget(budget);

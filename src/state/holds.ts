@@ -69,9 +69,7 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
      */
     async decide(
       id: string,
-      state: 'approved' | 'rejected',
-      now: Instant,
-      expiresAt: Instant,
+      { state, now, expiresAt }: { state: 'approved' | 'rejected'; now: Instant; expiresAt: Instant },
       choice: HoldChoice = {},
     ): Promise<Hold> {
       for (;;) {

@@ -77,14 +77,13 @@ interface FormerIds {
 /**
  * Opens the journals of a tenant. What stands under former ids counts as its own.
  * @param identityKey the installation's, 32 bytes
- * @param keepMs how long a journal is kept after its last line
+ * @param options.keepMs how long a journal is kept after its last line
  */
 export function createJournal(
   redis: RedisClient,
   tenant: string,
   identityKey: Uint8Array,
-  keepMs = JOURNAL_KEEP_MS,
-  formerly: FormerIds = {},
+  { keepMs = JOURNAL_KEEP_MS, formerly = {} }: { keepMs?: number; formerly?: FormerIds } = {},
 ): Journal {
   const tenants = [...new Set([tenant, formerly.tenant ?? tenant])];
   const places = tenants.map((one) => ({ one, proofs: createProofSealer(identityKey, one) }));

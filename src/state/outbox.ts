@@ -32,18 +32,18 @@ const scripts = {
   abandon: fencedScript<number>(import.meta.url, 'outbox-abandon'),
 };
 
+/** When an outbox is written, and the lease that fences the write. */
+export interface OutboxWrite {
+  now: Instant;
+  lease: Lease;
+}
+
 /** The outboxes of one tenant: changes decided and not yet acknowledged, newest wins per record, contents sealed. */
 export interface Outbox {
   /** Everything that waits, without content. */
   pending(target: string): Promise<Map<string, PendingChange>>;
   /** Puts the changes of a run in, replacing older ones for the same records. Fenced by the planner's lease. */
-  put(
-    target: string,
-    changes: readonly PlannedChange[],
-    now: Instant,
-    lease: Lease,
-    run?: string | null,
-  ): Promise<void>;
+  put(target: string, changes: readonly PlannedChange[], by: OutboxWrite & { run?: string | null }): Promise<void>;
   /** Removals that a run decided and that wait; those under way are among them. */
   removalsOf(target: string, run: string): Promise<PendingChange[]>;
   /** At most `limit` entries that are due, oldest first. */
@@ -58,14 +58,12 @@ export interface Outbox {
   raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
   /**
    * Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease.
-   * @param options.noteTakenOut remember whose objects were taken out until they are made again
+   * @param by.noteTakenOut remember whose objects were taken out until they are made again
    */
   settle(
     target: string,
     settlements: readonly OutboxSettlement[],
-    now: Instant,
-    lease: Lease,
-    options?: { noteTakenOut: boolean },
+    by: OutboxWrite & { noteTakenOut?: boolean },
   ): Promise<void>;
   /** Those of the records whose object was taken out and not made again. */
   takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
@@ -111,17 +109,13 @@ const ENTRIES_AT_ONCE = 500;
 export interface OutboxSealers {
   sealer: Sealer;
   proofs: Sealer;
+  /** How long a journal is kept after its last line. */
+  journalKeepMs?: number;
 }
 
 /** Opens the outboxes of a tenant. */
-export function createOutbox(
-  redis: RedisClient,
-  tenant: string,
-  sealers: OutboxSealers,
-  links: LinkStore,
-  journalKeepMs = JOURNAL_KEEP_MS,
-): Outbox {
-  return new RedisOutbox(redis, tenant, sealers, links, journalKeepMs);
+export function createOutbox(redis: RedisClient, tenant: string, sealers: OutboxSealers, links: LinkStore): Outbox {
+  return new RedisOutbox(redis, tenant, sealers, links);
 }
 
 class RedisOutbox implements Outbox {
@@ -134,13 +128,13 @@ class RedisOutbox implements Outbox {
   /** Settlements so far, by which one that arrives a second time is known. */
   #settled = 0;
 
-  constructor(redis: RedisClient, tenant: string, sealers: OutboxSealers, links: LinkStore, journalKeepMs: number) {
+  constructor(redis: RedisClient, tenant: string, sealers: OutboxSealers, links: LinkStore) {
     this.#redis = redis;
     this.#tenant = tenant;
     this.#sealer = sealers.sealer;
     this.#proofs = sealers.proofs;
     this.#links = links;
-    this.#journalKeepMs = journalKeepMs;
+    this.#journalKeepMs = sealers.journalKeepMs ?? JOURNAL_KEEP_MS;
   }
 
   async pending(target: string): Promise<Map<string, PendingChange>> {
@@ -160,9 +154,7 @@ class RedisOutbox implements Outbox {
   async put(
     target: string,
     changes: readonly PlannedChange[],
-    now: Instant,
-    lease: Lease,
-    run: string | null = null,
+    { now, lease, run = null }: OutboxWrite & { run?: string | null },
   ): Promise<void> {
     const { outbox, due, failing } = this.#keysOf(target);
     for (const slice of slices(changes, 250)) {
@@ -221,9 +213,7 @@ class RedisOutbox implements Outbox {
   async settle(
     target: string,
     settlements: readonly OutboxSettlement[],
-    now: Instant,
-    lease: Lease,
-    { noteTakenOut } = { noteTakenOut: false },
+    { now, lease, noteTakenOut = false }: OutboxWrite & { noteTakenOut?: boolean },
   ): Promise<void> {
     const [tenant, links] = [this.#tenant, this.#links];
     const layout = await links.layout(target);

@@ -187,7 +187,7 @@ function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Made {
 /** Looks at objects of a target before they may leave. */
 function checking(target: TargetSetup, { facts }: Planning) {
   return (made: Made, patient: Patient, others: readonly (string | null)[]): Decision =>
-    'item' in made ? checkedObject(made.item, patient, target, others, facts) : made;
+    'item' in made ? checkedObject(made.item, patient, target, { others, facts }) : made;
 }
 
 function counting<Source>(map: (record: Source) => Mapped, unusable: Record<string, number>) {

@@ -141,8 +141,7 @@ export function checkedObject(
   item: CrmItem,
   patient: KnownPatient,
   { crm, stream }: Pick<TargetSetup, 'crm' | 'stream'>,
-  others: readonly (string | null)[],
-  facts: FactSearch,
+  { others, facts }: { others: readonly (string | null)[]; facts: FactSearch },
 ): Decision {
   if (crm === null) return { item };
   const { properties, tells } = crm.mapping;

@@ -142,7 +142,7 @@ export function project(
   const links = linksOf(appointment, policy, directory);
   const presets = presetsOf(appointment, policy, links);
   return {
-    ...textsFor(appointment, policy, directory, key, links),
+    ...textsWith(links, appointment, policy, { directory, key }),
     time: timeOf(appointment, policy, directory),
     busy: !policy.free.includes(status),
     ...(policy.tentative.includes(status) ? { tentative: true } : {}),
@@ -164,7 +164,15 @@ export function textsFor(
   policy: ProjectionPolicy,
   directory: Directory,
   key: () => ItemKey,
-  links = linksOf(appointment, policy, directory),
+): EventTexts {
+  return textsWith(linksOf(appointment, policy, directory), appointment, policy, { directory, key });
+}
+
+function textsWith(
+  links: Links,
+  appointment: TextSubject,
+  policy: ProjectionPolicy,
+  { directory, key }: { directory: Directory; key: () => ItemKey },
 ): EventTexts {
   return {
     title: wholeTitle(appointment, policy, directory, key),

@@ -57,13 +57,9 @@ export function* viewOf(
   const { configuration, stream, crm } = input.target;
   const appointments = { list: clinicReading, found: confirmations.appointments.found };
   if (crm === null) {
-    const events = view(
-      appointments,
-      describeAppointment,
-      eventRule(input, cycle),
-      {},
-      knownFingerprints(input, cycle),
-    );
+    const events = view(appointments, describeAppointment, eventRule(input, cycle), {
+      fingerprints: knownFingerprints(input, cycle),
+    });
     const { agendas } = configuration;
     return agendas === 'all' ? events : { ...events, ...ofAgendas(agendas, input, cycle, events) };
   }
@@ -73,7 +69,7 @@ export function* viewOf(
       const unusable: Record<string, number> = {};
       const listed = { list: clinicReading.streams.patients, found: confirmations.patients.found };
       const refuse = yield* refusalsOfContacts(input, cycle);
-      return view(listed, describePatient, contactRule(input, cycle, unusable, refuse), unusable);
+      return view(listed, describePatient, contactRule(input, cycle, unusable, refuse), { unusable });
     }
     case 'appointments':
       return view(appointments, describeAppointment, activityRule(input, cycle, theirs));
@@ -88,8 +84,10 @@ function view<Source extends { id: string }>(
   { list, found }: Listed<Source>,
   describe: (record: Source) => SourceRecord,
   rule: (record: Source, key: () => ItemKey) => Decision,
-  unusable: Readonly<Record<string, number>> = {},
-  fingerprints: KnownFingerprints<Source> | null = null,
+  {
+    unusable = {},
+    fingerprints,
+  }: { unusable?: Readonly<Record<string, number>>; fingerprints?: KnownFingerprints<Source> | null } = {},
 ): ComparableView<Source> {
   const alone = new Set(found.map(({ id }) => id));
   return {
@@ -97,7 +95,7 @@ function view<Source extends { id: string }>(
     shows: (id) => list?.snapshot.records.has(id) === true || alone.has(id),
     countPassedOver: () => 0,
     compare: (common, records = shownOf(list, found)) =>
-      diff({ ...common, records, describe, rule, ...(fingerprints !== null && { fingerprints }) }),
+      diff({ ...common, records, describe, rule, ...(fingerprints && { fingerprints }) }),
   };
 }
 

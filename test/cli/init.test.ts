@@ -116,7 +116,7 @@ describe('the settings', () => {
     const { tests, asked } = serversThatRefuse(value);
     const registrations = registrationsOf(settings);
     if (registrations === null) return expect.fail('there are registrations');
-    await checkSettings(dir, settings, registrations, answers, tests);
+    await checkSettings(settings, registrations, answers, { dir, tests });
     expect(filesOf(dir)).toEqual({ ...before, [file]: `${value}2\n` });
     expect(told.join('\n')).toContain(`${join(dir, file)} is replaced.`);
     expect(asked).toHaveLength(SECRETS.length + 1);

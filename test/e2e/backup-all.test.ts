@@ -30,7 +30,7 @@ async function open() {
   const [target = ''] = second!.targets.keys();
   const context = { linkCount: 20, now: Date.now(), expiresAt: Date.now() + DAY_MS };
   const hold = await second!.holds.cover(target, 'vanished', ['kept-by-a-person'], context);
-  await second!.holds.decide(hold!.id, 'rejected', Date.now(), Date.now() + DAY_MS);
+  await second!.holds.decide(hold!.id, { state: 'rejected', now: Date.now(), expiresAt: Date.now() + DAY_MS });
   await second!.journal.pin(target, ['put-back'], Date.now() + DAY_MS);
   return { world, forgotten, target };
 }

@@ -21,7 +21,12 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 function share(tenant: string) {
-  return openBudgetShare(redis.connect(), 'google-1', tenant, { requestsPerMinute: 6_000, burst: 100 }, 'background');
+  return openBudgetShare(redis.connect(), {
+    budget: 'google-1',
+    participant: tenant,
+    limits: { requestsPerMinute: 6_000, burst: 100 },
+    priority: 'background',
+  });
 }
 
 const request = () => ({ label: 'google.events.list', method: 'GET', url, signal });

@@ -152,7 +152,7 @@ describe('a first run that was rejected', () => {
     const tenant = start(model, { firstRun: 'plan' });
     await cycle(tenant);
     const [hold] = await tenant.holds.list();
-    await tenant.holds.decide(hold!.id, 'rejected', NOW, NOW + DAY_MS);
+    await tenant.holds.decide(hold!.id, { state: 'rejected', now: NOW, expiresAt: NOW + DAY_MS });
     await cycle(tenant);
     expect(model.objects()).toEqual([]);
     expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });

@@ -170,7 +170,11 @@ describe('what belongs to contacts whose removal is held', () => {
     await laterCycle(world);
     expect(world.activities.objects()).toHaveLength(100);
     const [hold] = await world.tenant.holds.list();
-    await world.tenant.holds.decide(hold?.id ?? '', 'approved', world.clock.now, world.clock.now + DAY_MS);
+    await world.tenant.holds.decide(hold?.id ?? '', {
+      state: 'approved',
+      now: world.clock.now,
+      expiresAt: world.clock.now + DAY_MS,
+    });
     await laterCycle(world);
     expect(held(world.contacts)).toHaveLength(25);
     expect(world.activities.objects()).toHaveLength(85);
@@ -332,7 +336,11 @@ test('what belongs to a patient who vanished waits for a decision for as long as
     expect(await world.tenant.holds.list()).toMatchObject([{ target: 'activities', recordIds: { length: 12 } }]);
   }
   const [hold] = await world.tenant.holds.list();
-  await world.tenant.holds.decide(hold?.id ?? '', 'approved', world.clock.now, world.clock.now + DAY_MS);
+  await world.tenant.holds.decide(hold?.id ?? '', {
+    state: 'approved',
+    now: world.clock.now,
+    expiresAt: world.clock.now + DAY_MS,
+  });
   await laterCycle(world);
   expect(world.activities.objects()).toHaveLength(1);
 });

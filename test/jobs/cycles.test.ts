@@ -461,7 +461,7 @@ describe('too many removals', () => {
     const world = open(40);
     const { id } = await held(world);
     world.clock.now += 1;
-    await world.tenant.holds.decide(id, 'approved', world.clock.now, NOW + DAY_MS);
+    await world.tenant.holds.decide(id, { state: 'approved', now: world.clock.now, expiresAt: NOW + DAY_MS });
     // Nothing waits and nothing is held, and yet it is not as the clinic is.
     expect(await stateOf(world.tenant)).toMatchObject({ state: 'working', held: 0, pending: 0, inSyncAsOf: NOW });
     await drain(world.tenant, targetOf(world.tenant, 'doctor'));
@@ -478,7 +478,7 @@ describe('too many removals', () => {
   test('that a person rejects stay, and are not asked about again', async () => {
     const world = open(40);
     const { id } = await held(world);
-    await world.tenant.holds.decide(id, 'rejected', NOW, NOW + 7 * DAY_MS);
+    await world.tenant.holds.decide(id, { state: 'rejected', now: NOW, expiresAt: NOW + 7 * DAY_MS });
     await cycle(world.tenant);
     expect(world.model.objects()).toHaveLength(41);
     expect((await world.tenant.holds.list()).map(({ state }) => state)).toEqual(['rejected']);
@@ -556,7 +556,11 @@ describe('too many removals', () => {
     await cycle(world.tenant);
     world.clinic.appointments.clear();
     await cycle(world.tenant);
-    await world.tenant.holds.decide((await openHold(world.tenant)).id, 'approved', NOW, NOW + DAY_MS);
+    await world.tenant.holds.decide((await openHold(world.tenant)).id, {
+      state: 'approved',
+      now: NOW,
+      expiresAt: NOW + DAY_MS,
+    });
     const left: number[] = [];
     for (let cycles = 0; cycles < 3; cycles += 1) {
       await cycle(world.tenant);
@@ -650,7 +654,7 @@ describe('a reading that replaces nearly everything', () => {
     const before = JSON.stringify(model.objects());
     foreign(clinic, '');
     await cycle(tenant);
-    await tenant.holds.decide((await openHold(tenant)).id, 'rejected', NOW, NOW + DAY_MS);
+    await tenant.holds.decide((await openHold(tenant)).id, { state: 'rejected', now: NOW, expiresAt: NOW + DAY_MS });
     await cycle(tenant);
     expect(JSON.stringify(model.objects())).toBe(before);
     expect((await tenant.holds.list()).map(({ state }) => state)).toEqual(['rejected']);
@@ -661,7 +665,7 @@ describe('a reading that replaces nearly everything', () => {
     await redis.connect().del('cm:{studio-rossi}:holds');
     foreign(clinic, '');
     await cycle(tenant);
-    await tenant.holds.decide((await openHold(tenant)).id, 'approved', NOW, NOW + DAY_MS);
+    await tenant.holds.decide((await openHold(tenant)).id, { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS });
     await cycle(tenant);
     expect(JSON.stringify(model.objects())).not.toBe(before);
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync' });
@@ -743,7 +747,7 @@ describe('a first run that waits for a person', () => {
     expect(hold).toMatchObject({ kind: 'first-run', recordIds: ['0', '1', '2', '3', '4'] });
     expect(model.calls.operations).toBe(0);
     expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 5, inSyncAsOf: null });
-    await tenant.holds.decide(hold.id, 'approved', NOW, NOW + DAY_MS);
+    await tenant.holds.decide(hold.id, { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS });
     await tenant.targetStore.write('doctor', { firstRunApprovedAt: NOW });
     await cycle(tenant);
     expect(model.objects()).toHaveLength(5);

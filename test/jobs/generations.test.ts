@@ -89,7 +89,9 @@ describe('of two processes with different configurations', () => {
       fields: [],
       wanted: { want: 'absent', startAt: NOW, endAt: NOW },
     } as const;
-    await expect(before.outbox.put('doctor', [change], NOW, plan!)).rejects.toMatchObject({ code: 'lease-lost' });
+    await expect(before.outbox.put('doctor', [change], { now: NOW, lease: plan! })).rejects.toMatchObject({
+      code: 'lease-lost',
+    });
     await expect(before.links.clear('doctor', lane!)).rejects.toMatchObject({ code: 'lease-lost' });
     await expect(before.leases.take('plan', 1_000, NEVER)).rejects.toMatchObject(SUPERSEDED);
     expect(await before.leases.tryTake('login')).not.toBeNull();

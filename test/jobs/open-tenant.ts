@@ -15,7 +15,7 @@ import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
 import { createTenantFeeds } from '../../src/state/feeds.ts';
 import { createGeneration, leasesUnder } from '../../src/state/generations.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
-import { createJournal, JOURNAL_KEEP_MS } from '../../src/state/journal.ts';
+import { createJournal } from '../../src/state/journal.ts';
 import { createKeptDocuments } from '../../src/state/kept-documents.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
@@ -136,9 +136,11 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     runs: createRunStore(redis, id, proofs),
     plans: createKeptDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
     tasks: createKeptDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),
-    journal: createJournal(redis, id, IDENTITY_KEY, JOURNAL_KEEP_MS, {
-      tenant: choice.formerly,
-      target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
+    journal: createJournal(redis, id, IDENTITY_KEY, {
+      formerly: {
+        tenant: choice.formerly,
+        target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
+      },
     }),
     // Any later cycle is a second look.
     missedForMs: 0,

@@ -77,7 +77,11 @@ async function clinicThroughLimit(random: number) {
   const connection = redis.connect();
   const limits = { requestsPerMinute: 6_000, burst: 100 };
   const name = `clinic-${random}`;
-  const budget = openBudgetShare(connection, name, 'tenant', limits, 'background', { pauseWaitMs: 0 });
+  const budget = openBudgetShare(
+    connection,
+    { budget: name, participant: 'tenant', limits, priority: 'background' },
+    { pauseWaitMs: 0 },
+  );
   const http = createHttpClient({ userAgent: 'test', clock: () => world.now });
   const { client } = openClient(url, profileOf(), { http, budget, clock: () => world.now });
   const firstAt = world.now;

@@ -57,7 +57,7 @@ export async function leaveBehind(redis: Redis, url: string): Promise<LeftBehind
   const { holds, journal, id } = tenant;
   const stamp = { linkCount: 2, now: NOW, expiresAt: NOW + DAY_MS };
   const hold = await holds.cover('doctor', 'vanished', ['kept-by-a-person'], stamp);
-  await holds.decide(hold?.id ?? '', 'rejected', NOW, NOW + 7 * DAY_MS);
+  await holds.decide(hold?.id ?? '', { state: 'rejected', now: NOW, expiresAt: NOW + 7 * DAY_MS });
   await journal.pin('doctor', ['put-back'], NOW + 30 * DAY_MS);
   const queues = openQueues(url, neverNeedless);
   await queues.pullNow(id);

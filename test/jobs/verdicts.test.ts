@@ -88,7 +88,7 @@ describe('a calendar that loses too much', () => {
     expect(await holds()).toEqual(['activities vanished 6', 'large vanished 2', 'small vanished 4']);
     // Each target's hold is decided for itself.
     const hold = (await tenant.holds.list()).find(({ target }) => target === 'large');
-    await tenant.holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS);
+    await tenant.holds.decide(hold?.id ?? '', { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS });
     await cycle(tenant);
     expect(models.large.objects()).toHaveLength(58);
     expect(models.small.objects()).toHaveLength(8);

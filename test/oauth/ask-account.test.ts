@@ -44,7 +44,7 @@ async function logIn(
   };
   server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600, id_token: idTokenOf(good) } });
   const callback = new URL(`${REDIRECT}?code=c&state=${url.searchParams.get('state')}`);
-  return { server, url, worker, done: completeLogin(callback, logins, () => target, NEVER) };
+  return { server, url, worker, done: completeLogin({ callback }, logins, () => target, NEVER) };
 }
 
 const signed =

@@ -11,7 +11,7 @@ function answerAt(sentAt: Instant, refreshLifeMs: number | null): TokenAnswer {
 }
 
 function afterRefreshes(lifeMsAt: (sinceMs: number) => number | null) {
-  let credential = credentialFromLogin(answerAt(START, lifeMsAt(0)), {}, [], null, START);
+  let credential = credentialFromLogin(answerAt(START, lifeMsAt(0)), {}, [], { before: null, now: START });
   for (let sinceMs = HOUR_MS; sinceMs < DAY_MS; sinceMs += HOUR_MS) {
     credential = credentialFromRefresh(answerAt(START + sinceMs, lifeMsAt(sinceMs)), [], credential, START + sinceMs);
   }

@@ -30,7 +30,7 @@ async function openHubSpot(options: HubSpotSandboxOptions = {}, changes: { token
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const visit = async (url: URL, deny = false) =>
     void (await fetch(await sandbox.authorizeInBrowser(url.href, { account: 'admin@clinic.example', deny })));
-  const login = (deny?: boolean) => loginOnLoopback(target, logins, (url) => void visit(url, deny), NEVER);
+  const login = (deny?: boolean) => loginOnLoopback(target, { pending: logins }, (url) => void visit(url, deny), NEVER);
   const reads = async (authorization: string) =>
     (await fetch(`${sandbox.apiUrl}/crm/v3/objects/contacts`, { headers: { authorization } })).status;
   return { sandbox, worker, newWorker, login, reads };

@@ -28,7 +28,7 @@ async function open() {
   };
   const complete = (parameters: Record<string, string>) =>
     completeLogin(
-      new URL(`http://127.0.0.1:8080/oauth/callback?${new URLSearchParams(parameters)}`),
+      { callback: new URL(`http://127.0.0.1:8080/oauth/callback?${new URLSearchParams(parameters)}`) },
       logins,
       find,
       NEVER,
@@ -116,14 +116,16 @@ describe('a login by authorization code', () => {
     for (const [begunWith, endedWith] of endings) {
       const url = await beginLogin(target, logins, REDIRECT, begunWith);
       const callback = new URL(`${REDIRECT}?code=c&state=${url.searchParams.get('state')}`);
-      const end = (key: string | null) => completeLogin(callback, logins, find, NEVER, key);
+      const end = (key: string | null) => completeLogin({ callback, browserKey: key }, logins, find, NEVER);
       await expect(end(endedWith)).rejects.toMatchObject({ actor: 'authorization', code: 'login-other-browser' });
       await expect(end(begunWith), 'it is used up').rejects.toMatchObject({ code: 'login-unknown' });
     }
     expect(server.posted).toEqual([]);
     const url = await beginLogin(target, logins, REDIRECT, 'key-1');
     const callback = new URL(`${REDIRECT}?code=c&state=${url.searchParams.get('state')}`);
-    expect(await completeLogin(callback, logins, find, NEVER, 'key-1')).toMatchObject({ connection: 'clinic' });
+    expect(await completeLogin({ callback, browserKey: 'key-1' }, logins, find, NEVER)).toMatchObject({
+      connection: 'clinic',
+    });
   });
 
   test('metadata that names another issuer is refused', async () => {
@@ -245,7 +247,7 @@ describe('a login by authorization code', () => {
       provider: { ...target.server.provider, issuer: 'https://other.example.org' },
     };
     const callback = new URL(`${REDIRECT}?code=c&state=${state}`);
-    const completed = completeLogin(callback, logins, () => ({ ...target, server: elsewhere }), NEVER);
+    const completed = completeLogin({ callback }, logins, () => ({ ...target, server: elsewhere }), NEVER);
     await expect(completed).rejects.toMatchObject({ actor: 'authorization', code: 'login-overtaken' });
   });
 });
@@ -257,7 +259,7 @@ describe('a login on this machine', () => {
     let redirectUri = '';
     const result = await loginOnLoopback(
       target,
-      logins,
+      { pending: logins },
       (url) => {
         redirectUri = url.searchParams.get('redirect_uri') ?? '';
         const state = url.searchParams.get('state') ?? '';
@@ -284,7 +286,7 @@ describe('a login on this machine', () => {
     let page = '';
     const login = loginOnLoopback(
       target,
-      logins,
+      { pending: logins },
       (url) => {
         const callback = `${url.searchParams.get('redirect_uri')}?error=access_denied&state=${url.searchParams.get('state')}`;
         void fetch(callback).then(async (answer) => (page = `${answer.status} ${await answer.text()}`));
@@ -305,7 +307,7 @@ describe('a login on this machine', () => {
     await once(holder, 'listening');
     const { port } = holder.address() as AddressInfo;
     const login = (show: (url: URL) => void, signal: AbortSignal) =>
-      loginOnLoopback(target, logins, show, signal, port);
+      loginOnLoopback(target, { pending: logins, loopbackPort: port }, show, signal);
     await expect(login(() => {}, NEVER)).rejects.toMatchObject({
       ...{ actor: 'settings', code: 'login-port-unavailable' },
       message: expect.stringContaining(String(port)),
@@ -325,7 +327,7 @@ describe('a login on this machine', () => {
   test('giving up ends the waiting', async () => {
     const { target, logins } = await open();
     const patience = new AbortController();
-    const login = loginOnLoopback(target, logins, () => patience.abort(), patience.signal);
+    const login = loginOnLoopback(target, { pending: logins }, () => patience.abort(), patience.signal);
     await expect(login).rejects.toMatchObject({ code: 'aborted' } satisfies Partial<MirrorError>);
   });
 });

@@ -89,7 +89,7 @@ describe('against the login of the Graph sandbox', () => {
     const target: LoginTarget = { place: worker.place, server: worker.server, scopes, clock: Date.now };
     const visit = async (url: URL) => void (await fetch(await sandbox.authorizeInBrowser(url.href, { account })));
     const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
-    const login = () => loginOnLoopback(target, logins, (url) => void visit(url), NEVER);
+    const login = () => loginOnLoopback(target, { pending: logins }, (url) => void visit(url), NEVER);
     const reads = async (authorization: string) =>
       (await fetch(`${sandbox.graphUrl}/v1.0/me/calendar`, { headers: { authorization } })).status;
     return { sandbox, worker, newWorker, target, login, reads };

@@ -43,7 +43,7 @@ async function openScripted(changes: Partial<OAuthProviderSettings> = {}, scopes
     for (const [name, value] of Object.entries({ code: 'c-1', state: url.searchParams.get('state') ?? '', ...more })) {
       back.searchParams.set(name, value);
     }
-    return { url, result: await completeLogin(back, logins, () => target, NEVER) };
+    return { url, result: await completeLogin({ callback: back }, logins, () => target, NEVER) };
   };
   onTestFinished(() => worker.refresher.settled());
   return { server, worker, login };

@@ -67,7 +67,12 @@ async function openGoogle(options: GoogleSandboxOptions = {}) {
 function loginAs(worker: Worker, scopes: readonly string[], visit: (url: string) => Promise<string>) {
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const target: LoginTarget = { place: worker.place, server: worker.server, scopes, clock: Date.now };
-  return loginOnLoopback(target, logins, (url) => void visit(url.href).then((address) => fetch(address)), NEVER);
+  return loginOnLoopback(
+    target,
+    { pending: logins },
+    (url) => void visit(url.href).then((address) => fetch(address)),
+    NEVER,
+  );
 }
 
 describe('against the authorization server of the clinic sandbox', () => {

@@ -41,7 +41,12 @@ async function grantsWithin(ms: number, slowly = { times: 0, pauseMs: 0 }): Prom
   await connection.ping();
   useFakeTime();
   const { client, owesAnswer } = clocked(connection);
-  const share = openBudgetShare(client, 'client-1', 'greedy', LIMITS, 'interactive');
+  const share = openBudgetShare(client, {
+    budget: 'client-1',
+    participant: 'greedy',
+    limits: LIMITS,
+    priority: 'interactive',
+  });
   const granted: number[] = [];
   while (performance.now() < ms) {
     if (granted.length < slowly.times) await vi.advanceTimersByTimeAsync(slowly.pauseMs);
@@ -112,7 +117,12 @@ test('all that fits at once is granted at once, at whatever rate', async () => {
   const patience = AbortSignal.timeout(paced(20_000));
   await fc.assert(
     fc.asyncProperty(rates, async (limits) => {
-      const share = openBudgetShare(connection, `client-of-${opened++}`, 'greedy', limits, 'interactive');
+      const share = openBudgetShare(connection, {
+        budget: `client-of-${opened++}`,
+        participant: 'greedy',
+        limits,
+        priority: 'interactive',
+      });
       await share.take(patience, limits.burst);
     }),
     { numRuns: 50 },

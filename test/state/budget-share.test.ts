@@ -23,7 +23,11 @@ function open(priority: Priority, ...answers: Answer[]) {
   });
   const hdel = vi.fn(async () => 1);
   const redis = { eval: run, hdel } as unknown as RedisClient;
-  const share = openBudgetShare(redis, 'client-1', 'tenant', LIMITS, priority, { whileInLine });
+  const share = openBudgetShare(
+    redis,
+    { budget: 'client-1', participant: 'tenant', limits: LIMITS, priority },
+    { whileInLine },
+  );
   const asked = async (count: number) =>
     untilSeen(() => run.mock.settledResults.length === count && vi.getTimerCount() > 0, 'the pause');
   return { share, run, hdel, time, asked, waits };

@@ -40,7 +40,7 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
   }
 
   function open(who: string, priority: Priority = 'background', dead?: { isDead: boolean }) {
-    return openBudgetShare(connectTold(dead), 'client-1', who, limits, priority);
+    return openBudgetShare(connectTold(dead), { budget: 'client-1', participant: who, limits, priority });
   }
 
   return {

@@ -15,10 +15,12 @@ test('what a budget granted is counted as it is granted, by participant and toge
   const { used } = keys.budget('client-1');
   await connection.hset(used, { 'hour:1': 7, 'day:1:aurora': 7 });
   const take = (who: string, units: number) =>
-    openBudgetShare(connection, 'client-1', who, { requestsPerMinute: 6_000, burst: 100 }, 'background').take(
-      NEVER,
-      units,
-    );
+    openBudgetShare(connection, {
+      budget: 'client-1',
+      participant: who,
+      limits: { requestsPerMinute: 6_000, burst: 100 },
+      priority: 'background',
+    }).take(NEVER, units);
   await take('aurora', 3);
   await take('belvedere', 1);
   await take('aurora', 1);

@@ -44,8 +44,18 @@ describe('a budget', () => {
   });
 
   test('of another application is another one', async () => {
-    await openBudgetShare(redis.connect(), 'client-1', 'a', SLOW, 'background').take(NEVER);
-    await openBudgetShare(redis.connect(), 'client-2', 'a', SLOW, 'background').take(NEVER);
+    await openBudgetShare(redis.connect(), {
+      budget: 'client-1',
+      participant: 'a',
+      limits: SLOW,
+      priority: 'background',
+    }).take(NEVER);
+    await openBudgetShare(redis.connect(), {
+      budget: 'client-2',
+      participant: 'a',
+      limits: SLOW,
+      priority: 'background',
+    }).take(NEVER);
   });
 
   test('charges a batch with what it counts, and what is more than fits at once with what fits', async () => {
@@ -406,10 +416,18 @@ describe('a pause that the other side asked for', () => {
 
   test('is sat through to its end by a cycle, which would have to read its pages again, and not by a person', async () => {
     const { connect, ask, pass, granted, failed } = budget(WIDE);
-    const cycle = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'background', { pauseWaitMs: 15 * MINUTE });
+    const cycle = openBudgetShare(
+      connect(),
+      { budget: 'client-1', participant: 'told', limits: WIDE, priority: 'background' },
+      { pauseWaitMs: 15 * MINUTE },
+    );
     await cycle.refused(60 * MINUTE);
     await ask('cycle', cycle);
-    const person = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'interactive', { pauseWaitMs: 15 * MINUTE });
+    const person = openBudgetShare(
+      connect(),
+      { budget: 'client-1', participant: 'told', limits: WIDE, priority: 'interactive' },
+      { pauseWaitMs: 15 * MINUTE },
+    );
     await ask('person', person);
     expect(failed).toMatchObject([{ who: 'person', error: { code: 'budget-paused' } }]);
     await pass(14 * MINUTE, 30_000);

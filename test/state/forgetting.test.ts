@@ -67,11 +67,14 @@ describe('an erasure in the outbox', () => {
     ['is not what came: another change did', 'cancelled', ['one']],
   ] as const)('%s: what is noted of that one', async (_, reason, noted) => {
     const connection = redis.connect();
-    await outbox.put('doctor', [removal('one', 'cancelled')], NOW, lease, 'run-1');
+    await outbox.put('doctor', [removal('one', 'cancelled')], { now: NOW, lease, run: 'run-1' });
     const [entry] = await outbox.due('doctor', NOW, 10);
     if (entry === undefined) throw new Error('nothing is due');
-    await outbox.put('doctor', [removal('one', reason)], NOW, lease);
-    await outbox.settle('doctor', [{ entry, kind: 'done', link: linkOf('one'), effect: 'updated' }], NOW, lease);
+    await outbox.put('doctor', [removal('one', reason)], { now: NOW, lease });
+    await outbox.settle('doctor', [{ entry, kind: 'done', link: linkOf('one'), effect: 'updated' }], {
+      now: NOW,
+      lease,
+    });
     expect(await connection.zrange(keys.unseen(TENANT, 'doctor'), '0', '-1')).toEqual(noted);
     const lines = await createJournal(connection, TENANT, IDENTITY_KEY).read('run-1');
     expect(lines.map(({ recordId }) => recordId)).toEqual(noted);
@@ -79,7 +82,7 @@ describe('an erasure in the outbox', () => {
   });
 
   test('is not given up when its record leaves the window; others are', async () => {
-    await outbox.put('doctor', [removal('one', 'forgotten'), removal('two', 'vanished')], NOW, lease);
+    await outbox.put('doctor', [removal('one', 'forgotten'), removal('two', 'vanished')], { now: NOW, lease });
     await outbox.abandon('doctor', ['one', 'two', 'three'], lease);
     expect([...(await outbox.pending('doctor')).keys()]).toEqual(['one']);
   });
@@ -89,7 +92,7 @@ describe('records are taken', () => {
   test('out of journals and pins under the ids of today and of before, each target by its own records', async () => {
     const connection = redis.connect();
     const formerly = { tenant: 'rossi', target: () => 'old-doctor' };
-    const journal = createJournal(connection, TENANT, IDENTITY_KEY, undefined, formerly);
+    const journal = createJournal(connection, TENANT, IDENTITY_KEY, { formerly });
     for (const tenant of [TENANT, 'rossi']) {
       const proofs = createProofSealer(IDENTITY_KEY, tenant);
       for (const field of ['doctor\tone', 'old-doctor\tone', 'contacts\tone', 'doctor\ttwo']) {
@@ -125,7 +128,7 @@ describe('records are taken', () => {
     const hold = await holds.cover('doctor', 'vanished', ['one', 'two'], context);
     await holds.cover('doctor', 'cancelled', ['one'], context);
     await holds.cover('contacts', 'vanished', ['one'], context);
-    const decided = holds.decide(hold?.id ?? '', 'approved', NOW, NOW + 1_000);
+    const decided = holds.decide(hold?.id ?? '', { state: 'approved', now: NOW, expiresAt: NOW + 1_000 });
     expect(await holds.erase('doctor', new Set(['one']))).toBe(2);
     await decided;
     const left = (await holds.list()).map(({ target, kind, recordIds }) => [target, kind, recordIds]);

@@ -30,7 +30,7 @@ test.for([
 ])('a decision stands that comes while a plan $what', async ({ recordIds }) => {
   const holds = createHoldStore(redis.connect(), 'studio-rossi', createSealer(SEALING_KEYS, 'studio-rossi'));
   const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
-  const planner = interrupted(() => holds.decide(hold!.id, 'approved', NOW, NOW + DAY_MS));
+  const planner = interrupted(() => holds.decide(hold!.id, { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS }));
   await planner.cover('doctor', 'vanished', recordIds, CONTEXT);
   expect(await holds.list()).toMatchObject([{ id: hold!.id, state: 'approved', recordIds: ['1', '2'] }]);
 });

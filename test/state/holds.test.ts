@@ -62,13 +62,19 @@ describe('a hold', () => {
   test('is decided once', async () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
-    const decided = await holds.decide(hold?.id ?? '', 'approved', NOW + 5, NOW + 7 * DAY_MS);
+    const decided = await holds.decide(hold?.id ?? '', {
+      state: 'approved',
+      now: NOW + 5,
+      expiresAt: NOW + 7 * DAY_MS,
+    });
     expect(decided).toEqual({ ...hold, state: 'approved', decidedAt: NOW + 5, expiresAt: NOW + 7 * DAY_MS });
-    await expect(holds.decide(decided.id, 'rejected', NOW, NOW)).rejects.toMatchObject({
+    await expect(holds.decide(decided.id, { state: 'rejected', now: NOW, expiresAt: NOW })).rejects.toMatchObject({
       actor: 'settings',
       code: 'hold-decided',
     });
-    await expect(holds.decide('zzzzz', 'approved', NOW, NOW)).rejects.toMatchObject({ code: 'no-such-hold' });
+    await expect(holds.decide('zzzzz', { state: 'approved', now: NOW, expiresAt: NOW })).rejects.toMatchObject({
+      code: 'no-such-hold',
+    });
   });
 
   test('that grew since a person looked is not approved unseen', async () => {
@@ -77,7 +83,11 @@ describe('a hold', () => {
     await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
     const grown = await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
     const decide = (seen: Hold | null) =>
-      holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { seen: seen === null ? null : seenCode(seen) });
+      holds.decide(
+        hold?.id ?? '',
+        { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS },
+        { seen: seen === null ? null : seenCode(seen) },
+      );
     await expect(decide(hold)).rejects.toMatchObject({ actor: 'settings', code: 'hold-changed' });
     expect(await decide(grown)).toMatchObject({ state: 'approved', recordIds: ['1', '2', '3'] });
   });
@@ -97,11 +107,15 @@ describe('a hold', () => {
     expect(new Set(codes).size).toBe(3);
     const [{ id } = { id: '' }] = await holds.list();
     for (const seen of codes.slice(0, 2)) {
-      await expect(holds.decide(id, 'approved', NOW, NOW + DAY_MS, { seen })).rejects.toMatchObject({
+      await expect(
+        holds.decide(id, { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS }, { seen }),
+      ).rejects.toMatchObject({
         code: 'hold-changed',
       });
     }
-    expect(await holds.decide(id, 'approved', NOW, NOW + DAY_MS, { seen: codes[2] ?? null })).toMatchObject({
+    expect(
+      await holds.decide(id, { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS }, { seen: codes[2] ?? null }),
+    ).toMatchObject({
       state: 'approved',
     });
   });
@@ -110,14 +124,22 @@ describe('a hold', () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
     const only = new Set(['1', '3']);
-    const part = await holds.decide(hold?.id ?? '', 'approved', NOW + 5, NOW + DAY_MS, {
-      seen: hold === null ? null : seenCode(hold),
-      only,
-    });
+    const part = await holds.decide(
+      hold?.id ?? '',
+      { state: 'approved', now: NOW + 5, expiresAt: NOW + DAY_MS },
+      {
+        seen: hold === null ? null : seenCode(hold),
+        only,
+      },
+    );
     expect(part).toMatchObject({ partOf: hold?.id, state: 'approved', recordIds: ['1', '3'], decidedAt: NOW + 5 });
     expect(part.id).not.toBe(hold?.id);
     expect(await holds.list()).toEqual(expect.arrayContaining([part, { ...hold, recordIds: ['2'] }]));
-    const rest = await holds.decide(hold?.id ?? '', 'rejected', NOW + 6, NOW + DAY_MS, { only: new Set(['2']) });
+    const rest = await holds.decide(
+      hold?.id ?? '',
+      { state: 'rejected', now: NOW + 6, expiresAt: NOW + DAY_MS },
+      { only: new Set(['2']) },
+    );
     expect(rest).toMatchObject({ id: hold?.id, state: 'rejected', recordIds: ['2'] });
   });
 
@@ -125,7 +147,7 @@ describe('a hold', () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
     const decide = (...ids: string[]) =>
-      holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { only: new Set(ids) });
+      holds.decide(hold?.id ?? '', { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS }, { only: new Set(ids) });
     await expect(decide('1', '9')).rejects.toMatchObject({ code: 'hold-changed' });
     await expect(decide()).rejects.toMatchObject({ code: 'hold-changed' });
     expect(await holds.list()).toEqual([hold]);
@@ -137,7 +159,7 @@ describe('a hold', () => {
       const holds = open();
       const hold = await holds.cover('doctor', kind, ['1', '2'], CONTEXT);
       const decide = (...ids: string[]) =>
-        holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { only: new Set(ids) });
+        holds.decide(hold?.id ?? '', { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS }, { only: new Set(ids) });
       await expect(decide('1')).rejects.toMatchObject({ code: 'hold-whole-only' });
       expect(await decide('1', '2')).toMatchObject({ id: hold?.id, state: 'approved' });
     },
@@ -146,7 +168,7 @@ describe('a hold', () => {
   test('that was decided is not changed by what is held later', async () => {
     const holds = open();
     const first = await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
-    const decided = await holds.decide(first?.id ?? '', 'rejected', NOW, NOW + DAY_MS);
+    const decided = await holds.decide(first?.id ?? '', { state: 'rejected', now: NOW, expiresAt: NOW + DAY_MS });
     const second = await holds.cover('doctor', 'vanished', ['2'], CONTEXT);
     expect(second?.id).not.toBe(first?.id);
     expect(await holds.list()).toEqual(expect.arrayContaining([decided, second]));

@@ -424,5 +424,5 @@ async function settle(outbox: Outbox, links: readonly Link[], lease: Lease, remo
     const entry = { recordId, revision: 1, epoch: 0, run: null } as OutboxEntry;
     return { entry, kind: 'done', link };
   });
-  await outbox.settle('doctor', settlements, NOW, lease);
+  await outbox.settle('doctor', settlements, { now: NOW, lease });
 }

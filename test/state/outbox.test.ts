@@ -83,8 +83,8 @@ const takeDue = async ({ outbox }: Opened, now = NOW) => only(await outbox.due('
 describe('what is put in', () => {
   test('comes out whole, oldest first, when it is due', async () => {
     const { outbox, planner } = await open();
-    await outbox.put('doctor', [present('2', 'later')], NOW + 5, planner);
-    await outbox.put('doctor', [present('1', 'earlier')], NOW, planner);
+    await outbox.put('doctor', [present('2', 'later')], { now: NOW + 5, lease: planner });
+    await outbox.put('doctor', [present('1', 'earlier')], { now: NOW, lease: planner });
     expect(await outbox.due('doctor', NOW - 1, 10)).toEqual([]);
     expect(await outbox.due('doctor', NOW, 10)).toMatchObject([{ recordId: '1' }]);
     const entries = await outbox.due('doctor', NOW + 5, 10);
@@ -99,16 +99,19 @@ describe('what is put in', () => {
 
   test('is the newest of what was put in for a record', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1', 'first'), present('1', 'second')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1', 'first'), present('1', 'second')], {
+      now: NOW,
+      lease: opened.planner,
+    });
     expect((await takeDue(opened)).item).toMatchObject({ title: 'second' });
-    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [absent('1')], { now: NOW, lease: opened.planner });
     expect(await takeDue(opened)).toMatchObject({ want: 'absent', item: null, reason: 'cancelled', fingerprint: null });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 0 });
   });
 
   test('is seen by the planner without its content', async () => {
     const { outbox, planner } = await open();
-    await outbox.put('doctor', [present('1')], NOW, planner);
+    await outbox.put('doctor', [present('1')], { now: NOW, lease: planner });
     const expected = {
       recordId: '1',
       reason: 'new',
@@ -134,8 +137,7 @@ describe('what is put in', () => {
     await outbox.put(
       'doctor',
       Array.from({ length: 2_000 }, (_, index) => present(`${index}`)),
-      NOW,
-      planner,
+      { now: NOW, lease: planner },
     );
     expect(await outbox.counts('doctor')).toEqual({ pending: 2_000, failing: 0 });
     expect(new Set((await outbox.due('doctor', NOW, 5_000)).map(({ recordId }) => recordId)).size).toBe(2_000);
@@ -143,10 +145,16 @@ describe('what is put in', () => {
 
   test('shows nothing of a patient anywhere in Redis', async () => {
     const { connection, outbox, planner, lane } = await open();
-    await outbox.put('doctor', [present('1', 'Mario Rossi +39 333 1234567 mario@example.org')], NOW, planner);
+    await outbox.put('doctor', [present('1', 'Mario Rossi +39 333 1234567 mario@example.org')], {
+      now: NOW,
+      lease: planner,
+    });
     const entry = only(await outbox.due('doctor', NOW, 10));
     await outbox.markSent('doctor', [entry], NOW, lane);
-    await outbox.settle('doctor', [{ entry, kind: 'retry', error: 'x', dueAt: NOW, parked: false }], NOW, lane);
+    await outbox.settle('doctor', [{ entry, kind: 'retry', error: 'x', dueAt: NOW, parked: false }], {
+      now: NOW,
+      lease: lane,
+    });
     const everything = await dump(connection);
     expect(everything).toContain('outbox');
     expect(everything).not.toMatch(/Mario|Rossi|1234567|example\.org|notes-canary/);
@@ -154,7 +162,7 @@ describe('what is put in', () => {
 
   test('does not open under another record, target or tenant: it is taken out, and the next plan puts it in again', async () => {
     const { connection, links, outbox, planner } = await open();
-    await outbox.put('doctor', [present('1')], NOW, planner);
+    await outbox.put('doctor', [present('1')], { now: NOW, lease: planner });
     const from = `cm:{${TENANT}}:outbox:doctor`;
     const stored = (await connection.hget(from, '1')) ?? '';
     await connection.hset(from, '2', stored);
@@ -173,10 +181,10 @@ describe('what is put in', () => {
 describe('an entry that is in flight', () => {
   test('is done: it is gone, and its link is there', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
     await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
-    await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [done(entry)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
     expect(await opened.outbox.nextDueAt('doctor')).toBeNull();
     expect(await opened.outbox.oldestAt('doctor')).toBeNull();
@@ -185,34 +193,34 @@ describe('an entry that is in flight', () => {
 
   test('is done while a newer one came: the link is there and the newer one stays', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1', 'old')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
     await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
-    await opened.outbox.put('doctor', [present('1', 'new')], NOW, opened.planner);
-    await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
+    await opened.outbox.put('doctor', [present('1', 'new')], { now: NOW, lease: opened.planner });
+    await opened.outbox.settle('doctor', [done(entry)], { now: NOW, lease: opened.lane });
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('old'));
     const newer = await takeDue(opened);
     expect(newer).toMatchObject({ item: itemOf('new'), sent: false });
-    await opened.outbox.settle('doctor', [done(newer)], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [done(newer)], { now: NOW, lease: opened.lane });
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('new'));
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
   test('is done twice, the second time after the newer one: what is newer stays', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1', 'old')], { now: NOW, lease: opened.planner });
     // As a connection does that fell silent: what was sent over it arrives once more, late.
     const send = vi.spyOn(opened.connection, 'eval');
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     const [sent] = send.mock.calls.slice(-1);
     const again = () => opened.connection.eval(...(sent as Parameters<typeof opened.connection.eval>));
-    await opened.outbox.put('doctor', [present('1', 'new')], NOW, opened.planner);
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
+    await opened.outbox.put('doctor', [present('1', 'new')], { now: NOW, lease: opened.planner });
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     await again();
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('new'));
-    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [absent('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [{ entry, kind: 'done', link: null }], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [{ entry, kind: 'done', link: null }], { now: NOW, lease: opened.lane });
     await again();
     expect(await opened.links.count('doctor')).toBe(0);
   });
@@ -220,17 +228,21 @@ describe('an entry that is in flight', () => {
   test('takes an object out: that is known, where it is noted, until one is made again or the record is forgotten', async () => {
     const opened = await open();
     const takeOut = async (...ids: string[]) => {
-      await opened.outbox.put('doctor', ids.map(absent), NOW, opened.planner);
+      await opened.outbox.put('doctor', ids.map(absent), { now: NOW, lease: opened.planner });
       const entries = await opened.outbox.due('doctor', NOW, 10);
       const settlements = entries.map((entry) => ({ entry, kind: 'done', link: null }) as const);
-      await opened.outbox.settle('doctor', settlements, NOW, opened.lane, { noteTakenOut: ids.includes('1') });
+      await opened.outbox.settle('doctor', settlements, {
+        now: NOW,
+        lease: opened.lane,
+        noteTakenOut: ids.includes('1'),
+      });
     };
     const known = () => opened.outbox.takenOut('doctor', ['1', '2', '3']);
     await takeOut('1', '2');
     await takeOut('3');
     expect(await known()).toEqual(new Set(['1', '2']));
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     expect(await known()).toEqual(new Set(['2']));
     await opened.links.erase('doctor', ['2']);
     expect(await known()).toEqual(new Set());
@@ -238,89 +250,90 @@ describe('an entry that is in flight', () => {
 
   test('has no outcome while a newer one came: the newer one knows that something was sent', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1', 'old')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
     await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
-    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
-    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], NOW, opened.lane);
+    await opened.outbox.put('doctor', [absent('1')], { now: NOW, lease: opened.planner });
+    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], { now: NOW, lease: opened.lane });
     expect(await takeDue(opened)).toMatchObject({ want: 'absent', sent: true, attempts: 0, lastError: null });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 0 });
   });
 
   test('failed: it is tried later, and counted as failing until it is done', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.due('doctor', NOW + 59_999, 10)).toEqual([]);
     expect(await opened.outbox.nextDueAt('doctor')).toBe(NOW + 60_000);
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 1 });
     const again = await takeDue(opened, NOW + 60_000);
     expect(again).toMatchObject({ attempts: 1, lastError: 'server-error', parked: false, dueAt: NOW + 60_000 });
-    await opened.outbox.settle('doctor', [done(again)], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [done(again)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
   test('keeps what its last failure is about, until it fails otherwise or is decided anew', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const about = async () => (await opened.outbox.pendingOf('doctor', '1'))?.about;
     const fail = async (changes: { about?: string }) =>
-      opened.outbox.settle('doctor', [retry(await takeDue(opened), changes)], NOW, opened.lane);
+      opened.outbox.settle('doctor', [retry(await takeDue(opened), changes)], { now: NOW, lease: opened.lane });
     await fail({ about: 'contacts.phone' });
     expect(await about()).toBe('contacts.phone');
     expect((await opened.outbox.pending('doctor')).get('1')?.about).toBe('contacts.phone');
     await fail({});
     expect(await about()).toBeUndefined();
     await fail({ about: 'contacts.phone' });
-    await opened.outbox.put('doctor', [present('1', 'newer')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1', 'newer')], { now: NOW, lease: opened.planner });
     expect(await about()).toBeUndefined();
   });
 
   test('is parked: newer content frees it, and so does haste', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const parked = { dueAt: NOW + 86_400_000, parked: true };
-    await opened.outbox.settle('doctor', [retry(await takeDue(opened), parked)], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [retry(await takeDue(opened), parked)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.pendingOf('doctor', '1')).toMatchObject({ parked: true });
-    await opened.outbox.put('doctor', [present('1', 'newer')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1', 'newer')], { now: NOW, lease: opened.planner });
     const freed = await takeDue(opened);
     expect(freed).toMatchObject({ parked: false, attempts: 0, lastError: null });
-    await opened.outbox.settle('doctor', [retry(freed, parked)], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [retry(freed, parked)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.hurry('doctor', NOW + 1)).toBe(1);
     expect(await takeDue(opened, NOW + 1)).toMatchObject({ recordId: '1' });
   });
 
   test('met a burnt key: it goes at once under the next one, and so does what comes after it', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [{ entry, kind: 'next-epoch' }], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [{ entry, kind: 'next-epoch' }], { now: NOW, lease: opened.lane });
     expect(await takeDue(opened)).toMatchObject({ epoch: 1 });
-    await opened.outbox.put('doctor', [present('1', 'newer')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1', 'newer')], { now: NOW, lease: opened.planner });
     expect(await takeDue(opened)).toMatchObject({ epoch: 1, item: itemOf('newer') });
   });
 
   test('was removed: its link goes with it', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
-    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
-    await opened.outbox.settle(
-      'doctor',
-      [{ entry: await takeDue(opened), kind: 'done', link: null }],
-      NOW,
-      opened.lane,
-    );
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
+    await opened.outbox.put('doctor', [absent('1')], { now: NOW, lease: opened.planner });
+    await opened.outbox.settle('doctor', [{ entry: await takeDue(opened), kind: 'done', link: null }], {
+      now: NOW,
+      lease: opened.lane,
+    });
     expect(await opened.links.count('doctor')).toBe(0);
   });
 
   test('is not brought back by an outcome that comes twice', async () => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
-    await opened.outbox.settle('doctor', [retry(entry), { entry, kind: 'next-epoch' }], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [done(entry)], { now: NOW, lease: opened.lane });
+    await opened.outbox.settle('doctor', [retry(entry), { entry, kind: 'next-epoch' }], {
+      now: NOW,
+      lease: opened.lane,
+    });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
     expect(await opened.outbox.nextDueAt('doctor')).toBeNull();
   });
@@ -328,7 +341,7 @@ describe('an entry that is in flight', () => {
 
 test('what nothing was written of is as if it had never been sent', async () => {
   const { outbox, planner, lane } = await open();
-  await outbox.put('doctor', [present('1')], NOW, planner);
+  await outbox.put('doctor', [present('1')], { now: NOW, lease: planner });
   const entry = only(await outbox.due('doctor', NOW, 10));
   await outbox.markSent('doctor', [entry], NOW, lane);
   expect(only(await outbox.due('doctor', NOW, 10))).toMatchObject({ sent: true, sentAt: NOW });
@@ -338,13 +351,13 @@ test('what nothing was written of is as if it had never been sent', async () => 
 
 describe('whoever lost the lease', () => {
   test.each<[string, (opened: Opened, entry: OutboxEntry) => Promise<void>]>([
-    ['puts nothing in', ({ outbox, planner }) => outbox.put('doctor', [absent('1')], NOW, planner)],
+    ['puts nothing in', ({ outbox, planner }) => outbox.put('doctor', [absent('1')], { now: NOW, lease: planner })],
     ['notes nothing as sent', ({ outbox, lane }, entry) => outbox.markSent('doctor', [entry], NOW, lane)],
     ['takes no mark back', ({ outbox, lane }, entry) => outbox.markUnsent('doctor', [entry], lane)],
-    ['settles nothing', ({ outbox, lane }, entry) => outbox.settle('doctor', [done(entry)], NOW, lane)],
+    ['settles nothing', ({ outbox, lane }, entry) => outbox.settle('doctor', [done(entry)], { now: NOW, lease: lane })],
   ])('%s', async (_, act) => {
     const opened = await open();
-    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
     await Promise.all([opened.planner.release(), opened.lane.release()]);
     await Promise.all([take(opened.connection, 'plan'), take(opened.connection, 'lane')]);
@@ -356,8 +369,8 @@ describe('whoever lost the lease', () => {
 
 test('an outbox that is emptied leaves nothing behind, and the others alone', async () => {
   const { connection, outbox, planner } = await open();
-  await outbox.put('doctor', [present('1')], NOW, planner);
-  await outbox.put('nurse', [present('1')], NOW, planner);
+  await outbox.put('doctor', [present('1')], { now: NOW, lease: planner });
+  await outbox.put('nurse', [present('1')], { now: NOW, lease: planner });
   await outbox.clear('doctor');
   expect(await connection.keys('*:doctor')).toEqual([`cm:{${TENANT}}:target:doctor`]);
   expect(await outbox.counts('nurse')).toEqual({ pending: 1, failing: 0 });

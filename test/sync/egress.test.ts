@@ -257,7 +257,10 @@ describe('an object in a CRM', () => {
       stream: 'patients' as const,
       crm: { mapping: mappingOf(mapping), patientHistory: null, refusals: [] },
     };
-    return checkedObject({ properties, contactKey: null, startAt: 0 }, patient, target, others, new FactSearch());
+    return checkedObject({ properties, contactKey: null, startAt: 0 }, patient, target, {
+      others,
+      facts: new FactSearch(),
+    });
   }
 
   test.each([
@@ -332,8 +335,7 @@ describe('an object in a CRM', () => {
         { properties: { note }, contactKey: null, startAt: 0 },
         anna,
         { stream: 'appointments', crm: given },
-        [],
-        new FactSearch(),
+        { others: [], facts: new FactSearch() },
       );
     expect(decision('Anna')).toMatchObject({ retain: 'egress-first-name' });
     expect(decision('Bruno')).toMatchObject({ item: {} });

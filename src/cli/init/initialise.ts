@@ -51,32 +51,34 @@ export interface InitChoice {
   json?: boolean;
 }
 
+/** One run of the command: where it sets up, whom it asks, how. */
+interface Setup {
+  dir: string;
+  asker: Asker;
+  choice: InitChoice;
+  given: InitCommand;
+}
+
 /**
  * Sets up a clinic in a directory, or one more in a directory that is set up. What was begun and not ended is continued at the step that is
  * missing: what is there and works stays, and a refused secret is replaced.
  */
 export async function initialise(dir: string, choice: InitChoice, given: InitCommand): Promise<void> {
   const asker = await askerOf(choice, given);
+  const setup = { dir, asker, choice, given };
   const tests = (await import('../../control/value-tests.ts')).openValueTests(given.signal);
   const registrations = await settle(dir, asker, tests, given);
   const { tenant, file, clinicId: known } = await settleTenant(dir, registrations.clinic, asker);
-  const clinicId = await connectClinic(
-    dir,
-    tenant,
-    { client: registrations.clinic, known, file },
-    asker,
-    choice,
-    given,
-  );
+  const clinicId = await connectClinic(setup, tenant, { client: registrations.clinic, known, file });
   const tools = { dir, tenant: tenant.id, registrations, tests };
   if (file !== null) await checkPasswords(file, asker, tools);
-  const calendars = file === null ? await makeCalendars(tenant, clinicId, tools, asker, given) : calendarsOf(file);
+  const calendars = file === null ? await makeCalendars(setup, tenant, clinicId, tools) : calendarsOf(file);
   const { faults, text } = await given.check(dir);
   if (faults.length > 0) {
     given.err(text);
     return given.exit(2);
   }
-  await logInToCalendars(dir, tenant.id, calendars, asker, choice, given);
+  await logInToCalendars(setup, tenant.id, calendars);
   const next = ['plan', 'sync'].map((verb) => `clinic-mirror --config ${dir} ${verb} ${tenant.id}`);
   const targets = file === null ? calendars.map(({ id }) => id) : keysAt(file, ['targets']);
   const told = { directory: dir, tenant: tenant.id, targets, next };
@@ -85,18 +87,16 @@ export async function initialise(dir: string, choice: InitChoice, given: InitCom
 
 /** Asks for the calendars, and writes the whole file of the tenant. */
 async function makeCalendars(
+  { dir, asker, given }: Setup,
   tenant: NewTenant,
   clinicId: string | null,
   tools: CalendarTools,
-  asker: Asker,
-  given: InitCommand,
 ): Promise<NewCalendar[]> {
-  const { dir, registrations } = tools;
   const places = await given.withInstallation(dir, tenant.id, (installation) =>
     placesOf(installation, tenant.id, given),
   );
   const calendars = await askCalendars(tools, places, asker);
-  await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, registrations.clinic, clinicId, calendars));
+  await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, tools.registrations.clinic, clinicId, calendars));
   return calendars;
 }
 
@@ -123,7 +123,7 @@ async function settle(dir: string, asker: Asker, tests: ValueTests, given: InitC
     });
   }
   asker.tell(`${join(dir, SETTINGS_FILE)} stays as it is.`);
-  await checkSettings(dir, existing, registrations, asker, tests);
+  await checkSettings(existing, registrations, asker, { dir, tests });
   return registrations;
 }
 
@@ -175,14 +175,12 @@ const UNFINISHED_KEYS: ReadonlySet<string> = new Set(['name', 'language', 'zone'
  * @returns the clinic's id where the login sees several; null where it is the only one
  */
 async function connectClinic(
-  dir: string,
+  setup: Setup,
   tenant: NewTenant,
   { client, known, file }: { client: string; known: string | null; file: YamlFile | null },
-  asker: Asker,
-  choice: InitChoice,
-  given: InitCommand,
 ): Promise<string | null> {
-  const doubt = await clinicDoubt(dir, tenant, choice, given);
+  const { dir, asker } = setup;
+  const doubt = await clinicDoubt(setup, tenant);
   if (doubt === null) return known;
   if (doubt.code !== 'tenant-choice' || file !== null) throw doubt;
   const clinicId = await asker.text({
@@ -193,15 +191,11 @@ async function connectClinic(
 }
 
 /** What stands against the clinic's login, made now or before; null for nothing. */
-async function clinicDoubt(
-  dir: string,
-  tenant: NewTenant,
-  choice: InitChoice,
-  given: InitCommand,
-): Promise<MirrorError | null> {
-  if (!(await isConnected(dir, tenant.id, CLINIC_CONNECTION, given))) {
+async function clinicDoubt(setup: Setup, tenant: NewTenant): Promise<MirrorError | null> {
+  const { dir, given } = setup;
+  if (!(await isConnected(setup, tenant.id, CLINIC_CONNECTION))) {
     given.err(`\nThe login to the clinic system of ${tenant.name}:`);
-    return (await logIn(dir, tenant.id, CLINIC_CONNECTION, choice, given)).doubt ?? null;
+    return (await logIn(setup, tenant.id, CLINIC_CONNECTION)).doubt ?? null;
   }
   return given.withInstallation(dir, tenant.id, async ({ tenants }) => {
     const asked = tenants.get(tenant.id)?.clinic.tenantId(given.signal);
@@ -209,7 +203,7 @@ async function clinicDoubt(
   });
 }
 
-function isConnected(dir: string, tenant: string, connection: string, given: InitCommand): Promise<boolean> {
+function isConnected({ dir, given }: Setup, tenant: string, connection: string): Promise<boolean> {
   return given.withInstallation(dir, tenant, async (installation) => {
     const open = installation.tenants.get(tenant);
     const statuses = open === undefined ? [] : await installation.connections(open);
@@ -217,16 +211,10 @@ function isConnected(dir: string, tenant: string, connection: string, given: Ini
   });
 }
 
-async function logInToCalendars(
-  dir: string,
-  tenant: string,
-  calendars: readonly KeptCalendar[],
-  asker: Asker,
-  choice: InitChoice,
-  given: InitCommand,
-): Promise<void> {
+async function logInToCalendars(setup: Setup, tenant: string, calendars: readonly KeptCalendar[]): Promise<void> {
+  const { dir, asker, given } = setup;
   for (const { id, kind } of calendars) {
-    if (kind === 'caldav' || (await isConnected(dir, tenant, id, given))) continue;
+    if (kind === 'caldav' || (await isConnected(setup, tenant, id))) continue;
     const when = await asker.choice({
       ...{ id: `logins.${id}`, ask: `Log in to ${id} now?` },
       why: `else later: clinic-mirror --config ${dir} login ${tenant} ${id}`,
@@ -237,20 +225,15 @@ async function logInToCalendars(
     });
     if (when !== 'now') continue;
     given.err(`\nThe login to ${kind === 'google' ? 'Google' : 'Microsoft'}, for ${id}:`);
-    await logIn(dir, tenant, id, choice, given);
+    await logIn(setup, tenant, id);
   }
 }
 
-function logIn(
-  dir: string,
-  tenant: string,
-  connection: string,
-  { device = false }: InitChoice,
-  { withInstallation, err, signal }: InitCommand,
-): Promise<LoginResult> {
-  return withInstallation(dir, tenant, async (_, desk, acting) => {
+function logIn({ dir, choice, given }: Setup, tenant: string, connection: string): Promise<LoginResult> {
+  const { err, signal } = given;
+  return given.withInstallation(dir, tenant, async (_, desk, acting) => {
     const { loginWithBrowser, loginWithDevice } = await import('../../control/acts.ts');
-    if (!device) {
+    if (choice.device !== true) {
       const show = (url: string) => err(askToOpen(url));
       return loginWithBrowser(acting, desk, { tenant, connection }, show, signal);
     }

@@ -97,11 +97,10 @@ async function askNetwork(asker: Asker): Promise<{ outbound?: object }> {
 
 /** Tests the secrets of settings that are there, and replaces those that this command wrote and that are refused. */
 export async function checkSettings(
-  dir: string,
   settings: YamlFile,
   registrations: Registrations,
   asker: Asker,
-  tests: SettingsTools['tests'],
+  { dir, tests }: Pick<SettingsTools, 'tests'> & { dir: string },
 ): Promise<void> {
   const isOurs = (path: readonly string[], { file }: TestedSecret) => settings.valueAt([...path, 'file']) === file;
   const secrets: [path: string[], secret: TestedSecret][] = [[['redis', 'url'], redisSecret(asker, tests)]];

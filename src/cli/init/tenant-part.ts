@@ -147,8 +147,8 @@ async function askCalendar(asker: Asker, at: string, chosen: Chosen): Promise<Ne
   });
   const { connection, settings } =
     kind === 'caldav'
-      ? await untilAccepted(asker, () => askCaldav(asker, at, chosen, id, calendar))
-      : await askAccount(asker, at, kind, registrations, calendar);
+      ? await untilAccepted(asker, () => askCaldav(asker, at, chosen, { id, calendar }))
+      : await askAccount(asker, at, { kind, client: registrations[kind] ?? 'main', calendar });
   const target = { connector: CONNECTORS[kind], connection: id, agendas, title, firstRun, settings };
   return { id, kind, connection, target };
 }
@@ -170,23 +170,26 @@ function kindsOf({ google, microsoft }: Registrations): { value: CalendarKind; l
 async function askAccount(
   asker: Asker,
   at: string,
-  kind: 'google' | 'microsoft',
-  registrations: Registrations,
-  calendar: string,
+  { kind, client, calendar }: { kind: 'google' | 'microsoft'; client: string; calendar: string },
 ): Promise<{ connection: object; settings: object }> {
   const address = await asker.text({
     ...{ id: `${at}.account`, ask: 'E-mail address of its account', isOptional: true },
     why: 'a login with another account is refused then; empty: whoever logs in',
   });
   const account = address === '' ? {} : { account: { address } };
-  const connection = { kind, client: registrations[kind] ?? 'main', ...account };
+  const connection = { kind, client, ...account };
   const mailbox = kind === 'microsoft' ? { mailbox: 'me' } : {};
   const rootUrl = asker.given(`${at}.rootUrl`);
   const api = rootUrl === null ? {} : { rootUrl };
   return { connection, settings: { ...mailbox, calendar: { create: calendar }, ...api } };
 }
 
-async function askCaldav(asker: Asker, at: string, tools: CalendarTools, id: string, calendar: string) {
+async function askCaldav(
+  asker: Asker,
+  at: string,
+  tools: CalendarTools,
+  { id, calendar }: { id: string; calendar: string },
+) {
   const server = await asker.text({
     ...{ id: `${at}.server`, ask: 'Address of the CalDAV server', check: addressOf(['https:', 'http:']) },
     why: 'such as https://caldav.icloud.com; the rest is found there',

@@ -67,7 +67,7 @@ export function compileFields<Described extends Shape>(
   profile: TimeProfile,
   words: ChoiceWords = {},
 ): FieldReaders<Described> {
-  return compileShape(described, fields, timeRulesOf(profile), '', words) as unknown as FieldReaders<Described>;
+  return compileShape(described, fields, timeRulesOf(profile), { words }) as unknown as FieldReaders<Described>;
 }
 
 /** Prepares the reading of a field that holds a date or a time, where it matters which. @param field its name in our words */
@@ -118,7 +118,7 @@ export function compileRecords<Described extends Shape>(
   profile: TimeProfile,
   words: ChoiceWords = {},
 ): RowMapper<RecordOf<Described>> {
-  const readers = compileShape(described, fields, timeRulesOf(profile), '', words);
+  const readers = compileShape(described, fields, timeRulesOf(profile), { words });
   return compileRows(
     readers.id as FieldReader<string | null> | undefined,
     gathered(readers) as FieldReader<RecordOf<Described>>,
@@ -166,8 +166,7 @@ function compileShape(
   described: Shape,
   fields: object,
   rules: TimeRules,
-  prefix: string,
-  words: ChoiceWords = {},
+  { prefix = '', words = {} }: { prefix?: string; words?: ChoiceWords },
 ): Record<string, FieldReader<unknown>> {
   const readers = Object.entries(described).map(([name, one]) => {
     const where = (fields as Record<string, unknown>)[name];
@@ -196,7 +195,7 @@ function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): Fiel
 function nested(one: NestedField, where: unknown, rules: TimeRules, place: string): FieldReader<unknown> {
   const { at, fields } = where as { at: readonly string[]; fields: object };
   const find = compilePaths(at);
-  const build = gathered(compileShape(one.shape, fields, rules, `${place}.`));
+  const build = gathered(compileShape(one.shape, fields, rules, { prefix: `${place}.` }));
   const read = (value: unknown, note?: Note) => build(isJsonObject(value) ? value : fail('wrong-type', place), note);
   if (one.kind === 'record') {
     return (row, note) => {

@@ -22,26 +22,24 @@ const METHODS = { list: 'GET', read: 'GET', create: 'POST', update: 'PUT', remov
 const TENANT = '/v2/tenants/{tenantId}';
 
 function operation(
-  subject: OperationSubject,
-  verb: string,
+  name: `${OperationSubject}.${string}`,
   scope: ScopeName | null,
   method: ClinicOperation['method'],
   path: string,
 ): ClinicOperation {
-  return { name: `${subject}.${verb}`, method, path, scope, subject };
+  return { name, method, path, scope, subject: name.replace(/\..*/, '') as OperationSubject };
 }
 
-/** The usual verbs of a list. */
+/** The usual verbs of a list. @param record path of one record, below the tenant */
 function usual(
   subject: ResourceName,
   scope: ScopeName | null,
-  list: string,
-  id: string,
+  record: string,
   verbs: readonly (keyof typeof METHODS)[],
 ): ClinicOperation[] {
   return verbs.map((verb) => {
-    const path = verb === 'list' || verb === 'create' ? list : `${list}/{${id}}`;
-    return operation(subject, verb, scope, METHODS[verb], TENANT + path);
+    const path = verb === 'list' || verb === 'create' ? record.replace(/\/\{.*/, '') : record;
+    return operation(`${subject}.${verb}`, scope, METHODS[verb], TENANT + path);
   });
 }
 
@@ -53,35 +51,34 @@ const INVOICE = `${TENANT}/invoices/{invoiceId}`;
  * (`clinic.<name>`); how a person asks for them follows from it (`control/clinic-question.ts`).
  */
 export const OPERATIONS: readonly ClinicOperation[] = [
-  operation('userInfo', 'read', null, 'GET', '/v2/userinfo'),
-  ...usual('patients', 'patients', '/patients', 'patientId', ['list', 'create', 'read', 'update']),
-  ...usual('agendas', 'agenda', '/agendas', 'agendaId', ['list', 'read']),
-  ...usual('appointments', 'agenda', '/appointments', 'appointmentId', ['list', 'read', 'create', 'update']),
-  operation('appointments', 'setStatus', 'agenda', 'PUT', `${APPOINTMENT}/status`),
-  operation('appointments', 'setPayment', 'agenda', 'PUT', `${APPOINTMENT}/payment`),
-  operation('appointments', 'removePayment', 'agenda', 'DELETE', `${APPOINTMENT}/payment`),
-  ...usual('appointments', 'agenda', '/appointments', 'appointmentId', ['remove']),
-  operation('appointments', 'checkIn', 'agenda', 'POST', `${APPOINTMENT}/checkin`),
-  operation('availabilities', 'list', 'agenda', 'GET', `${TENANT}/availabilities`),
+  operation('userInfo.read', null, 'GET', '/v2/userinfo'),
+  ...usual('patients', 'patients', '/patients/{patientId}', ['list', 'create', 'read', 'update']),
+  ...usual('agendas', 'agenda', '/agendas/{agendaId}', ['list', 'read']),
+  ...usual('appointments', 'agenda', '/appointments/{appointmentId}', ['list', 'read', 'create', 'update']),
+  operation('appointments.setStatus', 'agenda', 'PUT', `${APPOINTMENT}/status`),
+  operation('appointments.setPayment', 'agenda', 'PUT', `${APPOINTMENT}/payment`),
+  operation('appointments.removePayment', 'agenda', 'DELETE', `${APPOINTMENT}/payment`),
+  ...usual('appointments', 'agenda', '/appointments/{appointmentId}', ['remove']),
+  operation('appointments.checkIn', 'agenda', 'POST', `${APPOINTMENT}/checkin`),
+  operation('availabilities.list', 'agenda', 'GET', `${TENANT}/availabilities`),
   operation(
-    'availabilities',
-    'listOfTreatment',
+    'availabilities.listOfTreatment',
     'agenda',
     'GET',
     `${TENANT}/treatments/{treatmentId}/listprices/{priceListId}/availabilities`,
   ),
-  ...usual('treatments', 'treatments', '/treatments', 'treatmentId', ['list', 'read']),
-  ...usual('priceLists', 'treatments', '/pricelists', 'priceListId', ['list', 'read']),
-  operation('priceLists', 'readByCode', 'treatments', 'GET', `${TENANT}/pricelists/{priceListCode}`),
-  ...usual('episodes', 'episodes', '/episodes', 'id', ['list', 'read', 'create', 'update', 'remove']),
-  ...usual('invoices', 'invoices', '/invoices', 'invoiceId', ['list', 'read']),
-  operation('invoices', 'pdf', 'invoices', 'GET', `${INVOICE}/pdf`),
-  ...usual('invoices', 'invoices', '/invoices', 'invoiceId', ['create']),
-  operation('invoices', 'addReimbursements', 'invoices', 'POST', `${INVOICE}/reimbursements`),
-  ...usual('medicalReports', 'medicalreports', '/medicalreports', 'medicalReportId', ['create', 'list', 'read']),
-  operation('medicalReports', 'pdf', 'medicalreports', 'GET', `${TENANT}/medicalreports/{medicalReportId}/pdf`),
-  ...usual('locations', null, '/locations', 'locationId', ['list', 'read']),
-  operation('tenantInfo', 'read', null, 'GET', `${TENANT}/info`),
-  ...usual('sections', 'invoices', '/accounting/sections', 'sectionId', ['list']),
-  ...usual('issuers', 'invoices', '/accounting/issuers', 'issuerId', ['list', 'read']),
+  ...usual('treatments', 'treatments', '/treatments/{treatmentId}', ['list', 'read']),
+  ...usual('priceLists', 'treatments', '/pricelists/{priceListId}', ['list', 'read']),
+  operation('priceLists.readByCode', 'treatments', 'GET', `${TENANT}/pricelists/{priceListCode}`),
+  ...usual('episodes', 'episodes', '/episodes/{id}', ['list', 'read', 'create', 'update', 'remove']),
+  ...usual('invoices', 'invoices', '/invoices/{invoiceId}', ['list', 'read']),
+  operation('invoices.pdf', 'invoices', 'GET', `${INVOICE}/pdf`),
+  ...usual('invoices', 'invoices', '/invoices/{invoiceId}', ['create']),
+  operation('invoices.addReimbursements', 'invoices', 'POST', `${INVOICE}/reimbursements`),
+  ...usual('medicalReports', 'medicalreports', '/medicalreports/{medicalReportId}', ['create', 'list', 'read']),
+  operation('medicalReports.pdf', 'medicalreports', 'GET', `${TENANT}/medicalreports/{medicalReportId}/pdf`),
+  ...usual('locations', null, '/locations/{locationId}', ['list', 'read']),
+  operation('tenantInfo.read', null, 'GET', `${TENANT}/info`),
+  ...usual('sections', 'invoices', '/accounting/sections/{sectionId}', ['list']),
+  ...usual('issuers', 'invoices', '/accounting/issuers/{issuerId}', ['list', 'read']),
 ];

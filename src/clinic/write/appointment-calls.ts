@@ -70,19 +70,19 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
     async setStatus(tenantId, id, { status, reason }, signal) {
       const wanted = statusMeant(status, profile.appointments);
       const body = writeStatus({ status: wanted.word, ...(reason === undefined ? {} : { reason }) });
-      return orThere(step(tenantId, id, 'setStatus', { method: 'PUT', body }, signal), {
+      return orThere(step(tenantId, id, 'setStatus', { method: 'PUT', body, signal }), {
         look: () => read(tenantId, id, signal),
         wanted: wanted.status,
         isThere: (now) => now.status === wanted.status && (!wanted.isTheirs || now.statusWord === wanted.word),
       });
     },
     async setPayment(tenantId, id, paid, signal) {
-      return step(tenantId, id, 'setPayment', { method: 'PUT', body: writePayment(paid) }, signal);
+      return step(tenantId, id, 'setPayment', { method: 'PUT', body: writePayment(paid), signal });
     },
-    removePayment: (tenantId, id, signal) => step(tenantId, id, 'removePayment', { method: 'DELETE' }, signal),
+    removePayment: (tenantId, id, signal) => step(tenantId, id, 'removePayment', { method: 'DELETE', signal }),
     async checkIn(tenantId, id, signal) {
       const body: JsonObject = {};
-      return orThere(step(tenantId, id, 'checkIn', { method: 'POST', body }, signal), {
+      return orThere(step(tenantId, id, 'checkIn', { method: 'POST', body, signal }), {
         look: () => read(tenantId, id, signal),
         wanted: 'arrived',
         // Not every clinic tells when.
@@ -125,17 +125,16 @@ type Step = (
   tenantId: string,
   id: string,
   name: keyof typeof STEPS,
-  rest: Pick<ClinicCall, 'method' | 'body'>,
-  signal: AbortSignal,
+  rest: Pick<ClinicCall, 'method' | 'body' | 'signal'>,
 ) => Promise<BookedAppointment>;
 
 function createStep(context: ClinicContext, read: AppointmentCalls['read']): Step {
   const { profile } = context;
-  return async (tenantId, id, name, rest, signal) => {
+  return async (tenantId, id, name, rest) => {
     const label = `clinic.appointments.${name}`;
     const url = addressOf(context, segmentsOf('appointments', tenantId, id, STEPS[name]));
-    const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
-    const now = await read(tenantId, id, signal);
+    const answer = await send(context, { label, url, ...rest, accepts: (each) => saysAbsent(each, profile) });
+    const now = await read(tenantId, id, rest.signal);
     if ('absent' in now) throw recordGone(label);
     if ('setAside' in now) throw unreadable(label, context);
     // There is nothing to remove from an appointment that is not paid; any other step should be there.

@@ -95,7 +95,7 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
         written(
           'addReimbursements',
           await send(context, { label, url, method: 'POST', body: others.length === 0 ? body : rows, signal }),
-          ...([tenantId, id, signal] as const),
+          { tenantId, id, signal },
         );
       return once(attempt, async () => {
         const after = await now();
@@ -133,7 +133,7 @@ function createInSequence(
       signal,
       accepts: (each) => saysOutOfSequence(each, profile),
     });
-    return saysOutOfSequence(answer, profile) ? null : written('create', answer, tenantId, null, signal);
+    return saysOutOfSequence(answer, profile) ? null : written('create', answer, { tenantId, id: null, signal });
   }
 
   return async function createAlone(

@@ -47,7 +47,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
         timeoutMs: profile.limits.fileTimeoutMs,
         signal,
       });
-      return await written('create', answer, tenantId, null, signal);
+      return await written('create', answer, { tenantId, id: null, signal });
     } catch (error) {
       if (fault !== null) throw fault;
       const status = error instanceof MirrorError ? error.status : undefined;

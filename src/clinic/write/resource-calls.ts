@@ -55,9 +55,7 @@ export interface ResourceTools<Model extends object, Values> extends WritableCal
   written(
     verb: 'create' | 'update' | 'addReimbursements',
     answer: HttpResponse,
-    tenantId: string,
-    id: string | null,
-    signal: AbortSignal,
+    of: { tenantId: string; id: string | null; signal: AbortSignal },
   ): Promise<Model>;
 }
 
@@ -102,7 +100,7 @@ export function createResourceCalls<
       const twin = manners.twinOf?.(values) ?? null;
       const attempt = async () => {
         const answer = await call('create', segmentsOf(name, tenantId), { method: 'POST', body, signal });
-        return written('create', answer, tenantId, null, signal);
+        return written('create', answer, { tenantId, id: null, signal });
       };
       return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));
     },
@@ -115,7 +113,7 @@ export function createResourceCalls<
       const body = sentBack(profile.writes.updates === 'replace' ? whole : changedMembers(whole, found.row), found);
       const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });
       if (accepts(answer)) throw recordGone(labelOf(name, 'update'));
-      return written('update', answer, tenantId, id, signal);
+      return written('update', answer, { tenantId, id, signal });
     },
     async remove(tenantId, id, signal) {
       return !accepts(await call('remove', segmentsOf(name, tenantId, id), { method: 'DELETE', signal, accepts }));
@@ -130,7 +128,7 @@ function createWritten<Model extends object>(
   map: RowMapper<Model>,
   read: ResourceCalls<Model>['read'],
 ): ResourceTools<Model, never>['written'] {
-  const shown: ResourceTools<Model, never>['written'] = async (verb, answer, tenantId, id, signal) => {
+  const shown: ResourceTools<Model, never>['written'] = async (verb, answer, { tenantId, id, signal }) => {
     const label = labelOf(name, verb);
     const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context.profile, name));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;

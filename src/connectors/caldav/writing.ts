@@ -55,16 +55,16 @@ export async function carryOut(collection: Collection, operation: Operation, see
 
 async function create(collection: Collection, operation: Write, effect: Effect): Promise<Settled> {
   const url = objectUrl(collection.url, operation.key, null);
-  const answer = await put(collection, operation, url, { 'if-none-match': '*' });
-  if (isDone(answer)) return written(operation, effect, url, answer, collection.url);
+  const answer = await put(collection, operation, url, { condition: { 'if-none-match': '*' } });
+  if (isDone(answer)) return written(collection, operation, effect, { url, answer });
   const problem = readProblem(answer.body);
   if (isUidConflict(answer.status, problem)) return await adoptElsewhere(collection, operation, problem, url);
   if (!isUnmet(answer)) throw await explained(collection, answer);
   const stored = await lookUp(collection, url);
   if (stored !== null) return await overwrite(collection, operation, stored, 'adopted');
   // It was there a moment ago: somebody deleted it meanwhile.
-  const again = await put(collection, operation, url, { 'if-none-match': '*' });
-  if (isDone(again)) return written(operation, effect, url, again, collection.url);
+  const again = await put(collection, operation, url, { condition: { 'if-none-match': '*' } });
+  if (isDone(again)) return written(collection, operation, effect, { url, answer: again });
   throw await explained(collection, again);
 }
 
@@ -105,8 +105,8 @@ async function update(
   const tag = strongTag(operation.versionTag);
   let stored = seen === undefined && tag === null ? await lookUp(collection, url) : seen;
   if (stored === undefined) {
-    const answer = await put(collection, operation, url, ifMatch(tag));
-    if (isDone(answer)) return written(operation, 'updated', url, answer, collection.url);
+    const answer = await put(collection, operation, url, { condition: ifMatch(tag) });
+    if (isDone(answer)) return written(collection, operation, 'updated', { url, answer });
     if (!isMissingOrChanged(answer)) throw await explained(collection, answer);
     stored = await lookUp(collection, url);
   }
@@ -132,8 +132,8 @@ async function overwrite(
     const versionTag = versionTagOf(etag, content);
     return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
   }
-  const answer = await put(collection, operation, url, ifMatch(etag), content);
-  if (isDone(answer)) return written(operation, effect, url, answer, collection.url, content);
+  const answer = await put(collection, operation, url, { condition: ifMatch(etag), stored: content });
+  if (isDone(answer)) return written(collection, operation, effect, { url, answer, before: content });
   if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
   throw await explained(collection, answer);
 }
@@ -183,7 +183,7 @@ async function emptied(
     remoteId: null,
   } as const;
   const before = { ...NOTHING_KEPT, sequence: content?.sequence ?? -1 };
-  const answer = await put(collection, blank, url, ifMatch(etag), before);
+  const answer = await put(collection, blank, url, { condition: ifMatch(etag), stored: before });
   if (isDone(answer)) return strongTag(answer.headers.get('etag'));
   if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
   return etag;
@@ -193,8 +193,7 @@ async function put(
   collection: Collection,
   { key, sealedRecordId, item, revision }: Write,
   url: URL,
-  condition: Record<string, string>,
-  stored: Before = null,
+  { condition, stored = null }: { condition: Record<string, string>; stored?: Before },
 ): Promise<DavResponse> {
   const { ownerTag, clock } = collection;
   const body = toCalendarObject({ key, ownerTag, sealedRecordId, revision, item, writtenAt: clock(), stored });
@@ -262,14 +261,12 @@ async function explained(collection: Collection, { status, body }: DavResponse):
 }
 
 function written(
+  collection: Collection,
   operation: Write,
   effect: Effect,
-  asked: URL,
-  answer: DavResponse,
-  collection: URL,
-  before: Before = null,
+  { url: asked, answer, before = null }: { url: URL; answer: DavResponse; before?: Before },
 ): Settled {
-  const url = namedByServer(asked, answer, collection);
+  const url = namedByServer(asked, answer, collection.url);
   const versionTag = versionTagOf(strongTag(answer.headers.get('etag')), before ?? NOTHING_KEPT);
   const { recordId, key } = operation;
   return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };

@@ -63,7 +63,7 @@ export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] |
 /** Inserts under our own id, so that a second insert of the same key is refused rather than doubled. */
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield* write(insertCall(scope, operation));
-  if (isSuccess(answer)) return written(scope, operation, effect, answer, null);
+  if (isSuccess(answer)) return written(scope, operation, answer, { effect, remoteId: null });
   if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!hasReason(answer, 'duplicate')) throw errors.of(answer);
   const settled = yield* reconcile(scope, operation, operation.key, 'adopted');
@@ -77,7 +77,8 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   if (etag !== null && item.presets === undefined) {
     const untouched = { etag, ...UNTOUCHED };
     const answer = yield* write(patchCall(scope, operation, id, untouched));
-    if (isSuccess(answer)) return written(scope, operation, 'updated', answer, operation.remoteId);
+    if (isSuccess(answer))
+      return written(scope, operation, answer, { effect: 'updated', remoteId: operation.remoteId });
     if (answer.status === 404) return yield* insert(scope, operation, 'recreated');
     if (answer.status !== 410 && answer.status !== 412 && !mayLackSequence(answer)) throw errors.of(answer);
   }
@@ -108,11 +109,12 @@ function* reconcile(scope: FlowScope, operation: Write, id: string, effect: Effe
   if (superseded !== null) return superseded;
   const remoteId = id === operation.key ? null : id;
   if (!event.cancelled && holds(event, operation)) {
-    return written(scope, operation, effect, answer, remoteId);
+    return written(scope, operation, answer, { effect, remoteId });
   }
   const call = event.cancelled ? putCall(scope, operation, id, event) : patchCall(scope, operation, id, event);
   const answered = yield* write(call);
-  if (isSuccess(answered)) return written(scope, operation, event.cancelled ? 'revived' : effect, answered, remoteId);
+  if (isSuccess(answered))
+    return written(scope, operation, answered, { effect: event.cancelled ? 'revived' : effect, remoteId });
   const error = errors.of(answered);
   if (event.cancelled && isRefusedRevival(error)) return { recordId: operation.recordId, result: 'key-burnt' };
   throw error;
@@ -197,9 +199,8 @@ function readOwn(scope: FlowScope, answer: WireResponse): OwnEvent | null {
 function written(
   { ownerTag }: FlowScope,
   { recordId }: Write,
-  effect: Effect,
   answer: WireResponse,
-  remoteId: string | null,
+  { effect, remoteId }: { effect: Effect; remoteId: string | null },
 ): Outcome {
   const event = readOwnEvent(answer.body, ownerTag);
   const { versionTag, item: stored } =

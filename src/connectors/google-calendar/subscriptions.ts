@@ -51,7 +51,7 @@ export function createGoogleSubscriptions(client: CalendarClient, call: Call): S
       const opened = await watch(container, request, signal).catch((error: unknown) => {
         const failure = asMirrorError(error);
         if (!mayBeOpen(failure)) throw failure;
-        return replaceLost({ watch, stop }, container, request, failure, signal);
+        return replaceLost({ watch, stop, signal }, container, request, failure);
       });
       return { id: request.id, handle: handleOf(opened), expiresAt: opened.expiresAt };
     },
@@ -74,11 +74,10 @@ function mayBeOpen(failure: MirrorError): boolean {
  * @throws the first failure when there is no second channel either
  */
 async function replaceLost(
-  { watch, stop }: { watch: Watch; stop: Stop },
+  { watch, stop, signal }: { watch: Watch; stop: Stop; signal: AbortSignal },
   container: string,
   request: SubscriptionRequest,
   failure: MirrorError,
-  signal: AbortSignal,
 ): Promise<Opened> {
   const second = await watch(container, { ...request, id: `${request.id}-2` }, signal).catch(() => {
     throw failure;

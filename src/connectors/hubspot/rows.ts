@@ -63,7 +63,7 @@ async function sendBatch(scope: Scope, verb: Verb, rows: readonly Row[]): Promis
   for (let batch = waiting.pop(); batch !== undefined; batch = waiting.pop()) {
     const answer = await scope.client.send(callFor(scope, verb, batch));
     if (isSuccess(answer)) {
-      readEnds(scope, verb, batch, answer, ends);
+      for (const [key, end] of endsOf(scope, verb, batch, answer)) ends.set(key, end);
       continue;
     }
     if (!ROWS_AT_FAULT.has(answer.status)) throw scope.client.errorOf(answer);
@@ -123,13 +123,7 @@ function namesKnown({ properties, keyProperty, stampProperty, catalogueNames }: 
   return new Set([...sent, keyProperty, stampProperty, 'hs_timestamp', ...catalogueNames]);
 }
 
-function readEnds(
-  scope: Scope,
-  verb: Verb,
-  rows: readonly Row[],
-  { body }: WireResponse,
-  ends: Map<ItemKey, RowEnd>,
-): void {
+function endsOf(scope: Scope, verb: Verb, rows: readonly Row[], { body }: WireResponse): [ItemKey, RowEnd][] {
   const batch = parsedBy(errors, batchSchema, body);
   const told = new Map<string, RowEnd>();
   for (const result of batch.results) {
@@ -142,9 +136,10 @@ function readEnds(
     const refusal = readRefusal(STATUS_OF[error?.category ?? ''] ?? 400, entry);
     for (const name of error?.context?.objectWriteTraceId ?? error?.context?.ids ?? []) told.set(name, { refusal });
   }
-  for (const { key, id } of rows) {
-    ends.set(key, told.get(key) ?? told.get(id ?? '') ?? { error: errors.make('answer-missing') });
-  }
+  return rows.map(({ key, id }) => [
+    key,
+    told.get(key) ?? told.get(id ?? '') ?? { error: errors.make('answer-missing') },
+  ]);
 }
 
 /** Only an upsert has to tell whether it made the record. */

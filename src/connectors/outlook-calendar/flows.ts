@@ -79,7 +79,7 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
 function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireResponse): Flow<Outcome> {
   const head = eventHeadSchema.safeParse(answer.body);
   const isEarlier = head.success && isMadeBefore(head.data, answer);
-  if (head.success && !isEarlier) return written(scope, operation, effect, answer);
+  if (head.success && !isEarlier) return written(scope, operation, answer, { effect });
   const settled = yield* reconcile(scope, operation, isEarlier ? 'adopted' : effect);
   if (settled !== null) return settled;
   if (isEarlier) return { recordId: operation.recordId, result: 'key-burnt' };
@@ -100,7 +100,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   if (remoteId !== null && versionTag !== null && item.presets === undefined) {
     const untouched = { ...UNTOUCHED, id: remoteId, etag: versionTag };
     const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, untouched));
-    if (isSuccess(answer)) return written(scope, operation, 'updated', answer, remoteId);
+    if (isSuccess(answer)) return written(scope, operation, answer, { effect: 'updated', known: remoteId });
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
   return (yield* reconcile(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
@@ -124,7 +124,7 @@ function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Ou
   }
   if (event.hasGuests) throw errors.make('event-has-guests');
   const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, event));
-  if (isSuccess(answer)) return written(scope, operation, effect, answer, event.id);
+  if (isSuccess(answer)) return written(scope, operation, answer, { effect, known: event.id });
   throw meanwhileOr(answer);
 }
 
@@ -204,9 +204,8 @@ function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<
 function written(
   scope: FlowScope,
   operation: Write,
-  effect: Effect,
   answer: WireResponse,
-  known: string | null = null,
+  { effect, known = null }: { effect: Effect; known?: string | null },
 ): Outcome {
   const { recordId } = operation;
   const stored = storedEvent(scope, operation, answer);

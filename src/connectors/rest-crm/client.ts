@@ -63,7 +63,13 @@ export function createCrmClient({ http, authorizer, settings, known }: CrmClient
     const rendered = renderBody(template, values);
     return held !== undefined && WRITES.has(label) && isObject(rendered) ? { ...rendered, ...held } : rendered;
   };
-  const exchange = async (label: string, call: CrmCall, url: string, values: TemplateValues, signal: AbortSignal) => {
+  const exchange = async (
+    label: string,
+    call: CrmCall,
+    signal: AbortSignal,
+    to: { url: string; values: TemplateValues },
+  ) => {
+    const { url, values } = to;
     const body = call.body === undefined ? undefined : JSON.stringify(bodyFor(label, call.body, values));
     const headers = {
       accept: 'application/json',
@@ -95,8 +101,9 @@ export function createCrmClient({ http, authorizer, settings, known }: CrmClient
     return await answerWith(await authorizer.renew(signal));
   };
   return {
-    send: (label, call, values, signal) => exchange(label, call, addressOf(baseUrl, call, values), values, signal),
-    follow: (label, call, url, signal) => exchange(label, call, url, {}, signal),
+    send: (label, call, values, signal) =>
+      exchange(label, call, signal, { url: addressOf(baseUrl, call, values), values }),
+    follow: (label, call, url, signal) => exchange(label, call, signal, { url, values: {} }),
   };
 }
 

@@ -36,7 +36,7 @@ async function write(scope: Scope, operation: Write, row: CrmRow | null, contact
   const stored = row ?? (await lookAtId(scope, operation));
   if (typeof stored === 'object' && stored !== null) return await overwrite(scope, operation, stored, contactId);
   if (stored === undefined && operation.kind === 'update' && operation.remoteId !== null) {
-    const answer = await put(scope, operation, operation.remoteId, operation.versionTag, contactId);
+    const answer = await put(scope, operation, contactId, { id: operation.remoteId, versionTag: operation.versionTag });
     if (!isMissing(answer))
       return await updated(scope, operation, { id: operation.remoteId, answer, contactId }, 'updated');
   }
@@ -57,7 +57,7 @@ async function overwrite(
   if (row.key === operation.key && isSameItem(scope, row, operation, contactId)) {
     return { recordId, result: 'written', effect, versionTag, remoteId: row.id };
   }
-  const answer = await put(scope, operation, row.id, versionTag, contactId);
+  const answer = await put(scope, operation, contactId, { id: row.id, versionTag });
   if (!isMissing(answer)) return await updated(scope, operation, { id: row.id, answer, contactId }, effect);
   // It was there a moment ago: somebody deleted it meanwhile.
   return await makeAgain(scope, operation, contactId);
@@ -89,12 +89,11 @@ async function makeAgain(scope: Scope, operation: Write, contactId: string | nul
 async function put(
   scope: Scope,
   operation: Write,
-  id: string,
-  versionTag: string | null,
   contactId: string | null,
+  stored: { id: string; versionTag: string | null },
 ): Promise<CrmAnswer> {
   const { resource, client, signal } = scope;
-  const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId), id, versionTag };
+  const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId), ...stored };
   return await client.send('rest-crm.update', resource.update.call, values, signal);
 }
 

@@ -220,7 +220,7 @@ async function putErasures(
     const { startAt, endAt } = links.get(recordId) ?? { startAt: now, endAt: now };
     return { recordId, reason: 'forgotten', wanted: { want: 'absent', startAt, endAt }, fields: [] };
   });
-  await tenant.outbox.put(target.id, changes, now, lease);
+  await tenant.outbox.put(target.id, changes, { now, lease });
   const found = new Set([...links.values()].filter(({ drift }) => drift !== 'removed').map(({ recordId }) => recordId));
   return { target, recordIds: wanted, found };
 }

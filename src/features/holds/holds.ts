@@ -50,7 +50,7 @@ export async function decideHold(
 ): Promise<{ hold: TenantHold; effectiveAt: Instant }> {
   const tenant = requireTenant(installation, tenantId);
   const now = installation.clock();
-  const hold = await tenant.holds.decide(holdId, decision, now, now + DECISION_MS, choice);
+  const hold = await tenant.holds.decide(holdId, { state: decision, now, expiresAt: now + DECISION_MS }, choice);
   if (hold.kind === 'first-run' && decision === 'approved') {
     await tenant.targetStore.write(hold.target, { firstRunApprovedAt: now });
   }

@@ -44,7 +44,8 @@ export async function addSignIn(app: FastifyInstance, desk: AccessDesk, options:
       if (!isOwnHost(request, publicUrl())) return reply.code(421).send({ error: 'not-this-host' });
       if (request.routeOptions.config.level !== undefined) return;
       const waitMs = await heldBackMs(desk, strangerOf(request, knownBrowserIn(desk, request, publicUrl())));
-      if (waitMs !== null) return show(sayTooMany(reply, waitMs), request, desk, { to: '/', failure: 'busy' }, 429);
+      if (waitMs !== null)
+        return show({ reply: sayTooMany(reply, waitMs), request, desk }, { to: '/', failure: 'busy' }, 429);
     });
     scope.addHook('preValidation', async (request, reply) => {
       // Nobody has a session yet whose proof a form could bring: the browser itself must say where the form stood.
@@ -63,7 +64,7 @@ const route = { bodyLimit: BODY_BYTES };
 
 function addPassphrase(app: FastifyInstance, desk: AccessDesk, options: SignInOptions): void {
   app.get<{ Querystring: { to?: unknown } }>(SIGN_IN_PATH, route, async (request, reply) =>
-    show(reply, request, desk, { to: ownPath(request.query.to) }),
+    show({ reply, request, desk }, { to: ownPath(request.query.to) }),
   );
   app.post(SIGN_IN_PATH, route, async (request, reply) => {
     const to = ownPath(formOf(request).get('to'));
@@ -82,7 +83,7 @@ function addProvider(app: FastifyInstance, desk: AccessDesk, options: SignInOpti
     const to = ownPath(request.query.to);
     try {
       const { url, kept } = await beginOidcSignIn(desk, to);
-      setBrowserKey(reply, 'sign-in', kept, publicUrl());
+      setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: kept });
       return reply.redirect(url.href, 303);
     } catch (error) {
       return refuse(request, reply, { desk, options, to }, error);
@@ -91,7 +92,7 @@ function addProvider(app: FastifyInstance, desk: AccessDesk, options: SignInOpti
   app.get(`${SIGN_IN_PATH}/callback`, slow, async (request, reply) =>
     attempt(request, reply, { desk, options, to: '/' }, async () => {
       const kept = browserKeyOf(request, 'sign-in', publicUrl());
-      setBrowserKey(reply, 'sign-in', '', publicUrl());
+      setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: '' });
       const queryAt = request.url.indexOf('?');
       const search = queryAt === -1 ? '' : request.url.slice(queryAt);
       const trier = trierOf(request, desk, options);
@@ -104,14 +105,14 @@ function addLinks(app: FastifyInstance, desk: AccessDesk, options: SignInOptions
   const path = `${SIGN_IN_PATH}/link/:ticket`;
   app.get<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
     const link = await describeSignInLink(desk, request.params.ticket);
-    return show(reply, request, desk, link === null ? { to: '/', failure: 'link' } : { to: '/', link });
+    return show({ reply, request, desk }, link === null ? { to: '/', failure: 'link' } : { to: '/', link });
   });
   app.post<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
     const { ticket } = request.params;
     const link = await describeSignInLink(desk, ticket);
     const [passphrase, again] = [formOf(request).get('passphrase'), formOf(request).get('again')];
     const place = { desk, options, to: '/', ...(link === null ? {} : { link }) };
-    if (passphrase !== again) return show(reply, request, desk, { ...place, failure: 'different' }, 400);
+    if (passphrase !== again) return show({ reply, request, desk }, { ...place, failure: 'different' }, 400);
     return attempt(request, reply, place, async () => ({
       ...(await useSignInLink(desk, ticket, passphrase)),
       to: '/',
@@ -123,7 +124,7 @@ function addSignOut(app: FastifyInstance, desk: AccessDesk, { publicUrl }: SignI
   app.post(SIGN_OUT_PATH, { ...route, config: { level: 'viewer' } }, async (request, reply) => {
     const session = browserKeyOf(request, 'session', publicUrl());
     await signOut(desk, visitorOf(request), session, formOf(request).get('everywhere') !== null);
-    setBrowserKey(reply, 'session', '', publicUrl());
+    setBrowserKey(reply, publicUrl(), { key: 'session', value: '' });
     return reply.redirect(SIGN_IN_PATH, 303);
   });
 }
@@ -150,9 +151,9 @@ async function attempt(
     const publicUrl = options.publicUrl();
     const before = browserKeyOf(request, 'session', publicUrl);
     if (before !== '') await desk.sessions.end(before);
-    setBrowserKey(reply, 'session', session, publicUrl);
+    setBrowserKey(reply, publicUrl, { key: 'session', value: session });
     const known = rememberBrowser(desk, account, knownBrowserIn(desk, request, publicUrl));
-    setBrowserKey(reply, 'known-browser', known, publicUrl, KNOWN_BROWSER_LIFE_MS);
+    setBrowserKey(reply, publicUrl, { key: 'known-browser', value: known, lifeMs: KNOWN_BROWSER_LIFE_MS });
     return reply.redirect(ownPath(to), 303);
   } catch (error) {
     return refuse(request, reply, place, error);
@@ -182,13 +183,11 @@ function refuse(request: FastifyRequest, reply: FastifyReply, place: Place, thro
       : failure === 'failed' && actor === 'remote' && code !== 'provider-failed'
         ? 502
         : 400;
-  return show(reply, request, desk, { ...view, failure }, status);
+  return show({ reply, request, desk }, { ...view, failure }, status);
 }
 
 function show(
-  reply: FastifyReply,
-  request: FastifyRequest,
-  desk: AccessDesk,
+  { reply, request, desk }: { reply: FastifyReply; request: FastifyRequest; desk: AccessDesk },
   view: SignInView,
   status = 200,
 ): FastifyReply {

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import type { Language } from '../../messages/message.ts';
 import type { Instant } from '../../model/time.ts';
 import type { AnyOperation } from '../../operations/operation.ts';
@@ -39,6 +38,13 @@ declare module 'fastify' {
     /** Absent on ports without pages. */
     operationPages?: readonly OperationPage[];
   }
+}
+
+/** One request for a page, and what answers it. */
+export interface PageVisit<Request extends FastifyRequest = FastifyRequest> {
+  request: Request;
+  reply: FastifyReply;
+  desk: OperatorDesk;
 }
 
 /** What a page is made with. @param tenant the one that the page is about; its zone is the page's */

@@ -9,7 +9,7 @@ import { maySee, type Visitor } from '../visitors.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
 import { canGoOnMark, copyable, emptyState, inStepMark, pager, section, table } from './parts.ts';
-import { problemTable } from './problems.ts';
+import { type ProblemReach, problemTable } from './problems.ts';
 import { FRAME } from './texts/frame.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
@@ -85,34 +85,24 @@ function nothing(context: PageContext): Html {
 
 function parts(context: PageContext, overview: Overview, search: ClinicSearch, desk: OperatorDesk | null): Html {
   const words = OVERVIEW[context.language];
-  const { problems } = overview;
-  const forYou = problems.filter(({ needs }) => needs === 'person');
-  const byTime = problems.filter(({ needs }) => needs === 'time');
-  const needsYou =
-    forYou.length === 0
-      ? html`<p class="quiet">${words.nothingNeedsYou}</p>`
-      : someOf(context, words.needsYou, forYou, overview, desk);
-  const waits =
-    byTime.length === 0
-      ? null
-      : section('waits', words.waitsByItself, someOf(context, words.waitsByItself, byTime, overview, desk));
-  return html`${section('needs-you', words.needsYou, needsYou)}${waits}${wellPart(context, overview)}${clinicsPart(context, overview, search)}`;
-}
-
-function someOf(
-  context: PageContext,
-  caption: string,
-  problems: readonly Problem[],
-  { clinics }: Overview,
-  desk: OperatorDesk | null,
-): Html {
+  const { problems, clinics } = overview;
   const names = new Map(clinics.map(({ tenant, name }) => [tenant, name]));
-  const rest = problems.length - MOST_ROWS;
   const places = {
     nameOf: (tenant: string) => names.get(tenant) ?? tenant,
     pageOf: (tenant: string) => (names.has(tenant) ? clinicAddress(tenant) : null),
   };
-  const shown = problemTable(context, caption, problems.slice(0, MOST_ROWS), places, desk);
+  const rows = (caption: string, some: readonly Problem[]) => someOf(context, caption, some, { places, desk });
+  const forYou = problems.filter(({ needs }) => needs === 'person');
+  const byTime = problems.filter(({ needs }) => needs === 'time');
+  const needsYou =
+    forYou.length === 0 ? html`<p class="quiet">${words.nothingNeedsYou}</p>` : rows(words.needsYou, forYou);
+  const waits = byTime.length === 0 ? null : section('waits', words.waitsByItself, rows(words.waitsByItself, byTime));
+  return html`${section('needs-you', words.needsYou, needsYou)}${waits}${wellPart(context, overview)}${clinicsPart(context, overview, search)}`;
+}
+
+function someOf(context: PageContext, caption: string, problems: readonly Problem[], reach: ProblemReach): Html {
+  const rest = problems.length - MOST_ROWS;
+  const shown = problemTable(context, caption, problems.slice(0, MOST_ROWS), reach);
   const command = html`<p class="more">${OVERVIEW[context.language].more(rest)} ${copyable(context, 'clinic-mirror status --problems')}</p>`;
   return html`${shown}${rest > 0 ? command : null}`;
 }

@@ -16,23 +16,26 @@ const NAMED_CLINICS = 30;
 const RETRY_ROUTE = '/servers/retry';
 
 /** Whose it is, and where that is looked at. */
-export interface ProblemPlaces {
+interface ProblemPlaces {
   nameOf(tenant: string): string;
   /** Null for one that is not open, since its file has faults. */
   pageOf(tenant: string): string | null;
 }
 
-/**
- * What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do.
- * @param places null on the page of the clinic itself
- * @param desk null where nothing may be begun
- */
+/** Where the problems of a table lead. */
+export interface ProblemReach {
+  /** Null on the page of the clinic itself. */
+  places: ProblemPlaces | null;
+  /** Null where nothing may be begun. */
+  desk: OperatorDesk | null;
+}
+
+/** What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do. */
 export function problemTable(
   context: PageContext,
   caption: string,
   problems: readonly Problem[],
-  places: ProblemPlaces | null,
-  desk: OperatorDesk | null,
+  { places, desk }: ProblemReach,
 ): Html {
   const words = OVERVIEW[context.language];
   const columns = [...(places === null ? [] : [words.clinic]), words.what, words.since, words.waiting, words.toDo];

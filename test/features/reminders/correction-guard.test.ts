@@ -40,7 +40,7 @@ const holds = async (world: ReminderWorld): Promise<[Hold['state'], number][]> =
 
 async function decide(world: ReminderWorld, state: 'approved' | 'rejected'): Promise<void> {
   const [open] = (await world.tenant.holds.list()).filter((hold) => hold.state === 'open');
-  await world.tenant.holds.decide(open?.id ?? '', state, world.now, world.now + 7 * DAY_MS);
+  await world.tenant.holds.decide(open?.id ?? '', { state, now: world.now, expiresAt: world.now + 7 * DAY_MS });
 }
 
 describe('when everything begins an hour later at once', () => {

@@ -196,7 +196,7 @@ const idTokens: Parser = {
     const told = parseJson(text);
     const isClaims = typeof told === 'object' && told !== null && !Array.isArray(told);
     const token = isClaims ? signJwt(told, KEY) : text;
-    const claims = await validateIdToken(REACH, METADATA, token, UNASKED, NEVER_ENDED);
+    const claims = await validateIdToken({ reach: REACH, metadata: METADATA, signal: NEVER_ENDED }, token, UNASKED);
     if (readJwt(token)?.isSignedBy(KEY.publicKey) !== true) throw new Error('a token that nobody signed was believed');
     for (const name of ['google', 'microsoft', 'oauth'] as const) accountOfClaims({ name } as never, claims);
   },

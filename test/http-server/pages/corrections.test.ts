@@ -104,7 +104,11 @@ test('another address is shown, and that an appointment takes place after all', 
   expect((await shown()).match(/place<\/span> .{0,60}→ [^<]*Via Roma 2/g)).toHaveLength(12);
   await change({ status: 'cancelled' });
   const [open] = await world.tenant.holds.list();
-  await world.tenant.holds.decide(open?.id ?? '', 'approved', world.now, world.now + 24 * HOUR_MS);
+  await world.tenant.holds.decide(open?.id ?? '', {
+    state: 'approved',
+    now: world.now,
+    expiresAt: world.now + 24 * HOUR_MS,
+  });
   await world.cycle();
   await world.advance(MINUTE_MS);
   expect(world.gateway.delivered).toHaveLength(24);

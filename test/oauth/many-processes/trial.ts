@@ -158,7 +158,7 @@ async function logInAt(clinic: ClinicSandbox, person: Worker, redis: Redis): Pro
   const target: LoginTarget = { place: person.place, server: person.server, scopes: SCOPES, clock: Date.now };
   const logins = createLoginStore<PendingLogin>(redis, RING);
   const visit = async (url: URL) => fetch(await authorizeInBrowser(url.href, user));
-  await loginOnLoopback(target, logins, (url) => void visit(url), NEVER);
+  await loginOnLoopback(target, { pending: logins }, (url) => void visit(url), NEVER);
 }
 
 function sum(rounds: readonly Round[], kind: Round['kind']): RoundFigures {

@@ -10,7 +10,7 @@ import type { ResultOf } from '../../../operations/operation.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { operationContext, reasonField } from '../acting.ts';
-import { contextOf, type PageContext } from '../context.ts';
+import { contextOf, type PageContext, type PageVisit } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, csrfField, linkButton, section, table } from '../parts.ts';
 import { ACTS } from '../texts/acts.ts';
@@ -33,7 +33,7 @@ export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): voi
   app.get<Place>(ROUTE, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
     const found = await requireConnection(desk, tenant, connection);
-    return show(request, reply, desk, found, waysIn(contextOf(request, desk, tenant), desk, found));
+    return show({ request, reply, desk }, found, waysIn(contextOf(request, desk, tenant), desk, found));
   });
   app.post<Place>(`${ROUTE}/link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
@@ -41,7 +41,7 @@ export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): voi
     const hours = formOf(request).get('hours') || null;
     const wanted = { tenant, connection, hours: hours === null ? null : Number(hours) };
     const link = await makeLoginLink.run(wanted, operationContext(request, desk));
-    return show(request, reply, desk, found, madeLink(contextOf(request, desk, tenant), link));
+    return show({ request, reply, desk }, found, madeLink(contextOf(request, desk, tenant), link));
   });
   app.post<Place>(`${ROUTE}/withdraw-link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
@@ -80,9 +80,7 @@ async function requireConnection(
 
 /** @param then what there is to do, or what was done */
 async function show(
-  request: FastifyRequest<Place>,
-  reply: FastifyReply,
-  desk: OperatorDesk,
+  { request, reply, desk }: PageVisit<FastifyRequest<Place>>,
   found: ConnectionStatus,
   then: HtmlPart,
 ): Promise<FastifyReply> {

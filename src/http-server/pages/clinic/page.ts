@@ -100,7 +100,7 @@ function problemsPart(
   const own = problemsWithin(problems, (each) => each === tenant);
   return own.length === 0
     ? null
-    : section('problems', words.problems, problemTable(context, words.problems, own, null, desk));
+    : section('problems', words.problems, problemTable(context, words.problems, own, { places: null, desk }));
 }
 
 /** Says where the clinic is configured. */

@@ -10,7 +10,7 @@ import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { visitorOf } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
-import { contextOf } from '../context.ts';
+import { contextOf, type PageVisit } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { ADD_CLINIC_PATH } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
@@ -32,7 +32,7 @@ export function addConfigurationPages(app: FastifyInstance, desk: OperatorDesk):
   const config = { level: 'owner' } as const;
   app.get<Place>(ROUTE, { config }, async (request, reply) => {
     const document = await readConfiguration.run(request.params, operationContext(request, desk));
-    return sendDocument(request, reply, desk, document);
+    return sendDocument({ request, reply, desk }, document);
   });
   app.post<Place>(ROUTE, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
@@ -40,16 +40,16 @@ export function addConfigurationPages(app: FastifyInstance, desk: OperatorDesk):
     const now = await readConfiguration.run({ tenant }, operationContext(request, desk));
     // What is changed is what was seen, whatever it is by now.
     const document = { ...now, revision: formOf(request).get('revision') ?? now.revision };
-    return step(request, reply, desk, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
+    return step({ request, reply, desk }, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
   });
   app.get(ADD_CLINIC_PATH, { config }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
-    return sendEditor(request, reply, desk, { document: null, tenant: '', yaml: '' });
+    return sendEditor({ request, reply, desk }, { document: null, tenant: '', yaml: '' });
   });
   app.post(ADD_CLINIC_PATH, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
     const tenant = formOf(request).get('tenant')?.trim() ?? '';
-    return step(request, reply, desk, { document: null, tenant, yaml: writtenIn(request) ?? '' });
+    return step({ request, reply, desk }, { document: null, tenant, yaml: writtenIn(request) ?? '' });
   });
 }
 
@@ -61,18 +61,14 @@ function writtenIn(request: FastifyRequest): string | null {
   return formOf(request).get('yaml')?.replaceAll('\r\n', '\n') ?? null;
 }
 
-async function step(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  desk: OperatorDesk,
-  draft: Draft,
-): Promise<FastifyReply> {
+async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
+  const { request, reply, desk } = visit;
   const form = formOf(request);
   const { tenant, document } = draft;
   try {
     switch (form.get('step')) {
       case 'check':
-        return await sendConfirmation(request, reply, desk, draft);
+        return await sendConfirmation(visit, draft);
       case 'save':
         await save(request, desk, draft);
         return reply.redirect(clinicAddress(tenant, '/configuration'), 303);
@@ -81,17 +77,17 @@ async function step(
         await removeTenant.run({ tenant, ifMatch: document?.revision ?? null }, operationContext(request, desk));
         return reply.redirect('/', 303);
     }
-    return sendEditor(request, reply, desk, draft);
+    return sendEditor(visit, draft);
   } catch (error) {
     const context = contextOf(request, desk);
     const words = CONFIGURATION[context.language];
     if (error instanceof ConfigurationError) {
-      return sendEditor(request, reply, desk, draft, renderFaults(context, error.faults), 422);
+      return sendEditor(visit, draft, renderFaults(context, error.faults), 422);
     }
     if (!(error instanceof MirrorError) || error.code === 'no-such-tenant') throw error;
     const isNoted = error.code === 'second-person-needed';
     const told = isNoted ? notice(words.noted) : failureNotice(context, words.refused, error);
-    return sendEditor(request, reply, desk, draft, told, isNoted ? 200 : 409);
+    return sendEditor(visit, draft, told, isNoted ? 200 : 409);
   }
 }
 
@@ -106,12 +102,7 @@ async function save(request: FastifyRequest, desk: OperatorDesk, draft: Draft): 
 }
 
 /** Checks as if the secrets that are missing were given: they are asked for with what is saved, and no page holds one. */
-async function sendConfirmation(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  desk: OperatorDesk,
-  draft: Draft,
-): Promise<FastifyReply> {
+async function sendConfirmation({ request, reply, desk }: PageVisit, draft: Draft): Promise<FastifyReply> {
   const { document, tenant, yaml } = draft;
   const secrets = neededSecrets(yaml).map((name) => ({ name, isKept: document?.secrets.includes(name) === true }));
   const missing = secrets.filter(({ isKept }) => !isKept).map(({ name }) => [name, 'given when it is saved'] as const);
@@ -124,17 +115,13 @@ async function sendConfirmation(
   return sendPage(reply, context, { title: titleOf(request, desk, draft), main });
 }
 
-function sendDocument(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  desk: OperatorDesk,
-  document: TenantDocument,
-): FastifyReply {
+function sendDocument(visit: PageVisit, document: TenantDocument): FastifyReply {
+  const { request, reply, desk } = visit;
   const { tenant, source, yaml, faults } = document;
   if (source === 'managed') {
     const context = contextOf(request, desk, tenant);
     const told = faults.length === 0 ? null : renderFaults(context, faults);
-    return sendEditor(request, reply, desk, { document, tenant, yaml: yaml ?? '' }, told);
+    return sendEditor(visit, { document, tenant, yaml: yaml ?? '' }, told);
   }
   const context = contextOf(request, desk, tenant);
   return sendPage(reply, context, {
@@ -145,9 +132,7 @@ function sendDocument(
 
 /** @param told what came of it before */
 function sendEditor(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  desk: OperatorDesk,
+  { request, reply, desk }: PageVisit,
   draft: Draft,
   told: Html | null = null,
   status = 200,

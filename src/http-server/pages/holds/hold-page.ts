@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { HeldItem } from '../../../control/held-item.ts';
 import { holdAddress } from '../../../documents/addresses.ts';
 import { decideHold } from '../../../features/holds/decide.ts';
@@ -10,7 +10,7 @@ import { SECOND_MS } from '../../../model/time.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { actingOf, reasonField } from '../acting.ts';
-import { contextOf, type PageContext } from '../context.ts';
+import { contextOf, type PageContext, type PageVisit } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { failureNotice, notice } from '../notices.ts';
 import { csrfField, hiddenFields, linkButton, section, unfolding } from '../parts.ts';
@@ -44,7 +44,7 @@ export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
   const slow = { handlerTimeout: READ_MS + 5 * SECOND_MS };
   app.get<Place>('/tenants/:tenant/holds/:hold', { config: { level: 'viewer' }, ...slow }, async (request, reply) => {
     const { tenant, hold } = request.params;
-    return sendHold(request, reply, desk, await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS)));
+    return sendHold({ request, reply, desk }, await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS)));
   });
   app.post<Place>(
     '/tenants/:tenant/holds/:hold',
@@ -54,11 +54,11 @@ export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
       const choice = choiceOf(formOf(request), view);
       const { nothingChosen, changed } = HOLDS[contextOf(request, desk, tenant).language];
-      if (choice.seen !== view.hold.seen) return sendHold(request, reply, desk, view, notice(changed));
-      if (choice.chosen.length === 0) return sendHold(request, reply, desk, view, notice(nothingChosen));
+      if (choice.seen !== view.hold.seen) return sendHold({ request, reply, desk }, view, notice(changed));
+      if (choice.chosen.length === 0) return sendHold({ request, reply, desk }, view, notice(nothingChosen));
       return choice.isDecided
-        ? decide(request, reply, desk, view, choice)
-        : sendDecision(request, reply, desk, view, choice);
+        ? decide({ request, reply, desk }, view, choice)
+        : sendDecision({ request, reply, desk }, view, choice);
     },
   );
 }
@@ -79,13 +79,7 @@ function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: 
 }
 
 /** @param told why nothing was decided; absent where nothing was to be */
-function sendHold(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  desk: OperatorDesk,
-  view: HoldView,
-  told?: Html,
-): FastifyReply {
+function sendHold({ request, reply, desk }: PageVisit, view: HoldView, told?: Html): FastifyReply {
   const context = contextOf(request, desk, view.hold.tenant);
   const words = HOLDS[context.language];
   const main = html`${told}${renderHold(context, view)}`;
@@ -95,9 +89,7 @@ function sendHold(
 }
 
 function sendDecision(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  desk: OperatorDesk,
+  { request, reply, desk }: PageVisit,
   view: HoldView,
   choice: Choice,
   failure: MirrorError | null = null,
@@ -115,13 +107,8 @@ function sendDecision(
   return sendPage(reply, context, { title: words.titleOf(view.items.length), main }, status);
 }
 
-async function decide(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  desk: OperatorDesk,
-  view: HoldView,
-  choice: Choice,
-): Promise<FastifyReply> {
+async function decide(visit: PageVisit, view: HoldView, choice: Choice): Promise<FastifyReply> {
+  const { request, reply, desk } = visit;
   const { hold } = view;
   const { decision, chosen, isPart } = choice;
   const acting = actingOf(request, desk);
@@ -140,9 +127,9 @@ async function decide(
     // Another view of it is needed where it is no longer what was seen.
     if (failure.actor !== 'guard' && !failure.code.startsWith('reason-')) {
       const context = contextOf(request, desk, hold.tenant);
-      return sendHold(request, reply, desk, view, failureNotice(context, HOLDS[context.language].refused, failure));
+      return sendHold(visit, view, failureNotice(context, HOLDS[context.language].refused, failure));
     }
-    return sendDecision(request, reply, desk, view, choice, failure);
+    return sendDecision(visit, view, choice, failure);
   }
 }
 
