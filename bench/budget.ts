@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readClinic } from '../src/jobs/clinic-reading.ts';
-import { isNearDue, paceOf } from '../src/jobs/pace.ts';
+import { isNext48hDue, paceOf } from '../src/jobs/pace.ts';
 import { NO_STREAMS } from '../src/jobs/streams.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';
@@ -161,7 +161,7 @@ async function run(sharing: number, parts: Parts): Promise<Ages> {
     const share = openBudgetShare(connection, draw);
     const asOf = now();
     const pace = paceOf(tenant.last, asOf, everyMs);
-    const isNear = isNearDue(pace);
+    const isNear = isNext48hDue(pace);
     let isWhole = true;
     const requests = (isNear ? costs.near : costs.whole) * (tenant === tenants[0] ? largeTimes : 1);
     for (let request = 0; request < requests && isWhole; request += 1) {

@@ -8,7 +8,7 @@ import {
   USUAL_CONFIG,
   type Wanted,
 } from './cli/outside.ts';
-import { onPaper, paperOf } from './cli/paper.ts';
+import { outputOptionsOf, withOutputOptions } from './cli/paper.ts';
 import { createProgram } from './cli/program.ts';
 import { createProgress, type Terminal } from './cli/progress.ts';
 import type { renderError } from './cli/render-error.ts';
@@ -46,14 +46,14 @@ export interface CommandHost {
  * @returns its exit code: 2 when the configuration is at fault, 130 when a person interrupted it
  */
 export function runCommand(args: readonly string[], host: CommandHost): Promise<number> {
-  return onPaper(paperOf(host.stdout), async () => {
+  return withOutputOptions(outputOptionsOf(host.stdout), async () => {
     let exitCode = 0;
     let tenant: string | null = null;
     const program = createProgram(
       outsideOf(
         host,
         (code) => (exitCode = code),
-        (refused) => tellRefused(refused, tenant, host),
+        (refused) => reportRefused(refused, tenant, host),
       ),
     );
     program.hook('preAction', (_program, command) => {
@@ -64,23 +64,23 @@ export function runCommand(args: readonly string[], host: CommandHost): Promise<
       await program.parseAsync([...args], { from: 'user' });
       return exitCode;
     } catch (error) {
-      const given = {
+      const details = {
         asksForData: program.args[0] === 'clinic',
         tenant,
         config: program.opts<{ config?: string }>().config,
       };
-      return onPaper(paperOf(host.stderr), () => tellFailure(error, given, host));
+      return withOutputOptions(outputOptionsOf(host.stderr), () => reportFailure(error, details, host));
     }
   });
 }
 
 function tenantOf({ registeredArguments, args }: Command): string | null {
-  const place = registeredArguments.findIndex((argument) => argument.name() === 'tenant');
-  return args[place] ?? null;
+  const location = registeredArguments.findIndex((argument) => argument.name() === 'tenant');
+  return args[location] ?? null;
 }
 
 /** Says on which content the command works, where it is not that of the files. */
-function tellRefused(refused: readonly RefusedChange[], tenant: string | null, host: CommandHost): void {
+function reportRefused(refused: readonly RefusedChange[], tenant: string | null, host: CommandHost): void {
   const ofIt = refused.filter((change) => tenant === null || change.tenant === null || change.tenant === tenant);
   if (ofIt.length === 0) return;
   const faults = renderFaults(ofIt.flatMap((change) => change.faults));
@@ -88,7 +88,7 @@ function tellRefused(refused: readonly RefusedChange[], tenant: string | null, h
 }
 
 /** @returns the exit code */
-async function tellFailure(
+async function reportFailure(
   error: unknown,
   { config, ...given }: NonNullable<Parameters<typeof renderError>[1]> & { config?: string | undefined },
   host: CommandHost,
@@ -106,8 +106,8 @@ async function tellFailure(
 
 /** The next command of a person who corrects files. @param config as given; none: the usual directory */
 function checkAgain(config: string | undefined): string {
-  const place = config === undefined ? '' : `--config ${shellWord(config)} `;
-  return `Correct this, then run:\n  clinic-mirror ${place}config check`;
+  const location = config === undefined ? '' : `--config ${shellWord(config)} `;
+  return `Correct this, then run:\n  clinic-mirror ${location}config check`;
 }
 
 function outsideOf(
@@ -161,8 +161,8 @@ async function open(
       import('./features/reminders/channels/registry.ts'),
     ]);
   const parts = { dir: config, env, connectors, reminderChannels, mode, outlineApart };
-  const given = use === undefined ? parts : { ...parts, use };
-  return ConfigurationFiles.open(only === undefined ? given : { ...given, only }, managedOf, (work) =>
+  const details = use === undefined ? parts : { ...parts, use };
+  return ConfigurationFiles.open(only === undefined ? details : { ...details, only }, managedOf, (work) =>
     inPieces(work, interrupted),
   );
 }
@@ -199,8 +199,8 @@ async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
     return { faults, warnings, text: parts.join('\n\n') };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    const place = options.config === USUAL_CONFIG ? undefined : options.config;
-    return { faults: error.faults, warnings: [], text: `${error.message}\n\n${checkAgain(place)}` };
+    const location = options.config === USUAL_CONFIG ? undefined : options.config;
+    return { faults: error.faults, warnings: [], text: `${error.message}\n\n${checkAgain(location)}` };
   }
 }
 
@@ -255,10 +255,10 @@ async function withInstallation<Result>(
       await composition.epoch.check();
     }
     const configurations = async () =>
-      (await import('./composition/configuration-desk.ts')).openConfigurationDesk(composition, files);
+      (await import('./composition/configuration-desk.ts')).openConfigurationServices(composition, files);
     return await work({
       installation: composition.installation,
-      desk: async () => (await import('./composition/login-desk.ts')).loginDesk(composition),
+      desk: async () => (await import('./composition/login-desk.ts')).createLoginServices(composition),
       clinic: async (tenant) => (await import('./composition/clinic.ts')).openClinicAccess(composition, tenant),
       backups: async () => (await import('./composition/backup.ts')).openBackups(composition, await configurations()),
       access: async () => (await import('./composition/access.ts')).openAccess(composition),

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { WRONG_USER } from './clinic/read/users.ts';
-import { openAccess, publicUrlOf, tellFirstSignIn } from './composition/access.ts';
-import { BROWSER, noteSealingKeys } from './composition/acts.ts';
+import { announceFirstSignIn, openAccess, publicUrlOf } from './composition/access.ts';
+import { BROWSER, recordSealingKeys } from './composition/acts.ts';
 import { type Composition, compose } from './composition/compose.ts';
-import { openConfigurationDesk } from './composition/configuration-desk.ts';
+import { openConfigurationServices } from './composition/configuration-desk.ts';
 import { requireEntry } from './composition/connections.ts';
 import { logAllowances, openWork, within } from './composition/daemon-work.ts';
-import { loginDesk } from './composition/login-desk.ts';
-import { openOperatorDesk } from './composition/operator-desk.ts';
-import { logSetAside, type Reloading } from './composition/reload.ts';
+import { createLoginServices } from './composition/login-desk.ts';
+import { openOperatorServices } from './composition/operator-desk.ts';
+import { logInvalidTenants, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
-import { watchEpoch } from './composition/upkeep.ts';
+import { watchStateCounter } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
@@ -21,7 +21,7 @@ import { does, type Role } from './control/roles.ts';
 import { openStatuses, type Statuses } from './control/statuses.ts';
 import { showFeed } from './features/feeds/feeds.ts';
 import { addFeatureMetrics } from './features/metrics.ts';
-import { createAnswerDesk } from './features/reminders/answers.ts';
+import { createAnswerServices } from './features/reminders/answers.ts';
 import { takeReminderCallback } from './features/reminders/callbacks.ts';
 import { clearTriggersIn } from './features/triggers/store.ts';
 import { type ListeningServer, listen } from './http-server/listen.ts';
@@ -41,7 +41,7 @@ import { createAnswerDirectory } from './state/answers.ts';
 import { createFeedDirectory } from './state/feeds.ts';
 import { joinAll } from './state/generations.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
-import { checkRedis, keepChecking } from './state/redis-check.ts';
+import { checkRedis, checkRepeatedly } from './state/redis-check.ts';
 import { createSubscriptionDirectory } from './state/subscriptions.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -106,9 +106,9 @@ export async function startDaemon(
   opened.defer(async () => void (await within(SECOND_MS, [composition.close()])));
   const { readFrom } = settings.redis.place;
   await checkRedis(composition.redis, signal, readFrom);
-  opened.defer(keepChecking(composition.redis, log, MINUTE_MS, readFrom));
-  opened.defer(await watchEpoch(composition));
-  await noteSealingKeys(composition.acts, settings, log);
+  opened.defer(checkRepeatedly(composition.redis, log, MINUTE_MS, readFrom));
+  opened.defer(await watchStateCounter(composition));
+  await recordSealingKeys(composition.acts, settings, log);
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
   let reloading: Reloading | null = null;
@@ -131,7 +131,7 @@ export async function startDaemon(
   reloading = running.reloading;
   const listening = { operatorPort: operator.port, publicPort: outside?.port ?? null };
   log.info({ ...listening, role, tenants: outlines.size + unchecked.size }, 'the daemon runs');
-  logSetAside(setAside, log);
+  logInvalidTenants(setAside, log);
   logAllowances(outlines, log);
   const parts = opened.move();
   return {
@@ -157,7 +157,7 @@ async function openOperatorPort(parts: {
   tell: DaemonOptions['tell'];
 }): Promise<ListeningServer> {
   const { composition, metrics, statuses, watch, spans, files, follow, tell } = parts;
-  const configurations = files === undefined ? null : openConfigurationDesk(composition, files, follow);
+  const configurations = files === undefined ? null : openConfigurationServices(composition, files, follow);
   const { operator } = composition.configuration.settings;
   const token = operator.token?.reveal() ?? null;
   const verbs: OperatorVerbs = {
@@ -172,18 +172,18 @@ async function openOperatorPort(parts: {
   // Asked by whoever came to the port, so it is known by then.
   const publicUrl = () => publicUrlOf(composition, port) ?? '';
   const access = openAccess(composition, publicUrl);
-  const administrators = { desk: openOperatorDesk(composition, statuses, configurations), access, publicUrl };
+  const administrators = { desk: openOperatorServices(composition, statuses, configurations), access, publicUrl };
   const isForPeople = operator.access !== undefined;
-  const given = {
+  const serverOptions = {
     token,
     log: composition.log,
     spans,
     administrators: isForPeople ? administrators : null,
     trustedProxies: () => composition.configuration.settings.http.trustedProxies,
   };
-  const server = await listen(createOperatorServer(verbs, given), 'operator', operator);
+  const server = await listen(createOperatorServer(verbs, serverOptions), 'operator', operator);
   ({ port } = server);
-  if (isForPeople && tell !== undefined) await tellFirstSignIn(composition, access, tell);
+  if (isForPeople && tell !== undefined) await announceFirstSignIn(composition, access, tell);
   return server;
 }
 
@@ -214,11 +214,15 @@ function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   const { installation, redis, composed } = composition;
   const promptClinic = ({ id }: Pick<OpenTenant, 'id'>) => requireEntry(composed, id).promptClinic;
   const feeds = createFeedDirectory(redis);
-  const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
+  const answers = createAnswerServices({
+    installation,
+    directory: createAnswerDirectory(redis),
+    clinicOf: promptClinic,
+  });
   return {
     takeNotification: openReceiver(composition, metrics),
     takeReminderCallback: (report) => takeReminderCallback(composition.installation, report),
-    showFeed: (token, caller, knownTag) => showFeed({ installation, directory: feeds }, token, caller, knownTag),
+    showFeed: (token, caller, cachedTag) => showFeed({ installation, directory: feeds }, token, caller, cachedTag),
     showAnswer: answers.show,
     takeAnswer: answers.take,
     ...loginVerbs(composition),
@@ -231,7 +235,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
   return {
     async describeLogin(ticket) {
       try {
-        return await describeLoginLink(loginDesk(composition), ticket);
+        return await describeLoginLink(createLoginServices(composition), ticket);
       } catch (error) {
         loginFailure(composition, error);
         return null;
@@ -241,7 +245,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
       try {
         // Loaded when somebody logs in: it knows every verb.
         const { openRemoteLogin } = await import('./control/acts.ts');
-        const { tenant, url, browserKey } = await openRemoteLogin(acting, loginDesk(composition), ticket);
+        const { tenant, url, browserKey } = await openRemoteLogin(acting, createLoginServices(composition), ticket);
         return { url, browserKey, language: languageOf(tenant) };
       } catch (error) {
         return loginFailure(composition, error);
@@ -251,8 +255,8 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
       try {
         const { completeRemoteLogin } = await import('./control/acts.ts');
         const signal = AbortSignal.timeout(60 * SECOND_MS);
-        const desk = loginDesk(composition);
-        const result = await completeRemoteLogin(acting, desk, { callback: new URL(url), browserKey }, signal);
+        const loginServices = createLoginServices(composition);
+        const result = await completeRemoteLogin(acting, loginServices, { callback: new URL(url), browserKey }, signal);
         const connected = result.isUnconfirmed ? 'unconfirmed' : 'connected';
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : connected;
         return { outcome, language: languageOf(result.tenant) };

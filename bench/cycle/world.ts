@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
-import { loginDesk } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/login-desk.ts';
 import { connectors as registry } from '../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { syncTenant } from '../../src/control/sync.ts';
@@ -142,7 +142,7 @@ async function logIn(composition: Composition, clinic: ClinicProcess): Promise<v
   const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
   const show = (url: string) => void visits.push(visit(url));
   await loginWithBrowser(
-    loginDesk(composition),
+    createLoginServices(composition),
     { tenant: TENANT, connection: 'clinic' },
     show,
     AbortSignal.timeout(LOGIN_TIMEOUT_MS),

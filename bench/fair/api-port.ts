@@ -1,7 +1,7 @@
 import { principalOfDaemon } from '../../src/composition/acts.ts';
 import { openBackups } from '../../src/composition/backup.ts';
 import type { Composition } from '../../src/composition/compose.ts';
-import { loginDesk } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/login-desk.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { openApp } from '../../src/http-server/app.ts';
@@ -20,7 +20,7 @@ export async function openApiPort(composition: Composition): Promise<ListeningSe
   });
   addApi(app, {
     ...{ installation, statuses: openStatuses(), log, backups: openBackups(composition), configurations: null },
-    loginDesk: () => loginDesk(composition),
+    loginDesk: () => createLoginServices(composition),
     acting: (_, why) => ({ who: principalOfDaemon(), why, desk: acts }),
   });
   return listen(Promise.resolve(app), 'operator', { host: '127.0.0.1', port: 0 });

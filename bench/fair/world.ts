@@ -10,7 +10,7 @@ import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { compose } from '../../src/composition/compose.ts';
-import { loginDesk } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { neverNeedless } from '../../src/jobs/needless.ts';
@@ -240,7 +240,7 @@ async function logIn(dir: string, env: Record<string, string>, groups: readonly 
     log: silentLogger,
     priority: 'interactive',
   });
-  const desk = loginDesk(composition);
+  const desk = createLoginServices(composition);
   const all = groups.flatMap((group) =>
     namesOf(group).map((name, index) => ({ name, user: group.clinic.tenants[index]?.user })),
   );

@@ -4,7 +4,7 @@ import type { PlannedChange } from '../../src/model/plan.ts';
 import type { Instant } from '../../src/model/time.ts';
 import type { TargetStore } from '../../src/state/targets.ts';
 import { evidenceOf, missesAfter } from '../../src/sync/absence.ts';
-import { type GuardVerdict, guard } from '../../src/sync/guard.ts';
+import { type GuardResult, guard } from '../../src/sync/guard.ts';
 
 /** The limits that a target has unless it is told. */
 export const LIMITS = { vanished: { share: 0.2, count: 10 }, cancelled: { share: 0.6, count: 50 } };
@@ -89,6 +89,6 @@ function removalOf(recordId: string): PlannedChange {
   return { recordId, reason: 'vanished', wanted: { want: 'absent', startAt: 0, endAt: 0 }, fields: [] };
 }
 
-function goneIn({ passed }: GuardVerdict) {
+function goneIn({ passed }: GuardResult) {
   return { cancelled: 0, excluded: 0, vanished: passed.length, released: 0 };
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import { toJson } from '../operations/schemas.ts';
-import { inZone, onPaper } from './paper.ts';
+import { inZone, withOutputOptions } from './paper.ts';
 
 /** How an answer is wanted: the options of its command. */
 export interface Asked {
@@ -24,7 +24,7 @@ export function printer(out: (text: string) => void, isUtc: () => boolean): Prin
   return ({ json = false, limit, all = false }, value, render, zone = null) => {
     if (json) return out(toJson(value));
     const mostRows = all || limit === 0 ? Number.POSITIVE_INFINITY : (limit ?? null);
-    const text = onPaper({ mostRows }, () => inZone(isUtc() ? null : zone, render));
+    const text = withOutputOptions({ mostRows }, () => inZone(isUtc() ? null : zone, render));
     if (text !== '') out(text);
   };
 }

@@ -29,10 +29,10 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
         const { backUpAll } = await import('../features/backup/file.ts');
         await write(file, Readable.from(backUpAll(acting, installation, backups)));
         const without = installation.setAside.map(({ id }) => id);
-        const told = { file, tenants: [...installation.tenants.keys()].length, without };
+        const report = { file, tenants: [...installation.tenants.keys()].length, without };
         const lacking = `Not in it, since their files have faults: ${without.join(', ')}.`;
-        print({ json }, told, () =>
-          [`${told.tenants} tenants are in ${file}.`, ...(without.length === 0 ? [] : [wrap(lacking)])].join('\n'),
+        print({ json }, report, () =>
+          [`${report.tenants} tenants are in ${file}.`, ...(without.length === 0 ? [] : [wrap(lacking)])].join('\n'),
         );
         if (without.length > 0) exit(1);
       }),

@@ -7,7 +7,7 @@ import type { Acting } from '../control/recording.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { type Asked, wholeNumber } from './answer.ts';
-import { keepProposal, type ProfileCommands } from './profile-commands.ts';
+import { type ProfileCommands, writeProposal } from './profile-commands.ts';
 import { renderPreview, renderRecords } from './render-clinic.ts';
 import { wrap } from './table.ts';
 
@@ -44,7 +44,7 @@ interface Choice extends Asked {
 }
 
 /** Adds `clinic show`, which is meant when only a tenant is named. */
-export function addClinic(clinic: Command, given: ClinicCommands): void {
+export function addClinic(clinic: Command, options: ClinicCommands): void {
   const write = new Option('--write <verb>', 'change something; shows what would be sent unless --yes');
   clinic
     .command('show <tenant> <resource> [ids...]', { isDefault: true })
@@ -66,26 +66,26 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
     .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
     .option('--doctors', 'of an invoice: who took part in what each of its lines bills')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
-      given.withClinic(tenant, (access, acting) => act(access, acting, { resource, ids, choice }, given)),
+      options.withClinic(tenant, (access, acting) => act(access, acting, { resource, ids, choice }, options)),
     );
 }
 
 /** Adds `clinic probe`. */
-export function addProbe(clinic: Command, given: ClinicCommands & ProbeCommands): void {
+export function addProbe(clinic: Command, options: ClinicCommands & ProbeCommands): void {
   clinic
     .command('probe <tenant>')
     .description('find out by reading how the clinic answers, and propose a profile; changes nothing')
     .option('--write <file>', 'write the proposed profile there')
     .option('--json', 'as JSON')
     .action((tenant: string, choice: { write?: string; json?: boolean }) =>
-      given.withClinic(tenant, async (access) => {
+      options.withClinic(tenant, async (access) => {
         const { probeClinic } = await import('../profile-finder/probe.ts');
         const { renderProfileCheck } = await import('./render-check-spec.ts');
-        const progress = given.progress();
-        const probe = await probeClinic(access, progress, given.signal).finally(() => progress.end());
-        given.print(choice, probe, () => `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);
-        await keepProposal(probe, choice.write, given);
-        if (!probe.fits) given.exit(1);
+        const progress = options.progress();
+        const probe = await probeClinic(access, progress, options.signal).finally(() => progress.end());
+        options.print(choice, probe, () => `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);
+        await writeProposal(probe, choice.write, options);
+        if (!probe.fits) options.exit(1);
       }),
     );
 }
@@ -94,14 +94,14 @@ async function act(
   access: ClinicAccess,
   acting: Acting,
   { resource, ids, choice }: { resource: string; ids: string[]; choice: Choice },
-  given: ClinicCommands,
+  options: ClinicCommands,
 ): Promise<void> {
-  const { err, out, signal } = given;
+  const { err, out, signal } = options;
   const { previewWrite, readClinicPdf, readInvoiceDoctors } = await import('../control/clinic.ts');
   const { writeClinic } = await import('../control/acts.ts');
   const verb = choice.write ?? 'read';
-  const values = await dataOf(choice, given);
-  const parameters = await parametersOf(choice, given);
+  const values = await dataOf(choice, options);
+  const parameters = await parametersOf(choice, options);
   const question = { resource, verb, ids, values, parameters, pdf: choice.pdf ?? null };
   if (choice.write !== undefined) {
     const shown = choice.yes === true ? null : await previewWrite(access, question, signal);
@@ -113,14 +113,14 @@ async function act(
   err('These are data of the clinic, of patients too: keep them where such data may be.');
   if (choice.pdf !== undefined) {
     const { chunks } = await readClinicPdf(access, question, signal);
-    await given.write(choice.pdf, Readable.from(chunks));
+    await options.write(choice.pdf, Readable.from(chunks));
     return err(`The PDF is in ${choice.pdf}.`);
   }
   if (choice.doctors === true) {
     const rows = await readInvoiceDoctors(access, question, signal);
     return out(choice.json === true ? JSON.stringify(rows, null, 2) : renderRecords(rows, false));
   }
-  await show(access, question, choice, given);
+  await show(access, question, choice, options);
 }
 
 async function show(
@@ -134,14 +134,14 @@ async function show(
   const isSingle = isRead(question);
   const most = all !== true && limit > 0 ? limit : Number.POSITIVE_INFINITY;
   const asides: ClinicRows['setAside'][number][] = [];
-  const kept: JsonObject[] = [];
+  const shownRecords: JsonObject[] = [];
   let count = 0;
   let hasMore = false;
   for await (const { records, setAside } of pages) {
     asides.push(...setAside);
     const wanted = records.slice(0, most - count);
     for (const [index, record] of wanted.entries()) {
-      if (json !== true && raw !== true) kept.push(record);
+      if (json !== true && raw !== true) shownRecords.push(record);
       else if (isSingle) out(JSON.stringify(record, null, 2));
       else out(`${count + index === 0 ? '[' : ','}\n${JSON.stringify(record)}`);
     }
@@ -149,7 +149,7 @@ async function show(
     hasMore = wanted.length < records.length;
     if (hasMore || (count >= most && !isSingle)) break;
   }
-  if (json !== true && raw !== true) out(renderRecords(kept, isSingle));
+  if (json !== true && raw !== true) out(renderRecords(shownRecords, isSingle));
   else if (!isSingle) out(count === 0 ? '[]' : ']');
   if (hasMore || (count >= most && !isSingle)) err(`Shown: ${count}. There may be more (--limit, --all).`);
   for (const { recordId, code, field } of asides.slice(0, NAMED_ROWS)) {
@@ -188,11 +188,11 @@ async function jsonOf(source: string, { read }: Pick<ClinicCommands, 'read'>): P
 
 async function dataOf(
   { data, write }: Choice,
-  given: Pick<ClinicCommands, 'read'>,
+  options: Pick<ClinicCommands, 'read'>,
 ): Promise<JsonObject | JsonObject[]> {
   if (data === undefined) return {};
   if (write !== undefined) requireElsewhere('--data', data, 'what is to be written stands');
-  const value = await jsonOf(data, given);
+  const value = await jsonOf(data, options);
   if (isJsonObject(value)) return value;
   if (Array.isArray(value) && value.length > 0 && value.every(isJsonObject)) return value;
   throw badData(
@@ -202,12 +202,12 @@ async function dataOf(
 }
 
 /** Names and values of query parameters; a name with a list of values stands once for each. */
-async function parametersOf({ params }: Choice, given: Pick<ClinicCommands, 'read'>): Promise<[string, string][]> {
+async function parametersOf({ params }: Choice, options: Pick<ClinicCommands, 'read'>): Promise<[string, string][]> {
   if (params === undefined) return [];
   requireElsewhere('--params', params, 'parameters, which may tell of patients, stand');
-  const value = await jsonOf(params, given);
+  const value = await jsonOf(params, options);
   const pairs = isJsonObject(value)
-    ? Object.entries(value).flatMap(([name, told]) => [told].flat().map((one) => [name, one] as const))
+    ? Object.entries(value).flatMap(([name, entry]) => [entry].flat().map((one) => [name, one] as const))
     : [];
   if (pairs.length > 0 && pairs.every(([, one]) => ['string', 'number', 'boolean'].includes(typeof one))) {
     return pairs.map(([name, one]) => [name, String(one)]);

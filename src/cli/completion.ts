@@ -63,13 +63,15 @@ export async function completionsOf(
 ): Promise<string[]> {
   const last = words.at(-1) ?? '';
   const { command, given, awaiting, directory } = walk(program, words.slice(0, -1));
-  const known = () => names(directory);
+  const readNames = () => names(directory);
   const possible = async (): Promise<readonly string[]> => {
     if (awaiting !== null)
-      return awaiting.argChoices ?? (awaiting.long === '--tenant' ? (await known()).tenants() : []);
+      return awaiting.argChoices ?? (awaiting.long === '--tenant' ? (await readNames()).tenants() : []);
     if (last.startsWith('-')) return [...program.options, ...command.options].flatMap(({ long }) => long ?? []);
     const verbs = command.commands.map((each) => each.name());
-    return given.length > 0 ? valuesOf(command, given, known) : [...verbs, ...(await valuesOf(command, given, known))];
+    return given.length > 0
+      ? valuesOf(command, given, readNames)
+      : [...verbs, ...(await valuesOf(command, given, readNames))];
   };
   return [...new Set(await possible())].filter((word) => word.startsWith(last)).toSorted();
 }
@@ -106,21 +108,21 @@ function walk(program: Command, words: readonly string[]): Walked {
 /** Values of the argument that comes next; where a group needs no verb, `show` is meant. */
 async function valuesOf(
   command: Command,
-  given: readonly string[],
-  known: () => Promise<ConfiguredNames>,
+  typedArguments: readonly string[],
+  readNames: () => Promise<ConfiguredNames>,
 ): Promise<readonly string[]> {
   const meant =
     command.registeredArguments.length > 0 ? command : command.commands.find((each) => each.name() === 'show');
-  const argument = meant?.registeredArguments[given.length];
-  const place = meant?.registeredArguments.findIndex((one) => one.name() === 'tenant') ?? -1;
-  const tenant = given[place] ?? '';
+  const argument = meant?.registeredArguments[typedArguments.length];
+  const tenantIndex = meant?.registeredArguments.findIndex((one) => one.name() === 'tenant') ?? -1;
+  const tenant = typedArguments[tenantIndex] ?? '';
   switch (argument?.name()) {
     case 'tenant':
-      return (await known()).tenants();
+      return (await readNames()).tenants();
     case 'target':
-      return (await known()).targets(tenant);
+      return (await readNames()).targets(tenant);
     case 'connection':
-      return (await known()).connections(tenant);
+      return (await readNames()).connections(tenant);
     default:
       return argument?.argChoices ?? [];
   }

@@ -10,7 +10,7 @@ export interface ConfigCommand extends DoctorCommand {
 }
 
 /** Adds `config check`, which ends with 2 when files have faults, and with 1 when what they name does not answer. */
-export function addConfig(program: Command, given: ConfigCommand): void {
+export function addConfig(program: Command, options: ConfigCommand): void {
   program
     .command('config')
     .description('look after the configuration')
@@ -22,13 +22,13 @@ export function addConfig(program: Command, given: ConfigCommand): void {
     )
     .option('--json', 'as JSON')
     .action(async ({ live = false, ...asked }: Asked & { live?: string | boolean }) => {
-      const { faults, warnings, text } = await given.check();
+      const { faults, warnings, text } = await options.check();
       const ok = faults.length === 0;
-      if (!ok) given.exit(2);
-      if (!ok || live === false) return given.print(asked, { ok, faults, warnings }, () => text);
-      if (asked.json !== true) given.out(`${text}\n`);
-      const findings = await askAll(given, live === true ? undefined : live, asked.json === true);
+      if (!ok) options.exit(2);
+      if (!ok || live === false) return options.print(asked, { ok, faults, warnings }, () => text);
+      if (asked.json !== true) options.out(`${text}\n`);
+      const findings = await askAll(options, live === true ? undefined : live, asked.json === true);
       const isWell = findings.every(({ result }) => result !== 'problem');
-      if (asked.json === true) given.print(asked, { ok: isWell, faults, warnings, findings }, () => '');
+      if (asked.json === true) options.print(asked, { ok: isWell, faults, warnings, findings }, () => '');
     });
 }

@@ -21,7 +21,7 @@ export interface DoctorCommand {
 const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
 
 /** Adds `doctor`, which ends with 1 when there is a problem. */
-export function addDoctor(program: Command, given: DoctorCommand): void {
+export function addDoctor(program: Command, options: DoctorCommand): void {
   program
     .command('doctor [tenant]')
     .description(
@@ -29,8 +29,8 @@ export function addDoctor(program: Command, given: DoctorCommand): void {
     )
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json = false }: { json?: boolean }) =>
-      askAll(given, tenant, json).then((findings) => {
-        if (json) given.out(toJson({ findings }));
+      askAll(options, tenant, json).then((findings) => {
+        if (json) options.out(toJson({ findings }));
       }),
     );
 }

@@ -39,7 +39,7 @@ export function endsWithOne(words: string): string | null {
 }
 
 /** Says in each command's help when it ends with 1. */
-export function tellExitCodes(program: Command): void {
+export function describeExitCodes(program: Command): void {
   for (const { words, command } of commandsOf(program)) {
     const when = endsWithOne(words);
     if (when !== null) command.addHelpText('after', `\nEnds with 1 when ${when}.`);

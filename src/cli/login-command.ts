@@ -58,12 +58,12 @@ async function login(
   { tenant, connection }: Login,
   { device = false, ...asked }: Choice,
 ): Promise<void> {
-  const desk = await open.desk();
+  const services = await open.desk();
   const { loginWithBrowser, loginWithDevice } = await import('../control/acts.ts');
   const result = device
     ? await loginWithDevice(
         acting,
-        desk,
+        services,
         { tenant, connection },
         ({ userCode, verificationUri, verificationUriComplete, expiresAt }) => {
           outside.err(`Open ${verificationUri} on any device and type in the code  ${userCode}`);
@@ -74,14 +74,14 @@ async function login(
       )
     : await loginWithBrowser(
         acting,
-        desk,
+        services,
         { tenant, connection },
         (url) => outside.err(askToOpen(url)),
         outside.signal,
       );
   const { account, doubt, missingScopes, isUnconfirmed } = result;
   const { accountText } = await import('../oauth/accounts.ts');
-  const told = {
+  const report = {
     ...{
       tenant: result.tenant,
       connection: result.connection,
@@ -91,7 +91,7 @@ async function login(
     },
     doubt: doubt === undefined ? null : { code: doubt.code, message: doubt.message, remedy: doubt.remedy ?? null },
   };
-  print(asked, told, () => renderLogin(told));
+  print(asked, report, () => renderLogin(report));
   if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
 }
 
@@ -109,14 +109,14 @@ export function askToOpen(url: string): string {
 }
 
 /** What came of a login. */
-interface LoginTold extends Login {
+interface LoginReport extends Login {
   account: string;
   isUnconfirmed: boolean;
   missingScopes: readonly string[];
   doubt: { code: string; message: string; remedy: string | null } | null;
 }
 
-function renderLogin({ tenant, connection, account, isUnconfirmed, missingScopes, doubt }: LoginTold): string {
+function renderLogin({ tenant, connection, account, isUnconfirmed, missingScopes, doubt }: LoginReport): string {
   const lines = [`Logged in: ${connection} of ${tenant}, account ${account}.`];
   if (isUnconfirmed) {
     // The account is left for a person to write: a line to copy would be no word of theirs.

@@ -47,27 +47,27 @@ interface Variant {
 }
 
 /** Adds the commands of all operations whose first word is one of these. */
-export function addOperations(program: Command, given: OperationCommands, ...firstWords: string[]): void {
-  addCommands(program, given, (word) => firstWords.includes(word));
+export function addOperations(program: Command, supplied: OperationCommands, ...firstWords: string[]): void {
+  addCommands(program, supplied, (word) => firstWords.includes(word));
 }
 
 /** Adds the commands of all operations whose first word is no command yet. */
-export function addOtherOperations(program: Command, given: OperationCommands): void {
+export function addOtherOperations(program: Command, supplied: OperationCommands): void {
   const names = new Set(program.commands.map((command) => command.name()));
-  addCommands(program, given, (word) => !names.has(word));
+  addCommands(program, supplied, (word) => !names.has(word));
 }
 
-function addCommands(program: Command, given: OperationCommands, isWanted: (firstWord: string) => boolean): void {
-  const { operations = OPERATIONS as Record<string, AnyOperation> } = given;
+function addCommands(program: Command, supplied: OperationCommands, isWanted: (firstWord: string) => boolean): void {
+  const { operations = OPERATIONS as Record<string, AnyOperation> } = supplied;
   const all = Object.entries(operations).flatMap(([name, operation]) =>
     operation.commands.map((binding): Variant => ({ name: name as OperationName, operation, binding })),
   );
   const wanted = all.filter(({ binding }) => isWanted(binding.words.split(' ')[0] ?? ''));
   const byWords = Map.groupBy(wanted, ({ binding }) => binding.words);
-  for (const [words, variants] of byWords) addCommand(program, given, words, variants);
+  for (const [words, variants] of byWords) addCommand(program, supplied, words, variants);
 }
 
-function addCommand(program: Command, given: OperationCommands, usage: string, variants: readonly Variant[]): void {
+function addCommand(program: Command, supplied: OperationCommands, usage: string, variants: readonly Variant[]): void {
   const [first] = variants;
   if (first === undefined) return;
   const words = usage.split(' ').filter((word) => !/^[<[]/.test(word));
@@ -97,7 +97,7 @@ function addCommand(program: Command, given: OperationCommands, usage: string, v
     const asked = args[names.length] as Asked & Record<string, unknown>;
     const variant = selectedOf(variants, asked) ?? first;
     const values = Object.fromEntries(names.map((field, index) => [field, args[index]]));
-    await runOperation(given, variant, { ...values, ...pick(asked, fieldsOf.get(variant) ?? []) }, asked);
+    await runOperation(supplied, variant, { ...values, ...pick(asked, fieldsOf.get(variant) ?? []) }, asked);
   });
 }
 
@@ -141,8 +141,8 @@ async function runOperation(
     if (words !== '') outside.err(words);
     const shown = operation.output.parse(result) as Record<string, unknown>;
     const jsonFields = binding.jsonFields?.(input) ?? Object.keys(shown);
-    const given = typeof file === 'string' ? { ...input, file } : input;
-    print(asked, pick(shown, jsonFields), () => text(result, given), zone);
+    const supplied = typeof file === 'string' ? { ...input, file } : input;
+    print(asked, pick(shown, jsonFields), () => text(result, supplied), zone);
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
     if (operation.endsWithTwo?.(result) === true) outside.exit(2);
   });
@@ -199,8 +199,8 @@ export async function contextOf(
 }
 
 function groupOf(parent: Command, word: string): Command {
-  const known = parent.commands.find((command) => command.name() === word);
-  return known ?? parent.command(word).description(ABOUT_GROUPS[word] ?? '');
+  const existing = parent.commands.find((command) => command.name() === word);
+  return existing ?? parent.command(word).description(ABOUT_GROUPS[word] ?? '');
 }
 
 function argumentOf(words: string, { input }: AnyOperation): Argument {

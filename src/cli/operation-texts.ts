@@ -106,7 +106,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     async () =>
     ({ lines }) =>
       lines.join('\n'),
-  verifyAuditLog: async () => (await import('./render-audit-log.ts')).renderVerdict,
+  verifyAuditLog: async () => (await import('./render-audit-log.ts')).renderChainCheck,
   listFeeds: async () => (await import('./render-feeds.ts')).renderFeeds,
   rotateFeed: async () => {
     return ({ url, hadOne }) => {

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import type { AccessDesk } from '../control/access.ts';
+import type { AccessServices } from '../control/access.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
-import type { LoginDesk } from '../control/logins.ts';
+import type { LoginServices } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Role } from '../control/roles.ts';
 import type { AllBackups } from '../features/backup/backups.ts';
-import type { ConfigurationDesk } from '../features/managed-tenants/managed-tenants.ts';
+import type { ConfigurationServices } from '../features/managed-tenants/managed-tenants.ts';
 import type { Progress } from '../model/progress.ts';
 import type { OperationContext } from '../operations/operation.ts';
 import type { ConfiguredNames } from './completion.ts';
@@ -70,13 +70,13 @@ export interface Wanted extends GlobalOptions {
 /** What a command works on. What few commands need is loaded when it is asked for. */
 export interface OpenInstallation {
   installation: Installation;
-  desk(): Promise<LoginDesk>;
+  desk(): Promise<LoginServices>;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): Promise<ClinicAccess>;
   backups(): Promise<AllBackups>;
-  access(): Promise<AccessDesk>;
+  access(): Promise<AccessServices>;
   /** What tenants are configured with. */
-  configurations(): Promise<ConfigurationDesk>;
+  configurations(): Promise<ConfigurationServices>;
   state(): Promise<StateProbe>;
   /** Who gives the command, and why. */
   acting: Acting;

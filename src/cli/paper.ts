@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { styleText } from 'node:util';
 
 /** What answers are laid out for: a terminal of some width, a file, a pipe. */
-export interface Paper {
+export interface OutputOptions {
   /** Columns that a table may take; null: as many as it needs, and nothing is cut. */
   tableColumns: number | null;
   /** Columns at which sentences are broken. */
@@ -19,7 +19,7 @@ const WIDEST_TEXT = 120;
 /** Columns of a text that does not know where it goes, and of sentences in a pipe. */
 export const PLAIN_COLUMNS = 100;
 
-const PLAIN: Paper = {
+const PLAIN: OutputOptions = {
   tableColumns: PLAIN_COLUMNS,
   textColumns: PLAIN_COLUMNS,
   hasColours: false,
@@ -27,16 +27,16 @@ const PLAIN: Paper = {
   mostRows: null,
 };
 
-const papers = new AsyncLocalStorage<{ paper: Paper; toldZone: boolean }>();
+const papers = new AsyncLocalStorage<{ paper: OutputOptions; toldZone: boolean }>();
 
 /** What is written on now. */
-export function paper(): Paper {
+export function outputOptions(): OutputOptions {
   return papers.getStore()?.paper ?? PLAIN;
 }
 
 /** Does something with answers laid out for this; what is not named stays as it is around it. */
-export function onPaper<Result>(changed: Partial<Paper>, work: () => Result): Result {
-  return papers.run({ paper: { ...paper(), ...changed }, toldZone: false }, work);
+export function withOutputOptions<Result>(changed: Partial<OutputOptions>, work: () => Result): Result {
+  return papers.run({ paper: { ...outputOptions(), ...changed }, toldZone: false }, work);
 }
 
 /**
@@ -44,7 +44,7 @@ export function onPaper<Result>(changed: Partial<Paper>, work: () => Result): Re
  * @param zone null where the answer is of clinics of several zones: UTC
  */
 export function inZone(zone: string | null, render: () => string): string {
-  return onPaper({ zone }, () => {
+  return withOutputOptions({ zone }, () => {
     const text = render();
     return zone !== null && papers.getStore()?.toldZone === true ? `${text}\n\nTimes: ${zone} (--utc: UTC)` : text;
   });
@@ -54,14 +54,14 @@ export function inZone(zone: string | null, render: () => string): string {
 export function zoneOfTimes(): string | null {
   const store = papers.getStore();
   if (store !== undefined) store.toldZone = true;
-  return paper().zone;
+  return outputOptions().zone;
 }
 
 /** As much of a stream as answers go by. */
-export type PaperStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
+export type OutputStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
 
 /** What a stream is: a terminal has its width, and colours unless NO_COLOR or its kind says no; in a pipe nothing is cut. */
-export function paperOf(stream: PaperStream): Partial<Paper> {
+export function outputOptionsOf(stream: OutputStream): Partial<OutputOptions> {
   const { isTTY = false, columns = 0 } = stream;
   if (!isTTY) return { tableColumns: null };
   const tableColumns = columns > 0 ? columns : PLAIN_COLUMNS;
@@ -70,7 +70,7 @@ export function paperOf(stream: PaperStream): Partial<Paper> {
 
 /** The first rows of a list. @param usual as many, where nobody asked for a number */
 export function firstRows<Row>(rows: readonly Row[], usual: number): { shown: readonly Row[]; more: string[] } {
-  const shown = rows.slice(0, paper().mostRows ?? usual);
+  const shown = rows.slice(0, outputOptions().mostRows ?? usual);
   const hidden = rows.length - shown.length;
   return { shown, more: hidden > 0 ? [`… and ${hidden} more (--all)`] : [] };
 }
@@ -97,7 +97,7 @@ const TONES = {
 
 /** A word of state in its colour, where there are colours; others as they are. */
 export function stateWord(word: string): string {
-  if (!paper().hasColours) return word;
+  if (!outputOptions().hasColours) return word;
   const [colour] =
     Object.entries(TONES).find(([, words]) => (words as readonly string[]).includes(word.trim().replace(/,.*/, ''))) ??
     [];

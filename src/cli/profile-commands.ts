@@ -15,7 +15,7 @@ export interface ProfileCommands {
 }
 
 /** Adds `check-spec`. */
-export function addProfiles(program: Command, given: ProfileCommands): void {
+export function addProfiles(program: Command, options: ProfileCommands): void {
   program
     .command('check-spec <file>')
     .description("compare a clinic system's OpenAPI document with a profile, and propose one that fits")
@@ -26,17 +26,17 @@ export function addProfiles(program: Command, given: ProfileCommands): void {
     .action(async (file: string, choice: { profile?: string; rows?: string; write?: string; json?: boolean }) => {
       const { checkSpecification } = await import('../profile-finder/check-spec.ts');
       const { renderProfileCheck } = await import('./render-check-spec.ts');
-      const profile = await given.profile(choice.profile ?? 'documented');
-      const answer = choice.rows === undefined ? undefined : await given.read(choice.rows);
-      const check = checkSpecification(await given.read(file), profile, answer);
-      given.print(choice, check, () => renderProfileCheck(check));
-      await keepProposal(check, choice.write, given);
-      if (!check.fits) given.exit(1);
+      const profile = await options.profile(choice.profile ?? 'documented');
+      const answer = choice.rows === undefined ? undefined : await options.read(choice.rows);
+      const check = checkSpecification(await options.read(file), profile, answer);
+      options.print(choice, check, () => renderProfileCheck(check));
+      await writeProposal(check, choice.write, options);
+      if (!check.fits) options.exit(1);
     });
 }
 
 /** Writes the proposed profile where it is wanted. */
-export async function keepProposal(
+export async function writeProposal(
   check: Pick<ProfileCheck, 'proposedProfile' | 'toDecide'>,
   file: string | undefined,
   { write, err }: Pick<ProfileCommands, 'write' | 'err'>,

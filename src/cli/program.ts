@@ -10,13 +10,13 @@ import { addClinic, addProbe } from './clinic-commands.ts';
 import { addCompletion } from './completion.ts';
 import { addConfig } from './config-command.ts';
 import { addDoctor, type DoctorCommand } from './doctor-command.ts';
-import { tellExitCodes } from './exit-codes.ts';
+import { describeExitCodes } from './exit-codes.ts';
 import { addInit } from './init/command.ts';
 import { addLogin } from './login-command.ts';
 import { addOperations, addOtherOperations, contextOf, type OperationCommands } from './operation-commands.ts';
 import type { CliOutside, GlobalOptions } from './outside.ts';
 import { USUAL_CONFIG } from './outside.ts';
-import { paper } from './paper.ts';
+import { outputOptions } from './paper.ts';
 import { addProfiles } from './profile-commands.ts';
 
 const ROLE_HELP =
@@ -30,7 +30,7 @@ function withoutCommands(): Command {
     .option('--as <name>', 'who you are, where several persons are one user of the machine; else CLINIC_MIRROR_AS')
     .option('--reason <text>', 'why, for the audit log: best the number of a ticket, and nothing of patients')
     .option('--utc', 'times in UTC, not as the clinic’s clocks show them')
-    .configureHelp({ helpWidth: paper().textColumns, subcommandTerm: (command) => command.name() })
+    .configureHelp({ helpWidth: outputOptions().textColumns, subcommandTerm: (command) => command.name() })
     .helpOption('-h, --help', 'show this help')
     .configureOutput({ outputError: (text, write) => write(hinted(text)) });
 }
@@ -91,7 +91,7 @@ export function createProgram(outside: CliOutside): Command {
   addMcp(program, outside, options);
   addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
   program.helpCommand('help [command]', 'show the help of a command');
-  tellExitCodes(program);
+  describeExitCodes(program);
   return program;
 }
 

@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 import type * as CliProgress from 'cli-progress';
 import type { Progress } from '../model/progress.ts';
-import type { PaperStream } from './paper.ts';
+import type { OutputStream } from './paper.ts';
 
 /** Loads a package when it is first needed: most commands never show a bar. */
 const load = createRequire(import.meta.url);
 
 /** Where text goes: a terminal, or what takes its place. */
-export type Terminal = NodeJS.WritableStream & PaperStream;
+export type Terminal = NodeJS.WritableStream & OutputStream;
 
 /** Progress on standard error: a bar in a terminal, one line a step elsewhere. */
 export function createProgress(stream: Terminal): Progress & { end(): void } {

@@ -1,5 +1,5 @@
 import type { ActFacts, AuditEntry } from '../model/acts.ts';
-import type { AuditLogVerdict } from '../state/audit-log.ts';
+import type { AuditLogCheck } from '../state/audit-log.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** One act: how it was begun, and how it ended. */
@@ -44,8 +44,8 @@ function rowOf({ began, ended }: ShownAct): (string | number)[] {
 }
 
 function nameOf({ kind, name, claimed }: AuditEntry['who']): string {
-  const known = kind === 'os-user' ? name : kind === 'account' || kind === 'holder' ? `${kind} ${name}` : kind;
-  return claimed === null ? known : `${claimed} (${known})`;
+  const recorded = kind === 'os-user' ? name : kind === 'account' || kind === 'holder' ? `${kind} ${name}` : kind;
+  return claimed === null ? recorded : `${claimed} (${recorded})`;
 }
 
 function detailsOf({ began, ended }: ShownAct): string[] {
@@ -62,7 +62,7 @@ function factsText(what: ActFacts): string {
     .join(', ');
 }
 
-const FAULTS: Readonly<Record<AuditLogVerdict['faults'][number]['fault'], string>> = {
+const FAULTS: Readonly<Record<AuditLogCheck['faults'][number]['fault'], string>> = {
   changed: 'is not as it was written',
   misplaced: 'stands in the place of another one',
   unlinked: 'does not follow the one before it',
@@ -73,10 +73,10 @@ const FAULTS: Readonly<Record<AuditLogVerdict['faults'][number]['fault'], string
 };
 
 /** What a look at the whole log found. */
-export function renderVerdict({ chains, faults }: AuditLogVerdict): string {
+export function renderChainCheck({ chains, faults }: AuditLogCheck): string {
   const lines = chains.map(({ chain, first, last, entries, mac, head }) => {
-    const known = head === null ? 'Redis knows nothing of its end' : `Redis knows entry ${head.sequence} as its end`;
-    return wrap(`Chain ${chain}: ${entries} entries, ${first} to ${last}. ${known}. Its last MAC: ${mac}`);
+    const recorded = head === null ? 'Redis knows nothing of its end' : `Redis knows entry ${head.sequence} as its end`;
+    return wrap(`Chain ${chain}: ${entries} entries, ${first} to ${last}. ${recorded}. Its last MAC: ${mac}`);
   });
   if (chains.length === 0) lines.push('Nothing was recorded yet.');
   const found = faults.map(({ chain, from, to, fault }) => {

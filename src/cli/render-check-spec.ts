@@ -38,15 +38,15 @@ function renderDiffering(findings: readonly Finding[]): string {
 
 /** One line: what the clinic has no operation for is seldom what somebody looks for. */
 function renderAbsentRoutes(findings: readonly Finding[]): string[] {
-  const places = findings.flatMap(({ area, verdict, place }) =>
+  const routes = findings.flatMap(({ area, verdict, place }) =>
     area === 'routes' && verdict === 'absent' ? [place] : [],
   );
-  if (places.length === 0) return [];
-  const more = places.length > NAMED ? ' …' : '';
-  const named = `${places.slice(0, NAMED).join(', ')}${more}`;
+  if (routes.length === 0) return [];
+  const more = routes.length > NAMED ? ' …' : '';
+  const named = `${routes.slice(0, NAMED).join(', ')}${more}`;
   return [
     wrap(
-      `Operations that the daemon can do without and that were not found: ${places.length} (${named}; all by --json).`,
+      `Operations that the daemon can do without and that were not found: ${routes.length} (${named}; all by --json).`,
     ),
   ];
 }
@@ -54,7 +54,7 @@ function renderAbsentRoutes(findings: readonly Finding[]): string[] {
 function renderCounts(findings: readonly Finding[]): string {
   const areas = Map.groupBy(findings, ({ area }) => area);
   const rows = [...areas].map(([area, found]) => {
-    const count = (verdict: Finding['verdict']) => `${found.filter((one) => one.verdict === verdict).length}`;
+    const count = (result: Finding['verdict']) => `${found.filter((one) => one.verdict === result).length}`;
     return [area, count('fits'), count('differs'), count('undecided'), count('absent')];
   });
   return renderTable(['area', 'fits', 'differs', 'to ask', 'not told'], rows);

@@ -14,7 +14,7 @@ export function renderError(
 ): string {
   const { message, code } = error;
   const remedy = forTenant(error.remedy, tenant ?? '<tenant>');
-  const told = asksForData ? error.told() : [];
-  const lines = told.map((words) => wrap(`The other side says: ${words}`, '  '));
+  const vendorMessages = asksForData ? error.told() : [];
+  const lines = vendorMessages.map((words) => wrap(`The other side says: ${words}`, '  '));
   return [wrap(`${message} (${code})${remedy === null ? '' : `. What to do: ${remedy}`}`), ...lines].join('\n');
 }

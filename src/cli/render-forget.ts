@@ -1,9 +1,9 @@
 import type { ForgetPreview } from '../features/forget/forget.ts';
-import type { ErasedTraces, ForgetNote, ForgetReceipt } from '../model/forgetting.ts';
+import type { ErasedTraces, ForgetReceipt, ForgetWarning } from '../model/forgetting.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-const NOTES: Readonly<Record<ForgetNote, string>> = {
+const WARNING_TEXTS: Readonly<Record<ForgetWarning, string>> = {
   'clinic-has-no-patient':
     'The clinic has no such patient. Appointments and invoices that it lists no more could not be told, but for what CRMs join to the contact.',
   'patient-unread': 'The login may not read patients: only their appointments tell of them.',
@@ -50,7 +50,7 @@ export function renderForgetPreview(preview: ForgetPreview): string {
       `Found: ${appointments} appointments, ${invoices} invoices, ${reminders} reminders, ${answerLinks} links to answer by. ${upcomingLine(upcoming)}`,
     ),
     renderTable(columns, rows),
-    ...notes.map((note) => wrap(NOTES[note])),
+    ...notes.map((warning) => wrap(WARNING_TEXTS[warning])),
     'To go on, give the same command with --yes.',
   ].join('\n\n');
 }
@@ -84,7 +84,7 @@ export function renderReceipt({
     `Receipt ${receipt} of ${tenant}, ${renderTime(at)}\nTombstone ${tombstone}`,
     renderTable(columns, rows),
     wrap(`Taken out of the state: ${traces.join(', ') || 'nothing'}. ${upcomingLine(upcoming)}`),
-    ...notes.map((note) => wrap(NOTES[note])),
+    ...notes.map((warning) => wrap(WARNING_TEXTS[warning])),
   ].join('\n\n');
 }
 

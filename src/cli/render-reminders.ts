@@ -91,9 +91,9 @@ function renderJourney(line: ReminderLine): string {
   const when = settledAt === null ? '' : ` ${localTime(settledAt, zone)}`;
   const because = reason === null ? '' : `: ${REASONS[reason] ?? reason} (${reason})`;
   const tried = attempts === 0 ? '' : `, handed over ${attempts} ${attempts === 1 ? 'time' : 'times'}`;
-  const told = lastCode === null ? '' : `, last failure ${lastCode}`;
-  const known = reference === null ? '' : `, known there as ${reference}`;
-  steps.push(`${line.state}${when}${because}${tried}${told}${known}`);
+  const failureText = lastCode === null ? '' : `, last failure ${lastCode}`;
+  const referenceText = reference === null ? '' : `, known there as ${reference}`;
+  steps.push(`${line.state}${when}${because}${tried}${failureText}${referenceText}`);
   if (line.report !== null) {
     const { state, code, at } = line.report;
     steps.push(`reported ${localTime(at, zone)}: ${state === 'delivered' ? 'delivered' : `not delivered (${code})`}`);

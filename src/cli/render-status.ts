@@ -1,7 +1,7 @@
 import type { ConnectionStatus } from '../control/installation.ts';
 import {
   type DriftPolicy,
-  NOT_TOLD_WHEN_ON_DISK,
+  DURABILITY_UNSUPPORTED,
   type RemovedStatus,
   type Status,
   type TargetStatus,
@@ -80,7 +80,7 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
     lines.push(`nothing is kept outside Redis: ${why}${noAuditLog}`);
   }
   if (durability === 'unsupported') {
-    lines.push(`${NOT_TOLD_WHEN_ON_DISK.sentence} → ${NOT_TOLD_WHEN_ON_DISK.remedy}`);
+    lines.push(`${DURABILITY_UNSUPPORTED.sentence} → ${DURABILITY_UNSUPPORTED.remedy}`);
   }
   if (durability === 'late') lines.push(render(message('redis-late')));
   return lines.length === 0 ? [] : [lines.map((line) => wrap(line)).join('\n')];
@@ -116,7 +116,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets));
   for (const target of tenant.targets) {
-    if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNear(target, now));
+    if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNext48h(target, now));
     lines.push(...renderUnconfirmed(target, '  '));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.failure !== null) lines.push('', ...renderFailure(target, now));
@@ -268,7 +268,7 @@ function renderTargets(targets: readonly TargetStatus[]): string {
 }
 
 /** Where the next two days are known better than the rest. */
-function renderNear({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant): string[] {
+function renderNext48h({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant): string[] {
   if (nearAsOf === null || inSyncAsOf === null || nearAsOf <= inSyncAsOf) return [];
   const age = renderAge(nearAsOf, now);
   return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, '  ')];
@@ -283,7 +283,7 @@ function renderFailure({ target, failure, nextTryAt, outage }: TargetStatus, now
   return [wrap(`${target}: ${failure.message}${server} (${failure.code}, for ${since}).${again}${remedy}`, '  ')];
 }
 
-const LEFT: Readonly<Record<DriftPolicy, string>> = {
+const POLICY_TEXTS: Readonly<Record<DriftPolicy, string>> = {
   repair: '',
   keep: ', kept until their appointments change',
   report: ', left for a person to look at',
@@ -292,7 +292,7 @@ const LEFT: Readonly<Record<DriftPolicy, string>> = {
 function renderDrift({ target, drift, policy }: TargetStatus, now: Instant): string {
   if (drift === null) return '';
   const { edited, removed, churning, checkedAt } = drift;
-  const left = churning === 0 ? '' : `, ${churning} restored too often today and left alone`;
-  const text = `${target}: by hand ${edited} edited, ${removed} removed${LEFT[policy]}${left} (read back ${renderAge(checkedAt, now)} ago)`;
+  const churningText = churning === 0 ? '' : `, ${churning} restored too often today and left alone`;
+  const text = `${target}: by hand ${edited} edited, ${removed} removed${POLICY_TEXTS[policy]}${churningText} (read back ${renderAge(checkedAt, now)} ago)`;
   return wrap(text, '  ');
 }

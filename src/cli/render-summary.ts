@@ -1,6 +1,6 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
 import { clinicsOf, type Problem } from '../model/problems.ts';
-import { AXES_WORDS, type Standing } from '../model/standing.ts';
+import { AXES_WORDS, type SyncState } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './paper.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
@@ -26,7 +26,7 @@ function renderProblem(problem: Problem, now: Instant): string {
     ...(sinceAt === null ? [] : [`for ${renderAge(sinceAt, now)}`]),
     ...(breaksAt === null || breaksAt <= now ? [] : [`in ${renderAge(now, breaksAt)}, at ${renderTime(breaksAt)}`]),
     ...(nextTryAt === null ? [] : [`retrying, next try at ${renderTime(nextTryAt)}`]),
-    ...(clinics === undefined ? [] : [clinicsToldOf(clinics.map((clinic) => clinic.tenant))]),
+    ...(clinics === undefined ? [] : [clinicsText(clinics.map((clinic) => clinic.tenant))]),
     ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
   ];
   const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, '  ');
@@ -36,7 +36,7 @@ function renderProblem(problem: Problem, now: Instant): string {
 }
 
 /** Which clinics a problem is of, where several share it; with very many, the first of them. */
-function clinicsToldOf(ids: readonly string[]): string {
+function clinicsText(ids: readonly string[]): string {
   const more = ids.length - NAMED_CLINICS;
   const named = [...ids.slice(0, NAMED_CLINICS), ...(more > 0 ? [`and ${more} more`] : [])];
   return `${ids.length} ${ids.length === 1 ? 'clinic waits' : 'clinics wait'} (${named.join(', ')})`;
@@ -99,9 +99,9 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
 
 /** The two axes in words, as every surface has them; in a table a first sync has its figures in short. */
 export function axesWords(
-  standing: Pick<Standing, 'inStep' | 'canGoOn' | 'firstSync'>,
+  syncState: Pick<SyncState, 'inStep' | 'canGoOn' | 'firstSync'>,
 ): [inStep: string, canGoOn: string] {
-  const { inStep, canGoOn, firstSync } = standing;
+  const { inStep, canGoOn, firstSync } = syncState;
   const far = firstSync?.of == null ? '' : `, ${firstSync.written}/${firstSync.of}`;
   return [AXES_WORDS.en[inStep] + far, AXES_WORDS.en[canGoOn]];
 }

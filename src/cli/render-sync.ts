@@ -59,6 +59,6 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
   const first = targets.flatMap((target) =>
     target.inStep === 'first-sync' ? [wrap(`${target.target}: ${inStepWords(target, 'en')}`)] : [],
   );
-  const notes = [...first, ...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
-  return [head, ...renderReading(run), '', renderTable(columns, rows), ...notes].join('\n');
+  const remarks = [...first, ...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
+  return [head, ...renderReading(run), '', renderTable(columns, rows), ...remarks].join('\n');
 }

@@ -6,10 +6,10 @@ import { renderTable, renderTime, wrap } from './table.ts';
 export function renderTriggers({ tenant, everyMinutes, endpoints }: TriggerList): string {
   const columns = ['endpoint', 'event', 'state', 'last read', 'sent', 'waiting', 'failing', 'dropped'];
   const rows = endpoints.flatMap((endpoint) => endpoint.events.map((event) => rowOf(endpoint, event)));
-  const notes = endpoints.flatMap((endpoint) => notesOf(tenant, endpoint));
+  const remarks = endpoints.flatMap((endpoint) => remarksOf(tenant, endpoint));
   const table = renderTable(columns, rows);
   const every = `The clinic's lists are read every ${everyMinutes} ${everyMinutes === 1 ? 'minute' : 'minutes'}.`;
-  return [table, ...(notes.length === 0 ? [] : [notes.join('\n')]), every].join('\n\n');
+  return [table, ...(remarks.length === 0 ? [] : [remarks.join('\n')]), every].join('\n\n');
 }
 
 function rowOf(
@@ -25,24 +25,24 @@ function rowOf(
   return [endpoint, event, state, renderTime(readAt), sent, waiting, failing, dropped];
 }
 
-function notesOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {
+function remarksOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {
   const { endpoint: name, closed, code, failingSince, restUntil, lastSentAt, events } = endpoint;
-  const notes: string[] = [];
+  const remarks: string[] = [];
   if (closed !== null)
-    notes.push(`closed since ${renderTime(closed.at)} (${closed.code}); ${remedyOf(tenant, name, closed.code)}`);
+    remarks.push(`closed since ${renderTime(closed.at)} (${closed.code}); ${remedyOf(tenant, name, closed.code)}`);
   else if (restUntil !== null)
-    notes.push(`failing since ${renderTime(failingSince)} (${code}), next try ${renderTime(restUntil)}`);
+    remarks.push(`failing since ${renderTime(failingSince)} (${code}), next try ${renderTime(restUntil)}`);
   for (const { event, off, failing, lastCode, nextTryAt } of events) {
     if (off !== null) {
       const act = off.remedy === null ? '' : `; ${off.remedy}`;
-      notes.push(`${event} is off since ${renderTime(off.at)} (${off.code})${act}`);
+      remarks.push(`${event} is off since ${renderTime(off.at)} (${off.code})${act}`);
     }
     if (failing > 0 && closed === null && restUntil === null) {
-      notes.push(`${event}: ${failing} failing (${lastCode}), next try ${renderTime(nextTryAt)}`);
+      remarks.push(`${event}: ${failing} failing (${lastCode}), next try ${renderTime(nextTryAt)}`);
     }
   }
-  if (lastSentAt !== null) notes.push(`last sent ${renderTime(lastSentAt)}`);
-  return notes.map((note) => wrap(`${name}: ${note}`));
+  if (lastSentAt !== null) remarks.push(`last sent ${renderTime(lastSentAt)}`);
+  return remarks.map((remark) => wrap(`${name}: ${remark}`));
 }
 
 /** What a person does about a closed endpoint. */

@@ -1,5 +1,5 @@
 import { toZonedIso } from '../model/zones.ts';
-import { paper, stateWord, zoneOfTimes } from './paper.ts';
+import { outputOptions, stateWord, zoneOfTimes } from './paper.ts';
 
 /** A column: its heading, whether its values are set to the right as numbers are, and whether they are words of state. */
 interface Column {
@@ -22,7 +22,7 @@ export function renderTable(
   const widths = columns.map(({ heading }, index) =>
     Math.max(heading.length, ...rows.map((row) => (row[index] ?? '').length)),
   );
-  const { tableColumns } = paper();
+  const { tableColumns } = outputOptions();
   if (tableColumns !== null) narrow(columns, widths, tableColumns - indent.length);
   const line = (cells: readonly string[]) =>
     indent +
@@ -60,12 +60,12 @@ function pad(text: string, width: number, right: boolean): string {
 
 /** Breaks a text into lines at spaces, as wide as the paper is; a word that is longer than a line is cut. */
 export function wrap(text: string, indent = ''): string {
-  const room = Math.max(paper().textColumns - indent.length, 20);
+  const room = Math.max(outputOptions().textColumns - indent.length, 20);
   const lines: string[] = [];
   let line = '';
   for (const word of printable(text)
     .split(' ')
-    .flatMap((each) => (paper().tableColumns === null ? [each] : pieces(each, room)))) {
+    .flatMap((each) => (outputOptions().tableColumns === null ? [each] : pieces(each, room)))) {
     if (line !== '' && line.length + 1 + word.length > room) {
       lines.push(indent + line);
       line = word;

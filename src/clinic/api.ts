@@ -9,7 +9,7 @@ import {
 import { createAccountCalls } from './read/users.ts';
 import { createAppointmentCalls } from './write/appointment-calls.ts';
 import { createInvoiceCalls, type SerialiseSection } from './write/invoice-calls.ts';
-import { episodeTwin, patientTwin } from './write/natural-keys.ts';
+import { episodeDuplicate, patientDuplicate } from './write/natural-keys.ts';
 import { createReportCalls } from './write/report-calls.ts';
 import { createResourceCalls } from './write/resource-calls.ts';
 
@@ -23,8 +23,8 @@ export type ClinicApi = ReturnType<typeof createClinicApi>;
  */
 export function createClinicApi(context: ClinicContext, serialise: SerialiseSection) {
   const account = createAccountCalls(context);
-  const patients = createResourceCalls(context, 'patients', { twinOf: patientTwin });
-  const episodes = createResourceCalls(context, 'episodes', { twinOf: episodeTwin });
+  const patients = createResourceCalls(context, 'patients', { twinOf: patientDuplicate });
+  const episodes = createResourceCalls(context, 'episodes', { twinOf: episodeDuplicate });
   const resolve = createInvoiceResolver(episodes.read, context.clock);
   return {
     /** Who is connected. No scope. */

@@ -136,8 +136,8 @@ function idOf({ ids }: OperationInput, index = 0): string {
   return ids[index] ?? '';
 }
 
-function needed(given: PdfSource | null): PdfSource {
-  if (given !== null) return given;
+function needed(pdf: PdfSource | null): PdfSource {
+  if (pdf !== null) return pdf;
   throw clinicError('file-needed', 'a report needs a file');
 }
 
@@ -150,12 +150,12 @@ function questionOf(values: OperationInput['values']): SlotQuestion {
   if (!Number.isFinite(toAt) || Number(toAt) <= Number(fromAt)) badValue('toAt', 'give a time after fromAt');
   return {
     window: { fromAt: Number(fromAt), toAt: Number(toAt) },
-    agendaIds: agendaIds?.map((id: unknown) => givenId(id, 'agendaId')) ?? null,
-    ...(locationId === null ? {} : { locationId: givenId(locationId, 'locationId') }),
-    ...(doctorId === null ? {} : { doctorId: givenId(doctorId, 'doctorId') }),
+    agendaIds: agendaIds?.map((id: unknown) => requireId(id, 'agendaId')) ?? null,
+    ...(locationId === null ? {} : { locationId: requireId(locationId, 'locationId') }),
+    ...(doctorId === null ? {} : { doctorId: requireId(doctorId, 'doctorId') }),
   };
 }
 
-function givenId(value: unknown, name: string): string {
+function requireId(value: unknown, name: string): string {
   return asId(value) ?? badValue(name, 'give an id as text');
 }

@@ -16,7 +16,7 @@ import {
 } from './read/catalogue-rows.ts';
 import { createInvoiceReader, type InvoiceQuery } from './read/invoices.ts';
 import { noneWithheld, readWhole, recordsOf } from './read/lists.ts';
-import { askInZones, type KnownZones, type LoadPlaces, noKnownZones, type PlaceZones } from './read/place-zones.ts';
+import { askInZones, createZoneCache, type LoadSites, type SiteZones, type ZoneCache } from './read/place-zones.ts';
 import { type RecordQuestion, readOne } from './read/reading.ts';
 import { createReadingCalls, type ResourceCalls } from './read/reading-calls.ts';
 import { RemarkCollectors } from './read/reading-remarks.ts';
@@ -82,13 +82,13 @@ export interface SourceMemory {
   /** What each list showed of how it pages: a list that did not tell by itself is asked for it once. */
   pagings: ClinicContext['pagings'];
   /** Zones that rows of appointments need. */
-  zones: KnownZones;
+  zones: ZoneCache;
   remarks: RemarkCollectors | null;
 }
 
 /** Nothing is read yet. */
 export function emptySourceMemory(): SourceMemory {
-  return { bound: null, lists: new Map(), pagings: new Map(), zones: noKnownZones(), remarks: null };
+  return { bound: null, lists: new Map(), pagings: new Map(), zones: createZoneCache(), remarks: null };
 }
 
 const NO_MEMORY: TenantMemory = {
@@ -108,13 +108,13 @@ export function createTenantSource(
   own: SourceMemory = emptySourceMemory(),
 ): TenantSource {
   const { userInfo } = createAccountCalls(context);
-  const kept = keeper(context.clock, memory, own);
-  const tenant = kept('tenant', async (signal) => {
+  const cached = createCache(context.clock, memory, own);
+  const tenant = cached('tenant', async (signal) => {
     const user = await userInfo(signal);
     const workedIn = (await memory.workedIn()) ?? own.bound;
     const chosen = chooseTenant(user, configuredId, workedIn).id;
-    const stands = chosen === workedIn ? chosen : await memory.bind(chosen, configuredId !== null);
-    own.bound = chooseTenant(user, configuredId, stands).id;
+    const bound = chosen === workedIn ? chosen : await memory.bind(chosen, configuredId !== null);
+    own.bound = chooseTenant(user, configuredId, bound).id;
     return own.bound;
   });
   const { inTenant, alone } = questionsIn(tenant);
@@ -124,7 +124,7 @@ export function createTenantSource(
   const calls = <Model extends object>(name: ResourceName, compile: (profile: ClinicProfile) => RowMapper<Model>) =>
     createReadingCalls(context, name, remarks.noting(name, context.compiled.of(compile)));
   const catalogue = <Model>(name: ResourceName, { list }: ResourceCalls<Model>) =>
-    kept(name, async (signal) => {
+    cached(name, async (signal) => {
       const records = await inTenant(signal, (tenantId) => recordsOf(list(tenantId, [], signal)));
       remarks.ended(name, records.length);
       return records;
@@ -139,11 +139,11 @@ export function createTenantSource(
   const agendas = catalogue('agendas', calls('agendas', compileAgendaRows));
   const locations = catalogue('locations', calls('locations', compileLocationRows));
   // Lists that the clinic withholds are not asked for with each reading.
-  const places = kept('places', async (signal) => ({
+  const sites = cached('places', async (signal) => ({
     agendas: await agendas(signal).catch(noneWithheld),
     locations: await locations(signal).catch(noneWithheld),
   }));
-  const inZones = askerInZones(context, own, places.get);
+  const inZones = askerInZones(context, own, sites.get);
   return {
     tenantId: tenant.get,
     pageUrl: context.profile.appointments.pageUrl,
@@ -154,7 +154,7 @@ export function createTenantSource(
     readPatient: alone(patients.read),
     readAppointments: appointmentReader(context, { memory, remarks, inTenant, inZones, invalidate }),
     readAppointment: alone((tenantId, id, reading) =>
-      inZones(reading, (places) => readPlaced(context, { tenantId, id, signal: reading }, places)),
+      inZones(reading, (sites) => readZoned(context, { tenantId, id, signal: reading }, sites)),
     ),
     readPatients: whole(patients),
     readInvoices: (query, signal) => inTenant(signal, (tenantId) => invoices.readInvoices(tenantId, query, signal)),
@@ -169,25 +169,25 @@ export function createTenantSource(
 }
 
 /** Asks for rows of appointments in the zones of their places. A list of places that the clinic withholds tells no zone. */
-function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadPlaces) {
+function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadSites) {
   const { window, rereading } = profile.appointments;
   const isLocal = [window.format, rereading.changedSince.format].some(isLocalFormat);
-  const saw: PlaceZones['saw'] = (row, zone) => own.remarks?.sawLocal(row, zone);
-  const sawRow: PlaceZones['sawRow'] = (row) => own.remarks?.sawRow(row);
+  const saw: SiteZones['saw'] = (row, zone) => own.remarks?.sawLocal(row, zone);
+  const sawRow: SiteZones['sawRow'] = (row) => own.remarks?.sawRow(row);
   const question = { known: own.zones, load, usual: profile.zone, isLocal, saw, sawRow };
-  return <Answer>(signal: AbortSignal, ask: (places: PlaceZones) => Promise<Answer>, again: () => void = () => {}) => {
+  return <Answer>(signal: AbortSignal, ask: (sites: SiteZones) => Promise<Answer>, again: () => void = () => {}) => {
     let asked = 0;
-    return askInZones(question, signal, (places) => {
+    return askInZones(question, signal, (sites) => {
       if (asked > 0) again();
       asked += 1;
-      return ask(places);
+      return ask(sites);
     });
   };
 }
 
-function readPlaced(context: ClinicContext, question: Omit<RecordQuestion, 'list'>, places: PlaceZones) {
+function readZoned(context: ClinicContext, question: Omit<RecordQuestion, 'list'>, sites: SiteZones) {
   const map = context.compiled.of(compileAppointmentRows);
-  return readOne<Appointment>(context, { list: 'appointments', ...question }, (row) => map(row, places));
+  return readOne<Appointment>(context, { list: 'appointments', ...question }, (row) => map(row, sites));
 }
 
 /** Reads snapshots of appointments in the zones of their places. */
@@ -210,7 +210,7 @@ function appointmentReader(
     try {
       const login = await memory.loggedInAt();
       const snapshot = await inTenant(signal, (tenantId) => {
-        const read = (places: PlaceZones) => readSnapshot(context, { ...query, login, tenantId, signal, places });
+        const read = (sites: SiteZones) => readSnapshot(context, { ...query, login, tenantId, signal, places: sites });
         // What changed since a reading in other zones would prove nothing.
         return inZones(signal, read, () => query.memory?.doubt());
       });
@@ -226,7 +226,7 @@ function appointmentReader(
 }
 
 /** How questions are asked in a tenant that may be no longer the user's. */
-function questionsIn(tenant: Kept<string>) {
+function questionsIn(tenant: Cached<string>) {
   /** The tenant is looked at again after what it refuses. */
   async function inTenant<Value>(signal: AbortSignal, ask: (tenantId: string) => Promise<Value>): Promise<Value> {
     const tenantId = await tenant.get(signal);
@@ -259,14 +259,14 @@ function mayMeanTenant(error: unknown): boolean {
   return error instanceof MirrorError && [403, 404, 410].includes(error.status ?? 0);
 }
 
-interface Kept<Value> {
+interface Cached<Value> {
   get(signal: AbortSignal): Promise<Value>;
   invalidate(): void;
 }
 
 /** Keeps what was read for its time, as long as nobody logs in again. */
-function keeper(clock: Clock, { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>, { lists }: SourceMemory) {
-  return <Value>(name: string, read: (signal: AbortSignal) => Promise<Value>): Kept<Value> => ({
+function createCache(clock: Clock, { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>, { lists }: SourceMemory) {
+  return <Value>(name: string, read: (signal: AbortSignal) => Promise<Value>): Cached<Value> => ({
     async get(signal) {
       const now = clock();
       const login = await loggedInAt();

@@ -1,4 +1,4 @@
-import { type AccessDesk, isPassphraseMissing, type SignInLink } from '../control/access.ts';
+import { type AccessServices, isPassphraseMissing, type SignInLink } from '../control/access.ts';
 import { createHttpClient } from '../http/client.ts';
 import type { Clock } from '../model/time.ts';
 import { administratorsProvider } from '../oauth/providers.ts';
@@ -7,7 +7,7 @@ import type { OidcSettings } from '../settings/access-schema.ts';
 import {
   createAccessCounts,
   createAccessTokenStore,
-  createKnownAccounts,
+  createAccountRegistry,
   createPassphraseStore,
   createSessionStore,
 } from '../state/access.ts';
@@ -22,7 +22,7 @@ import { sealingRing } from './stores.ts';
  * What administrators are let in with.
  * @param publicUrl how browsers reach the port for operators; default: as the settings tell
  */
-export function openAccess(composition: Composition, publicUrl?: () => string): AccessDesk {
+export function openAccess(composition: Composition, publicUrl?: () => string): AccessServices {
   const { redis, acts, installation } = composition;
   const { clock } = installation;
   const { secrets } = composition.configuration.settings;
@@ -33,7 +33,7 @@ export function openAccess(composition: Composition, publicUrl?: () => string): 
     publicUrl: publicUrl ?? (() => publicUrlOf(composition, null)),
     serverOf: createServers(clock),
     sessions: createSessionStore(redis, sealer, clock),
-    accounts: createKnownAccounts(redis, sealer),
+    accounts: createAccountRegistry(redis, sealer),
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer),
     links: createLoginStore<SignInLink>(redis, ring, keys.signInLink),
@@ -55,18 +55,18 @@ export function publicUrlOf(composition: Composition, port: number | null): stri
 /**
  * Tells whoever started the daemon where the owner signs in for the first time. The address is for their eyes alone: the log, which is kept and
  * collected, tells that there is one. A daemon that can't tell runs all the same.
- * @param tell shows a text to whoever started the daemon
+ * @param show shows a text to whoever started the daemon
  */
-export async function tellFirstSignIn(
+export async function announceFirstSignIn(
   { acts, log }: Composition,
-  access: AccessDesk,
-  tell: (text: string) => void,
+  access: AccessServices,
+  show: (text: string) => void,
 ): Promise<void> {
   try {
     if (!(await isPassphraseMissing(access))) return;
     const { makeSignInLink } = await import('../control/access.ts');
     const { url } = await makeSignInLink({ who: principalOfDaemon(), why: 'first start', desk: acts }, access, true);
-    tell(`Nobody can sign in yet. Choose the owner's passphrase here, within an hour, once:\n\n${url}\n`);
+    show(`Nobody can sign in yet. Choose the owner's passphrase here, within an hour, once:\n\n${url}\n`);
     log.warn({}, 'nobody can sign in yet: where to, was shown once; shown again by: clinic-mirror access sign-in');
   } catch (error) {
     log.error({ error }, 'nobody can sign in yet, and where to could not be shown');
@@ -76,13 +76,13 @@ export async function tellFirstSignIn(
 /** One server for as long as the settings of it are the same: what it told of itself is kept with it. */
 function createServers(clock: Clock): (oidc: OidcSettings) => AuthorizationServer {
   const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
-  let known: { oidc: OidcSettings; server: AuthorizationServer } | null = null;
+  let cached: { oidc: OidcSettings; server: AuthorizationServer } | null = null;
   return (oidc) => {
-    if (known?.oidc !== oidc) {
+    if (cached?.oidc !== oidc) {
       const { issuer, clientId, clientSecret } = oidc;
       const provider = administratorsProvider({ issuer, clientId, clientSecret: clientSecret?.reveal() ?? null });
-      known = { oidc, server: createAuthorizationServer({ provider, http, clock }) };
+      cached = { oidc, server: createAuthorizationServer({ provider, http, clock }) };
     }
-    return known.server;
+    return cached.server;
   };
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { type ActDesk, note } from '../control/recording.ts';
+import { type ActServices, recordEntry } from '../control/recording.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Principal } from '../model/acts.ts';
 import { derivedKey } from '../model/derived-key.ts';
@@ -22,12 +22,12 @@ export interface ActLines {
  * @param current gives the configuration that counts now
  * @param lines for acts where no audit log is kept
  */
-export function openActDesk(
+export function openActServices(
   current: () => Configuration,
   { redis, auditLog }: Pick<Stores, 'redis' | 'auditLog'>,
   clock: Clock,
   lines: ActLines,
-): ActDesk {
+): ActServices {
   const identityKey = current().settings.secrets.identityKey.reveal();
   return {
     log: auditLog,
@@ -86,16 +86,16 @@ export const BROWSER: Principal = { kind: 'browser', name: 'browser', id: 'brows
  * Records that the sealing keys are others than when it was last said: whoever rotated them did so in a file. A daemon that can't record it runs all
  * the same: it is said in its log.
  */
-export async function noteSealingKeys(desk: ActDesk, { secrets }: Settings, log: Logger): Promise<void> {
+export async function recordSealingKeys(services: ActServices, { secrets }: Settings, log: Logger): Promise<void> {
   try {
     const sealingKeys = secrets.sealingKeys.map(({ id }) => id).join(' ');
     let before: unknown = null;
-    for await (const { entry } of desk.log?.read() ?? []) {
+    for await (const { entry } of services.log?.read() ?? []) {
       if (entry?.verb === 'change-keys') before = entry.what.sealingKeys;
     }
-    if (desk.log === null || before === sealingKeys) return;
-    const acting = { who: principalOfDaemon(), why: null, desk };
-    await note(acting, { verb: 'change-keys', tenant: null, what: { sealingKeys } }, { outcome: 'done' });
+    if (services.log === null || before === sealingKeys) return;
+    const acting = { who: principalOfDaemon(), why: null, desk: services };
+    await recordEntry(acting, { verb: 'change-keys', tenant: null, what: { sealingKeys } }, { outcome: 'done' });
   } catch (error) {
     log.error({ error }, 'the audit log could not be told which sealing keys are used');
   }

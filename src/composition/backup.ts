@@ -2,7 +2,7 @@ import { requireTenant } from '../control/installation.ts';
 import { resumeTargets } from '../control/resume.ts';
 import type { AllBackups } from '../features/backup/backups.ts';
 import { openBackup, sealBackup } from '../features/backup/seal.ts';
-import { type ConfigurationDesk, changeTenant, planAddition } from '../features/managed-tenants/managed-tenants.ts';
+import { type ConfigurationServices, changeTenant, planAddition } from '../features/managed-tenants/managed-tenants.ts';
 import type { Instant } from '../model/time.ts';
 import type { ManagedContent } from '../settings/managed-tenant.ts';
 import { createClinicTenantStore } from '../state/logins.ts';
@@ -12,7 +12,7 @@ import { requireEntry } from './connections.ts';
 import { sealingRing } from './stores.ts';
 
 /** Opens the backups of an installation. */
-export function openBackups(composition: Composition, configurations: ConfigurationDesk | null = null): AllBackups {
+export function openBackups(composition: Composition, configurations: ConfigurationServices | null = null): AllBackups {
   const { installation, composed, queues, redis, epoch, managedTenants } = composition;
   const { identity } = epoch;
   const { seal, open } = fileSealer(composition);

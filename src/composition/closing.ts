@@ -2,36 +2,36 @@ import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts
 import { emptyStreamMemory, type StreamMemory } from '../jobs/stream-memory.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
-import type { KeptRoom } from '../model/kept.ts';
+import type { CacheBudget } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import type { Priority } from '../state/budget.ts';
-import type { StateEpoch } from '../state/epoch.ts';
+import type { StateCounter } from '../state/epoch.ts';
 import { createLinkStore, type LinkStore } from '../state/links.ts';
 import { createProtection, type Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { OpenConnection } from './open-connection.ts';
-import type { LastingTarget } from './targets.ts';
+import type { CachedTarget } from './targets.ts';
 
 /** Tenants that are open at once, beside those that may not be closed. */
 export const OPEN_TENANTS = 100;
 
 /** What this process knows of a tenant and could not have again for nothing, small as it is: it stays when the tenant is closed. */
-export interface Lasting {
+export interface TenantCache {
   links: LinkStore;
   memory: StreamMemory;
   source: SourceMemory;
   protection: Protection;
   /** By target. */
-  targets: ReadonlyMap<string, LastingTarget>;
+  targets: ReadonlyMap<string, CachedTarget>;
 }
 
 /** What is kept is opened with. */
-interface LastingParts {
+interface TenantCacheParts {
   redis: RedisClient;
-  room: KeptRoom;
-  epoch: StateEpoch;
+  room: CacheBudget;
+  epoch: StateCounter;
   configuration: Pick<Configuration, 'settings'>;
   clock: Clock;
   log: Logger;
@@ -39,11 +39,11 @@ interface LastingParts {
 }
 
 /** Nothing is known yet. @param earlier of the same tenant under another configuration: what protects people goes by no configuration */
-export function lastingOf(
+export function createTenantCache(
   { id, formerly, targets }: Pick<TenantOutline, 'id' | 'formerly' | 'targets'>,
-  earlier: Pick<Lasting, 'protection'> | null,
-  parts: LastingParts,
-): Lasting {
+  earlier: Pick<TenantCache, 'protection'> | null,
+  parts: TenantCacheParts,
+): TenantCache {
   const { redis, room, epoch, clock } = parts;
   const identityKey = parts.configuration.settings.secrets.identityKey.reveal();
   const fresh = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, settled: null });

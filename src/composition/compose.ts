@@ -1,39 +1,39 @@
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Installation } from '../control/installation.ts';
-import type { ActDesk } from '../control/recording.ts';
+import type { ActServices } from '../control/recording.ts';
 import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
 import { endWait, Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
-import { KeptRoom, type SmallThings } from '../model/kept.ts';
+import { CacheBudget, type SmallThings } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
 import { createEvaluator } from '../sync/mapping/index.ts';
-import { type ActLines, openActDesk } from './acts.ts';
+import { type ActLines, openActServices } from './acts.ts';
 import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { startExpressionThread } from './expression-thread.ts';
-import { readOutlook } from './outlook.ts';
+import { readForecast } from './outlook.ts';
 import { openStores, type Stores } from './stores.ts';
 import type { Connectors } from './targets.ts';
-import type { Given } from './tenant.ts';
+import type { TenantOptions } from './tenant.ts';
 import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
 /** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */
-const KEPT_ENTRIES = 250_000;
+const CACHED_ENTRIES = 250_000;
 /** Lists and tables of fewer: those of some thirty clinics, 9 MB. Beyond that they are read again when something changed. */
-const SMALL_KEPT: SmallThings = { under: 1_000, entries: 20_000 };
+const SMALL_CACHED: SmallThings = { under: 1_000, entries: 20_000 };
 
 /** Everything, opened: what the verbs work on and what only the composer may close. */
 export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'awaitDurable' | 'ring' | 'auditLog'> {
   /** The one that counts now. */
   readonly configuration: Configuration;
   installation: Installation;
-  acts: ActDesk;
+  acts: ActServices;
   queues: WorkQueues;
   isNeedless: IsNeedless;
   log: Logger;
@@ -41,7 +41,7 @@ export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'await
 }
 
 /** How the parts are joined. */
-export interface CompositionOptions extends Given {
+export interface CompositionOptions extends TenantOptions {
   clock?: Clock;
   /** How many tenants stay open when nothing is done for them. Default 100. */
   openTenants?: number;
@@ -60,7 +60,7 @@ export function compose(options: CompositionOptions): Composition {
   let { configuration } = options;
   const stores = openStores(() => configuration.settings, clock, log);
   const { redis, writer, epoch, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } = stores;
-  const acts = openActDesk(() => configuration, stores, clock, options.actLines ?? process.stderr);
+  const acts = openActServices(() => configuration, stores, clock, options.actLines ?? process.stderr);
   const isNeedless = createNeedless(redis, () => configuration.outlines, settings.secrets.identityKey.reveal());
   const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
   const outages = new Outages({
@@ -80,7 +80,7 @@ export function compose(options: CompositionOptions): Composition {
     outages,
     evaluate: createEvaluator(startExpressionThread),
     remotes: new SharedState(),
-    room: new KeptRoom(KEPT_ENTRIES, SMALL_KEPT),
+    room: new CacheBudget(CACHED_ENTRIES, SMALL_CACHED),
   };
   const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
   return {
@@ -140,7 +140,7 @@ function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &
     Pick<Stores, 'alerts' | 'certificates' | 'epoch' | 'redis' | 'reloads' | 'removed'> & {
-      acts: ActDesk;
+      acts: ActServices;
       clock: Clock;
       outages: Outages;
     },
@@ -172,7 +172,7 @@ function installationOf(
     epoch,
     alerts,
     reloads: () => reloads.list(),
-    outlook: () => readOutlook(current().settings, parts, clock),
+    outlook: () => readForecast(current().settings, parts, clock),
     approvals: (tenant) => acts.approvalsOf(tenant).store.list(),
     removed: {
       ...removed,

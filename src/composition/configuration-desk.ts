@@ -1,4 +1,4 @@
-import type { ConfigurationDesk } from '../features/managed-tenants/managed-tenants.ts';
+import type { ConfigurationServices } from '../features/managed-tenants/managed-tenants.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { Composition } from './compose.ts';
@@ -7,11 +7,11 @@ import type { Composition } from './compose.ts';
  * What tenants are configured with.
  * @param follow has this process take up a change at once; default: it takes up itself what it finds, which is for a process that ends soon
  */
-export function openConfigurationDesk(
+export function openConfigurationServices(
   composition: Composition,
   files: ConfigurationFiles,
   follow: () => Promise<void> = () => takeUpNow(composition, files),
-): ConfigurationDesk {
+): ConfigurationServices {
   return { files, store: composition.managedTenants, follow };
 }
 

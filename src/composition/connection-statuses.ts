@@ -35,11 +35,12 @@ export async function connectionStatuses(
       const credential = read instanceof MirrorError ? null : read;
       const tenantless = id === CLINIC_CONNECTION ? tenantFailure(lastRun, credential) : null;
       const objection = credential === null ? null : objectionTo(credential.tokens, tokens?.login.expected ?? null);
-      const told = tenantless === null ? standingOf(credential, untouched, objection) : ('no-tenant' as const);
+      const credentialState =
+        tenantless === null ? credentialStateOf(credential, untouched, objection) : ('no-tenant' as const);
       return {
         connection: id,
         kind,
-        state: unreadable === null ? told : ('needs-login' as const),
+        state: unreadable === null ? credentialState : ('needs-login' as const),
         reason: unreadable?.code ?? tenantless ?? reasonOf(credential, objection),
         account: credential === null ? user : accountText(credential.tokens.account ?? null),
         sinceAt: credential?.since ?? null,
@@ -65,7 +66,7 @@ async function pauseOf(budget: BudgetShare | null, clock: Clock): Promise<Connec
 }
 
 /** A login that works and may not be used is told by what stands against it. */
-function standingOf<Untouched extends string>(
+function credentialStateOf<Untouched extends string>(
   credential: Credential | null,
   untouched: Untouched,
   objection: AccountObjection | null,

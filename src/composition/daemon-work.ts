@@ -15,8 +15,8 @@ import type { TenantOutline } from '../settings/configuration.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { Composition } from './compose.ts';
 import { jobHandlers } from './job-handlers.ts';
-import { keepReloading, type Reloading } from './reload.ts';
-import { keepAlerting, keepLookingAhead, keepReleasing } from './upkeep.ts';
+import { type Reloading, startReloading } from './reload.ts';
+import { startAlerting, startForecasts, startReleasing } from './upkeep.ts';
 import { wakeAfterChange } from './wake-after-change.ts';
 
 /**
@@ -105,8 +105,8 @@ class Upkeep {
   /** Begins, unless it has begun or ended. */
   begin(): void {
     if (this.#isEnded || this.#releasing !== null) return;
-    this.#releasing = keepReleasing(this.#composition);
-    this.#stops = [keepAlerting(this.#composition, this.#statuses), keepLookingAhead(this.#composition)];
+    this.#releasing = startReleasing(this.#composition);
+    this.#stops = [startAlerting(this.#composition, this.#statuses), startForecasts(this.#composition)];
   }
 
   /** Releases what was removed. */
@@ -129,7 +129,7 @@ function openReloading(parts: {
 }): Reloading {
   const { files, composition, metrics, upkeep } = parts;
   const { log, queues, redis, isNeedless } = composition;
-  return keepReloading({
+  return startReloading({
     ...{ files, composition, log, observe: metrics.observeReload },
     async onTakenUp({ added, changed, reopened, removed, reduced }, signal) {
       const { outlines, settings, unchecked } = composition.configuration;

@@ -30,12 +30,12 @@ export function serialiseSections(leases: Leases): SerialiseSection {
     const name = `invoices:${tenantId}:${sectionId}`;
     const before = lines.get(name) ?? Promise.resolve();
     const mine = before.then(() => alone(name, work, signal));
-    const settled = mine.catch(() => undefined);
-    lines.set(name, settled);
+    const completion = mine.catch(() => undefined);
+    lines.set(name, completion);
     try {
       return await mine;
     } finally {
-      if (lines.get(name) === settled) lines.delete(name);
+      if (lines.get(name) === completion) lines.delete(name);
     }
   };
 }

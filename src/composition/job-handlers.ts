@@ -5,7 +5,7 @@ import { pullTenant } from '../jobs/pull.ts';
 import { pushTarget } from '../jobs/push.ts';
 import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from '../jobs/read-streams.ts';
 import { refreshTokens } from '../jobs/refresh-tokens.ts';
-import { keepSubscriptions } from '../jobs/subscriptions.ts';
+import { maintainSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS } from '../jobs/workers.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -95,9 +95,9 @@ function targetHandlers({
     async subscriptions({ tenant: id, hurry }, signals) {
       const tenant = installation.tenants.get(id);
       if (tenant === undefined) return;
-      const kept = await keepSubscriptions(tenant, { hurry: hurry ?? false }, signals);
-      if (kept === null) return queues.keepSubscriptions(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
-      for (const target of kept.opened) await queues.checkTarget(id, target, { delayMs: 0 });
+      const renewal = await maintainSubscriptions(tenant, { hurry: hurry ?? false }, signals);
+      if (renewal === null) return queues.keepSubscriptions(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
+      for (const target of renewal.opened) await queues.checkTarget(id, target, { delayMs: 0 });
     },
   };
 }

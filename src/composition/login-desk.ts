@@ -1,5 +1,5 @@
 import { requireTenant } from '../control/installation.ts';
-import type { LoginDesk, LoginPurpose, RemoteLoginPlace } from '../control/logins.ts';
+import type { LoginPurpose, LoginServices, RemoteLoginUrls } from '../control/logins.ts';
 import { resumeTargets } from '../control/resume.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
 import { withoutSubscriptions } from '../jobs/subscriptions.ts';
@@ -8,14 +8,14 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { Composition } from './compose.ts';
 
 /** The logins that persons can make. */
-export function loginDesk(composition: Composition): LoginDesk {
+export function createLoginServices(composition: Composition): LoginServices {
   const { http } = composition.configuration.settings;
   return {
     pending: composition.logins,
     links: composition.loginLinks,
     clock: composition.installation.clock,
     log: composition.log,
-    remote: http.publicUrl === null ? null : remotePlace(http.publicUrl),
+    remote: http.publicUrl === null ? null : remoteUrls(http.publicUrl),
     loopbackPort: http.loginPort,
     beforeLogout: (tenant, connection, logOut, signal) =>
       withoutSubscriptions(requireTenant(composition.installation, tenant), connection, logOut, signal),
@@ -67,7 +67,7 @@ function purposeOf({ installation }: Composition, id: string, connection: string
   };
 }
 
-function remotePlace(publicUrl: string): RemoteLoginPlace {
+function remoteUrls(publicUrl: string): RemoteLoginUrls {
   return { callbackUrl: `${publicUrl}${LOGIN_CALLBACK_PATH}`, linkUrl: `${publicUrl}${LOGIN_LINK_PATH}` };
 }
 

@@ -76,10 +76,10 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
   const { credentials, leases, clock, log, http } = parts;
   const { tokens } = parts.configuration.settings;
   const server = createAuthorizationServer({ provider, http, budget, clock });
-  const place = { tenant: parts.tenant.id, connection: id, credentials, leases };
+  const credentialLocation = { tenant: parts.tenant.id, connection: id, credentials, leases };
   const pause = (durationMs: number) => new Promise<void>((resolve) => setTimeout(resolve, durationMs));
   const confirmAfterMs = tokens.confirmRefusalAfterSeconds * SECOND_MS;
-  const refresher = createRefresher({ place, server, scopes, clock, log, pause, confirmAfterMs });
+  const refresher = createRefresher({ place: credentialLocation, server, scopes, clock, log, pause, confirmAfterMs });
   const rules = {
     marginMs: tokens.refreshMarginSeconds * SECOND_MS,
     keepAliveMs: Math.min(tokens.keepAliveAfterHours * HOUR_MS, LONGEST_REST_MS),
@@ -94,7 +94,7 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
     expected,
     isPlaced,
   });
-  const login = { place, server, scopes, clock, expected, takesAnyAccount };
+  const login = { place: credentialLocation, server, scopes, clock, expected, takesAnyAccount };
   return {
     ...{ id, kind, scopes, budget, user: null },
     tokens: { authorizer, refresher, login },

@@ -1,4 +1,4 @@
-import type { Outlook } from '../control/installation.ts';
+import type { Forecast } from '../control/installation.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
 import { pinnedLookup } from '../http/pinned.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
@@ -10,11 +10,11 @@ import { readCertificate } from '../oauth/certificate.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { addressesOf } from '../settings/outbound-checks.ts';
 import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schema.ts';
-import type { RedisPlace } from '../settings/redis-schema.ts';
+import type { RedisLocation } from '../settings/redis-schema.ts';
 import { Secret } from '../settings/secret.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { readBudgetUse } from '../state/budget.ts';
-import { whyNotKept } from '../state/redis-check.ts';
+import { whyNotDurable } from '../state/redis-check.ts';
 import type { CertificateStore } from '../state/reports.ts';
 import type { Stores } from './stores.ts';
 
@@ -33,11 +33,11 @@ const LOOKED_AT_ONCE = 8;
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'rediss:': 6_379 };
 
 /** What ends at a known time, what is used of what clients may ask, and why Redis may lose what it keeps. */
-export async function readOutlook(
+export async function readForecast(
   settings: Settings,
   { redis, certificates }: Pick<Stores, 'redis' | 'certificates'>,
   clock: Clock,
-): Promise<Outlook> {
+): Promise<Forecast> {
   const now = clock();
   const secrets: Ending[] = [...ownCertificates(settings)];
   const quotas: QuotaStatus[] = [];
@@ -53,7 +53,7 @@ export async function readOutlook(
       quotas.push({ client, hourShare: used.lastHour / (60 * requestsPerMinute), days });
     }
   }
-  const fault = await whyNotKept(redis);
+  const fault = await whyNotDurable(redis);
   const unkept =
     fault === null
       ? null
@@ -75,8 +75,8 @@ function ownCertificates({ microsoftClients, salesforceClients }: Settings): End
 
 /** At the pace of the last 24 hours. */
 function dayOf([tenant, used]: readonly [string, number], perDay: number, now: Instant): QuotaStatus['days'][number] {
-  const leftMs = used === 0 ? null : (Math.max(0, perDay - used) / used) * DAY_MS;
-  return { tenant, share: used / perDay, usedUpAt: leftMs === null ? null : now + leftMs };
+  const remainingMs = used === 0 ? null : (Math.max(0, perDay - used) / used) * DAY_MS;
+  return { tenant, share: used / perDay, usedUpAt: remainingMs === null ? null : now + remainingMs };
 }
 
 /** Looks at the certificate of every server that the configuration names, and remembers when they end. */
@@ -86,21 +86,22 @@ export async function lookAtCertificates(
   signal: AbortSignal,
 ): Promise<void> {
   const servers = new Map<string, { host: string; port: number; reach: Reach }>();
-  const note = (address: string, reach = OPERATORS_REACH) => {
+  const addServer = (address: string, reach = OPERATORS_REACH) => {
     const { hostname, port, protocol } = new URL(address);
     const host = hostname.replace(/^\[|\]$/g, '');
     const number = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
     const of = `${host}:${number}`;
     if (!servers.has(of)) servers.set(of, { host, port: number, reach });
   };
-  for (const address of [...redisAddresses(settings.redis.place.reveal()), ...addressesIn(settings)]) note(address);
+  for (const address of [...redisAddresses(settings.redis.place.reveal()), ...addressesIn(settings)])
+    addServer(address);
   // Each is read from its file's text for this: all at once they would be a hundred megabytes, and hold everything up.
-  const noteAll = (tenant: TenantConfiguration) => {
+  const addServers = (tenant: TenantConfiguration) => {
     for (const { url, purpose } of addressesOf(tenant)) {
-      if (url.protocol === 'https:' && purpose !== 'mail') note(url.href, reachOf(settings.outbound, purpose));
+      if (url.protocol === 'https:' && purpose !== 'mail') addServer(url.href, reachOf(settings.outbound, purpose));
     }
   };
-  await inPieces(eachInPieces(tenants.values(), noteAll));
+  await inPieces(eachInPieces(tenants.values(), addServers));
   const seen: Ending[] = [];
   for (const some of slices([...servers], LOOKED_AT_ONCE)) {
     const looks = some.map(async ([of, { host, port, reach }]) => {
@@ -132,10 +133,10 @@ function* addressesIn(value: unknown): Generator<string> {
   }
 }
 
-function redisAddresses(place: RedisPlace): string[] {
-  if (typeof place === 'string') return place.startsWith('rediss://') ? [place] : [];
-  const servers = 'cluster' in place ? place.cluster : place.sentinels;
-  return place.tls
+function redisAddresses(location: RedisLocation): string[] {
+  if (typeof location === 'string') return location.startsWith('rediss://') ? [location] : [];
+  const servers = 'cluster' in location ? location.cluster : location.sentinels;
+  return location.tls
     ? servers.map(({ host, port }) => `rediss://${host.includes(':') ? `[${host}]` : host}:${port}`)
     : [];
 }

@@ -1,5 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
-import { namingPlaces, Secret } from '../settings/secret.ts';
+import { namingSources, Secret } from '../settings/secret.ts';
 import type { OpenConnection } from './open-connection.ts';
 
 /** Codes with which a vendor or the clinic refuses what a secret proves, or with which a secret turns out to be unusable. */
@@ -41,7 +41,7 @@ export function namingSecrets(holders: readonly (object | undefined)[], open: ()
 /** Adds to a refusal the places that the refused secrets are read from; other errors stay as they are. */
 function explained(error: unknown, secrets: readonly Secret<unknown>[]): unknown {
   if (!(error instanceof MirrorError) || !REFUSALS.has(error.code)) return error;
-  return error.reworded(error.message, namingPlaces(error.remedy ?? 'correct the secret', secrets));
+  return error.reworded(error.message, namingSources(error.remedy ?? 'correct the secret', secrets));
 }
 
 /** Wraps an object so that every error of its methods is explained, thrown or rejected. */
@@ -53,9 +53,9 @@ function explaining<Wrapped extends object>(wrapped: Wrapped, explain: (error: u
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== 'function') return value;
-      return (...given: unknown[]) => {
+      return (...parameters: unknown[]) => {
         try {
-          const result: unknown = Reflect.apply(value, target, given);
+          const result: unknown = Reflect.apply(value, target, parameters);
           return result instanceof Promise ? result.catch(rethrow) : result;
         } catch (error) {
           return rethrow(error);

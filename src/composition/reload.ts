@@ -1,5 +1,5 @@
 import { recordAct } from '../control/recording.ts';
-import { MOST_TOLD, refusedFiles } from '../control/refused-files.ts';
+import { MOST_REPORTED, refusedFiles } from '../control/refused-files.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
@@ -19,7 +19,7 @@ import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
-import { SettledStamps } from './settled-stamps.ts';
+import { StableStamps } from './settled-stamps.ts';
 
 /** What became of a reading: all of it counts now, or something of it was refused. */
 export type ReloadResult = 'taken-up' | 'refused';
@@ -49,7 +49,7 @@ const LOOK_MS = 5 * SECOND_MS;
 /** What is refused is read again after this time, changed or not: why it could not be read may have passed. */
 const RETRY_MS = 10 * MINUTE_MS;
 /** What is refused is told again after this time. */
-const TELL_MS = 20 * SECOND_MS;
+const REPORT_EVERY_MS = 20 * SECOND_MS;
 /** Tenants that are checked at a start before they are taken up and begin to run. */
 const CHECKED_AT_ONCE = 250;
 /** Tenants of one reading that the audit log names. */
@@ -60,7 +60,7 @@ const MOST_NAMED = 20;
  * changes, a ConfigMap changes by a link, and an editor replaces files. Files that are being written wait until they are whole: a change
  * is taken up when nothing changed since the look before.
  */
-export function keepReloading(parts: ReloadParts): Reloading {
+export function startReloading(parts: ReloadParts): Reloading {
   const { log } = parts;
   const end = new AbortController();
   const { signal } = end;
@@ -112,7 +112,7 @@ class ReloadSteps {
   readonly #parts: ReloadParts;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #settled: SettledStamps;
+  readonly #settled: StableStamps;
   #isAsked = false;
   /** A reading is due that has not come to its end. */
   #isUnread = false;
@@ -133,7 +133,7 @@ class ReloadSteps {
     this.#parts = parts;
     this.#clock = parts.composition.installation.clock;
     this.#signal = signal;
-    this.#settled = new SettledStamps((stamps) => parts.files.isAsRead(stamps));
+    this.#settled = new StableStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
     // What a start read is known by its revisions, whatever their version is.
     this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), forged: [] };
@@ -179,7 +179,7 @@ class ReloadSteps {
       const next = await inPieces(files.check(CHECKED_AT_ONCE), this.#signal);
       const changes = await composition.takeUp(next, this.#signal);
       this.#unfinished = { changes: joinChanges(this.#unfinished?.changes ?? NO_CHANGES, changes), anew: false };
-      logSetAside(next.setAside.slice(setAside.length), log);
+      logInvalidTenants(next.setAside.slice(setAside.length), log);
       await this.#finish();
     }
     const { outlines, setAside } = composition.configuration;
@@ -218,8 +218,8 @@ class ReloadSteps {
     if (forged.join() === before.join()) return;
     const { log } = this.#parts.composition;
     if (forged.length > 0) {
-      const told = { code: 'record-forged', tenants: forged.slice(0, MOST_NAMED), count: forged.length };
-      log.error(told, 'managed tenants in Redis are not as clinic-mirror wrote them last: none of them is taken up');
+      const details = { code: 'record-forged', tenants: forged.slice(0, MOST_NAMED), count: forged.length };
+      log.error(details, 'managed tenants in Redis are not as clinic-mirror wrote them last: none of them is taken up');
     } else log.info({}, 'managed tenants in Redis are as clinic-mirror wrote them again');
   }
 
@@ -238,7 +238,7 @@ class ReloadSteps {
     this.#refused = refusedFiles(next.refused, this.#refused, this.#readAt);
     if (!isOther(before, next, changes) && !isSure) return;
     observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
-    tellLog(log, next, changes);
+    logChanges(log, next, changes);
     this.#toldAt = null;
   }
 
@@ -281,7 +281,7 @@ class ReloadSteps {
     const { awaitsRestart } = configuration;
     const refused = [...this.#refused, ...lostSince(this.#lostAt)];
     const isQuiet = refused.length + awaitsRestart.length === 0;
-    if (this.#toldAt !== null && (isQuiet || this.#clock() < this.#toldAt + TELL_MS)) return;
+    if (this.#toldAt !== null && (isQuiet || this.#clock() < this.#toldAt + REPORT_EVERY_MS)) return;
     await reloads.tell(isQuiet ? null : { refused, awaitsRestart });
     this.#toldAt = this.#clock();
     this.#hasTold = !isQuiet;
@@ -305,15 +305,15 @@ function isOther(before: Configuration, next: Configuration, changes: Configurat
   return !isNothing(changes) || textOf(before) !== textOf(next) || before.settings !== next.settings;
 }
 
-function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges): void {
+function logChanges(log: Logger, next: Configuration, changes: ConfigurationChanges): void {
   const { unchanged, reduced: _among, ...others } = changes;
   for (const { tenant, faults } of next.refused) {
-    for (const { file, line, path, message, remedy } of faults.slice(0, MOST_TOLD)) {
+    for (const { file, line, path, message, remedy } of faults.slice(0, MOST_REPORTED)) {
       const fault = { tenant, file, line, path, fault: message, remedy, faults: faults.length };
       log.error(fault, 'a changed file is refused: what it held before goes on');
     }
   }
-  logSetAside(next.setAside, log);
+  logInvalidTenants(next.setAside, log);
   if (next.awaitsRestart.length > 0) {
     log.warn({ settings: next.awaitsRestart }, 'changed settings wait for a restart: they are as they were until then');
   }
@@ -322,8 +322,8 @@ function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges
 }
 
 /** Names tenants that are not run. */
-export function logSetAside(setAside: Configuration['setAside'], log: Logger): void {
-  for (const { id, faults } of setAside) {
+export function logInvalidTenants(invalidTenants: Configuration['setAside'], log: Logger): void {
+  for (const { id, faults } of invalidTenants) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
 }

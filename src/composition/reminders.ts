@@ -3,8 +3,8 @@ import { reminderChannels } from '../features/reminders/channels/registry.ts';
 import {
   type AddressSecrets,
   createAddressSecrets,
+  createMessageProofs,
   createReminderNames,
-  createToldProofs,
 } from '../features/reminders/identity.ts';
 import { createOptOuts } from '../features/reminders/opt-outs.ts';
 import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../features/reminders/ports.ts';
@@ -21,7 +21,7 @@ import type { TenantConfiguration } from '../settings/configuration.ts';
 import { OPERATORS_REACH, type Outbound, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
-import type { TenantEpoch } from '../state/epoch.ts';
+import type { TenantStateCounter } from '../state/epoch.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createProofSealer } from '../state/sealing.ts';
@@ -39,7 +39,7 @@ export interface ReminderParts {
   tenant: TenantConfiguration;
   identityKey: Uint8Array;
   redis: RedisClient;
-  epoch: Pick<TenantEpoch, 'settle'>;
+  epoch: Pick<TenantStateCounter, 'settle'>;
   protection: Pick<Protection, 'keep'>;
   queues: Pick<WorkQueues, 'reminderAlarms'>;
   httpFor: (reach: Reach) => HttpClient;
@@ -87,7 +87,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     optOuts: createOptOuts(redis, name, identityKey, parts.protection),
     settle: parts.epoch.settle,
     name: createReminderNames(identityKey, name),
-    proofs: createToldProofs(identityKey, name),
+    proofs: createMessageProofs(identityKey, name),
     alarms: parts.queues.reminderAlarms(tenant.id, clock),
     answers: openAnswers(file, name, secrets, parts),
     observeLag: parts.observeLag,

@@ -1,7 +1,7 @@
 import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 
 /** Tells at each look at the files whether it is time to read them: when they changed, and not since the look before. */
-export class SettledStamps {
+export class StableStamps {
   readonly #isAsRead: (stamps: FileStamps) => boolean;
   #previous: FileStamps | null = null;
   /** What was found before the last reading. */
@@ -20,10 +20,10 @@ export class SettledStamps {
   /** @param options.isAsked whoever asks for a reading doesn't wait for another look */
   isDue(stamps: FileStamps, { isAsked }: { isAsked: boolean }): boolean {
     if (this.#read === null && this.#isAsRead(stamps)) this.#read = stamps;
-    const isSettled = this.#previous !== null && isSameStamps(stamps, this.#previous);
+    const isStable = this.#previous !== null && isSameStamps(stamps, this.#previous);
     this.#previous = stamps;
     const isOther = this.#read === null || !isSameStamps(stamps, this.#read);
-    if (!isAsked && !(isSettled && isOther)) return false;
+    if (!isAsked && !(isStable && isOther)) return false;
     this.#read = stamps;
     return true;
   }

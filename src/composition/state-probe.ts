@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { StateProbe } from '../control/doctor.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
-import { placesIn } from '../settings/outbound-checks.ts';
+import { hostsIn } from '../settings/outbound-checks.ts';
 import { requireRights } from '../state/redis-rights.ts';
 import type { Composition } from './compose.ts';
 
@@ -37,7 +37,7 @@ export function stateProbe(
       const isBehind = [http.publicUrl, operator.publicUrl].some((url) => url?.startsWith('https:') === true);
       return isBehind && http.trustedProxies.length === 0;
     },
-    places: () => placesIn(configuration.settings),
+    places: () => hostsIn(configuration.settings),
     // A proxy looks names up by itself.
     resolve: process.env.NODE_USE_ENV_PROXY === '1' ? null : async (host) => void (await lookup(host)),
   };

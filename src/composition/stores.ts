@@ -4,7 +4,7 @@ import type { PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
-import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
+import { createStateCounter, type StateCounter } from '../state/epoch.ts';
 import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';
 import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
 import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
@@ -27,7 +27,7 @@ export interface Stores {
   /** For writes that wait for the disk. */
   writer: RedisClient;
   awaitDurable: AwaitDurable;
-  epoch: StateEpoch;
+  epoch: StateCounter;
   removed: RemovedStore;
   reloads: ReloadReports;
   processes: Processes;
@@ -52,25 +52,27 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
   const { replicas } = settings.redis;
   const { dataDirectory: directory } = settings;
   const identityKey = settings.secrets.identityKey.reveal();
-  const place = settings.redis.place.reveal();
-  const redis = connectRedis(place);
-  const writer = connectRedis(place);
+  const location = settings.redis.place.reveal();
+  const redis = connectRedis(location);
+  const writer = connectRedis(location);
   const ring = sealingRing(settings);
   const awaitDurable = createAwaitDurable(writer, { replicas });
-  const epoch = createStateEpoch({
+  const stateCounter = createStateCounter({
     ...{ redis, writer, replicas, identityKey, clock, log },
     directory: directory ?? null,
   });
   const mark: HeadMark = {
-    read: async () => (await epoch.withDirectory((kept) => kept.readMark(MANAGED_MARK))) ?? 0,
-    leave: (counter) => epoch.withDirectory((kept) => kept.leaveMark(MANAGED_MARK, counter, clock())),
+    read: async () =>
+      (await stateCounter.withDirectory((directoryStore) => directoryStore.readMark(MANAGED_MARK))) ?? 0,
+    leave: (counter) =>
+      stateCounter.withDirectory((directoryStore) => directoryStore.leaveMark(MANAGED_MARK, counter, clock())),
   };
   return {
     redis,
     writer,
     awaitDurable,
     managedTenants: createManagedTenants({ redis, writer, awaitDurable, ring, identityKey, mark, clock }),
-    epoch,
+    epoch: stateCounter,
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock, identityKey),
     processes: openProcesses(redis, settings.leases.silentMs),

@@ -13,7 +13,11 @@ import type { TargetConfiguration, TenantConfiguration } from '../settings/confi
 import type { TenantFeeds } from '../state/feeds.ts';
 import type { RedisClient } from '../state/redis.ts';
 import type { Sealer } from '../state/sealing.ts';
-import { createSubscriptionDirectory, createSubscriptionStore, type KeptSubscription } from '../state/subscriptions.ts';
+import {
+  createSubscriptionDirectory,
+  createSubscriptionStore,
+  type StoredSubscription,
+} from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
@@ -40,10 +44,10 @@ export interface ConnectorParts {
 }
 
 /** What this process knows of a target. */
-export type LastingTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer' | 'settled'>;
+export type CachedTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer' | 'settled'>;
 
-/** Opens a configured target. Nothing is sent yet. @param lasting what this process knows of it since it was open before */
-function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: ConnectorParts): OpenTarget {
+/** Opens a configured target. Nothing is sent yet. @param cached what this process knows of it since it was open before */
+function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: ConnectorParts): OpenTarget {
   const module = requireEntry(parts.connectors, target.connector);
   const refusalsOf = (stream: StreamName) => module.refusals?.(target.settings, stream) ?? [];
   const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate, refusalsOf);
@@ -66,30 +70,30 @@ function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: 
     get connector() {
       return connector();
     },
-    fingerprints: lasting.fingerprints,
+    fingerprints: cached.fingerprints,
     get preparedContainer() {
-      return lasting.preparedContainer;
+      return cached.preparedContainer;
     },
     set preparedContainer(container) {
-      lasting.preparedContainer = container;
+      cached.preparedContainer = container;
     },
     get settled() {
-      return lasting.settled;
+      return cached.settled;
     },
-    set settled(settled) {
-      lasting.settled = settled;
+    set settled(idle) {
+      cached.settled = idle;
     },
   };
 }
 
-/** Opens a tenant's targets, by their ids. @param lasting what this process knows of each since it was open before */
+/** Opens a tenant's targets, by their ids. @param cached what this process knows of each since it was open before */
 export function openTargets(
   tenant: TenantConfiguration,
-  lasting: ReadonlyMap<string, LastingTarget>,
+  cached: ReadonlyMap<string, CachedTarget>,
   parts: ConnectorParts,
 ): Map<string, OpenTarget> {
   const targets = [...tenant.targets.values()];
-  return new Map(targets.map((target) => [target.id, openTarget(target, requireEntry(lasting, target.id), parts)]));
+  return new Map(targets.map((target) => [target.id, openTarget(target, requireEntry(cached, target.id), parts)]));
 }
 
 /**
@@ -113,7 +117,7 @@ export function openNotifications(
 
 /** A connector under the settings that a subscription was opened with: its target may have others by now, or be gone. */
 function openSubscriptions(
-  subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>,
+  subscription: Pick<StoredSubscription, 'connector' | 'connection' | 'settings'>,
   parts: ConnectorParts,
 ) {
   const module = parts.connectors.get(subscription.connector);

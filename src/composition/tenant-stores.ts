@@ -4,7 +4,7 @@ import type { TenantConfiguration } from '../settings/configuration.ts';
 import { createTenantFeeds } from '../state/feeds.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
-import { createKeptDocuments } from '../state/kept-documents.ts';
+import { createStoredDocuments } from '../state/kept-documents.ts';
 import { createOutbox } from '../state/outbox.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
@@ -12,7 +12,7 @@ import type { Sealer } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
 import { createUnansweredStore } from '../state/unanswered.ts';
-import type { Lasting } from './closing.ts';
+import type { TenantCache } from './closing.ts';
 
 /** A tenant's state in Redis, but for its credentials and what belongs to one feature alone. */
 export type TenantStores = Pick<
@@ -42,28 +42,28 @@ export interface TenantStoreParts {
   journalKeepDays: number;
   clock: Clock;
   /** What this process knows of the tenant since it was open before. */
-  lasting: Pick<Lasting, 'links' | 'protection'>;
+  lasting: Pick<TenantCache, 'links' | 'protection'>;
 }
 
 /** Opens a tenant's stores. Nothing is read or written yet. */
 export function openTenantStores(parts: TenantStoreParts): TenantStores {
   const { tenant, redis, sealer, proofs, identityKey } = parts;
   const { links, protection } = parts.lasting;
-  const journalKeepMs = parts.journalKeepDays * DAY_MS;
+  const journalRetentionMs = parts.journalKeepDays * DAY_MS;
   return {
     feeds: createTenantFeeds(redis, tenant.id, sealer, identityKey),
     links,
-    outbox: createOutbox(redis, tenant.id, { sealer, proofs, journalKeepMs }, links),
+    outbox: createOutbox(redis, tenant.id, { sealer, proofs, journalKeepMs: journalRetentionMs }, links),
     unanswered: createUnansweredStore(redis, tenant.id),
     journal: createJournal(redis, tenant.id, identityKey, {
-      keepMs: journalKeepMs,
+      keepMs: journalRetentionMs,
       formerly: { tenant: tenant.formerly, target: (id) => tenant.targets.get(id)?.formerly },
     }),
     targetStore: createTargetStore(redis, tenant.id, proofs),
     holds: createHoldStore(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id, proofs),
-    plans: createKeptDocuments(redis, tenant.id, 'plan', parts),
-    tasks: createKeptDocuments(redis, tenant.id, 'task', parts),
+    plans: createStoredDocuments(redis, tenant.id, 'plan', parts),
+    tasks: createStoredDocuments(redis, tenant.id, 'task', parts),
     protection,
     tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey, protection),
   };

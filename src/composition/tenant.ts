@@ -9,7 +9,7 @@ import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { noSpans, type Spans } from '../log/spans.ts';
-import type { KeptRoom } from '../model/kept.ts';
+import type { CacheBudget } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
@@ -21,14 +21,14 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { type BudgetWaiting, openBudgetShare, type Priority } from '../state/budget.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import type { AwaitDurable } from '../state/durability.ts';
-import type { StateEpoch } from '../state/epoch.ts';
-import { type Generation, leasesUnder } from '../state/generations.ts';
+import type { StateCounter } from '../state/epoch.ts';
+import { type ConfigVersion, leasesUnder } from '../state/generations.ts';
 import { createLeases } from '../state/leases.ts';
 import type { Processes } from '../state/processes.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
-import type { Lasting } from './closing.ts';
+import type { TenantCache } from './closing.ts';
 import { type ConnectionParts, type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { openReminders, type ReminderParts } from './reminders.ts';
 import { type Connectors, openNotifications, openTargets, scopesOfTargets } from './targets.ts';
@@ -53,7 +53,7 @@ export interface ComposedTenant {
 }
 
 /** What a process says of how its tenants are composed. */
-export interface Given {
+export interface TenantOptions {
   /** The one that counts now: another one may come. */
   configuration: Configuration;
   log: Logger;
@@ -69,12 +69,12 @@ export interface Given {
 }
 
 /** What all tenants of a process are composed with. */
-export interface Shared extends Given {
-  generations: ReadonlyMap<string, Generation>;
+export interface Shared extends TenantOptions {
+  generations: ReadonlyMap<string, ConfigVersion>;
   connectors: Connectors;
   evaluate: EvaluateExpressions;
   remotes: SharedState;
-  room: KeptRoom;
+  room: CacheBudget;
   /** By profile. */
   compiled: ReadonlyMap<string, CompiledProfile>;
   clock: Clock;
@@ -82,7 +82,7 @@ export interface Shared extends Given {
   redis: RedisClient;
   writer: RedisClient;
   awaitDurable: AwaitDurable;
-  epoch: StateEpoch;
+  epoch: StateCounter;
   ring: SealingKey[];
   queues: WorkQueues;
   outages: Outages;
@@ -90,31 +90,41 @@ export interface Shared extends Given {
 }
 
 /** Opens a tenant: its logins, its stores, its clinic and its targets. */
-export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Shared): ComposedTenant {
+export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, shared: Shared): ComposedTenant {
   const { configuration, clock, elapsedBetween, redis, queues } = shared;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
   const { http, httpFor, httpOf } = openWays(shared);
   const sealer = createSealer(shared.ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs, shared.processes);
-  const generation = requireEntry(shared.generations, tenant.id);
+  const configVersion = requireEntry(shared.generations, tenant.id);
   const identityKey = settings.secrets.identityKey.reveal();
   const proofs = createProofSealer(identityKey, tenant.id);
   const { credentials, connections } = openLogins(tenant, { sealer, leases, http, log }, shared);
   const stores = openTenantStores({
-    ...{ tenant, redis, sealer, proofs, identityKey, lasting, clock },
+    ...{ tenant, redis, sealer, proofs, identityKey, lasting: cache, clock },
     journalKeepDays: settings.journal.keepDays,
   });
   const clinic = openTenantClinic({
     ...shared,
     ...{ tenant, credentials, proofs, http, log },
     connection: requireEntry(connections, CLINIC_CONNECTION),
-    source: lasting.source,
+    source: cache.source,
   });
   const name = tenant.formerly ?? tenant.id;
-  const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
+  const identityParts = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const { connectors, evaluate, remotes } = shared;
-  const parts = { ...known, connectors, evaluate, httpOf, remotes, log, clock, connections, feeds: stores.feeds };
+  const parts = {
+    ...identityParts,
+    connectors,
+    evaluate,
+    httpOf,
+    remotes,
+    log,
+    clock,
+    connections,
+    feeds: stores.feeds,
+  };
   const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
   return {
     connections,
@@ -130,11 +140,11 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       get clinic() {
         return clinic.background();
       },
-      targets: openTargets(tenant, lasting.targets, parts),
+      targets: openTargets(tenant, cache.targets, parts),
       ...stores,
       ...boundsOfWork(settings),
-      memory: lasting.memory,
-      leases: leasesUnder(generation, leases, () =>
+      memory: cache.memory,
+      leases: leasesUnder(configVersion, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration, until this one has it too'),
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
@@ -146,7 +156,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
         http: httpOf.webhooks,
         openSource: clinic.forTriggers,
       }),
-      generation,
+      generation: configVersion,
       outages: shared.outages,
       elapsedBetween,
       log,
@@ -170,11 +180,11 @@ function openWays(shared: Shared) {
 }
 
 function openHttp({ configuration, clock, observe, outages, spans }: Shared, reach: Reach): HttpClient {
-  const tellsTrace = configuration.settings.telemetry?.tellOthers ?? false;
+  const propagatesTrace = configuration.settings.telemetry?.tellOthers ?? false;
   return createHttpClient({
     ...{ userAgent: USER_AGENT, clock, reach, observeHost: outages.heard },
     ...(observe === undefined ? {} : { observe }),
-    ...(spans === undefined ? {} : { spans, tellsTrace }),
+    ...(spans === undefined ? {} : { spans, tellsTrace: propagatesTrace }),
   });
 }
 

@@ -3,8 +3,8 @@ import type { Tenants } from '../control/installation.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import { type ConfigurationChanges, changesBetween } from '../settings/configuration-changes.ts';
 import { OnDemand } from '../settings/on-demand.ts';
-import { createGeneration, type Generation, joinAll, takeLeases } from '../state/generations.ts';
-import { type Lasting, lastingOf, mayClose } from './closing.ts';
+import { type ConfigVersion, createConfigVersion, joinAll, takeLeases } from '../state/generations.ts';
+import { createTenantCache, mayClose, type TenantCache } from './closing.ts';
 import { requireEntry } from './connections.ts';
 import { type ComposedTenant, composeTenant, type Shared } from './tenant.ts';
 
@@ -13,7 +13,7 @@ export interface OpenTenants {
   /** Tenants are opened when they are asked for. */
   composed: ReadonlyMap<string, ComposedTenant>;
   /** Of every tenant, open or not: a process has one number of each for as long as its configuration stays the same. */
-  generations: ReadonlyMap<string, Generation>;
+  generations: ReadonlyMap<string, ConfigVersion>;
   /** Does work for a tenant, which is not closed meanwhile, by its logins as they stand from now on. */
   whileOpen<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>;
   /**
@@ -50,8 +50,8 @@ class TenantsAtWork {
     try {
       return await work();
     } finally {
-      const left = (this.#counts.get(tenant) ?? 1) - 1;
-      if (left > 0) this.#counts.set(tenant, left);
+      const remaining = (this.#counts.get(tenant) ?? 1) - 1;
+      if (remaining > 0) this.#counts.set(tenant, remaining);
       else this.#counts.delete(tenant);
     }
   }
@@ -60,14 +60,16 @@ class TenantsAtWork {
 /** How long is waited between two looks whether tokens are stored. */
 const REST_LOOK_MS = 250;
 
-/** Opens the tenants of `shared.configuration`. @param keep how many stay open when nothing is done for them */
-export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, keep: number): OpenTenants {
+/** Opens the tenants of `shared.configuration`. @param idleLimit how many stay open when nothing is done for them */
+export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, idleLimit: number): OpenTenants {
   const { redis, clock } = shared;
-  const generationOf = ({ id, hash, targets }: TenantOutline) =>
-    createGeneration({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
-  const generations = new Map([...shared.configuration.outlines].map(([id, outline]) => [id, generationOf(outline)]));
-  const all: Shared = { ...shared, generations, compiled: compiledOf(shared.configuration.profiles) };
-  const lasting = new Map<string, Lasting>();
+  const configVersionOf = ({ id, hash, targets }: TenantOutline) =>
+    createConfigVersion({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
+  const configVersions = new Map(
+    [...shared.configuration.outlines].map(([id, outline]) => [id, configVersionOf(outline)]),
+  );
+  const all: Shared = { ...shared, generations: configVersions, compiled: compiledOf(shared.configuration.profiles) };
+  const tenantCaches = new Map<string, TenantCache>();
   const atWork = new TenantsAtWork();
   /** Opened under a configuration of before, and still at work: tokens that it refreshes are stored before the process ends. */
   const retired = new Set<ComposedTenant>();
@@ -75,11 +77,11 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
     shared.configuration.outlines.keys(),
     (id) => {
       const { tenants, outlines } = all.configuration;
-      const own = lasting.get(id) ?? lastingOf(requireEntry(outlines, id), null, all);
-      lasting.set(id, own);
+      const own = tenantCaches.get(id) ?? createTenantCache(requireEntry(outlines, id), null, all);
+      tenantCaches.set(id, own);
       return composeTenant(requireEntry(tenants, id), own, all);
     },
-    { keep, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
+    { keep: idleLimit, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
   );
 
   function replace(changes: ConfigurationChanges, next: Configuration): void {
@@ -90,18 +92,18 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
       const entry = composed.peek(id);
       if (entry !== undefined && atWork.has(id)) retired.add(entry);
     }
-    for (const id of [...changed, ...removed]) generations.get(id)?.end();
+    for (const id of [...changed, ...removed]) configVersions.get(id)?.end();
     for (const id of changed) {
-      const [outline, earlier] = [requireEntry(next.outlines, id), lasting.get(id)];
+      const [outline, earlier] = [requireEntry(next.outlines, id), tenantCaches.get(id)];
       const isSameName = before.outlines.get(id)?.formerly === outline.formerly;
-      if (earlier !== undefined && isSameName) lasting.set(id, lastingOf(outline, earlier, all));
-      else lasting.delete(id);
+      if (earlier !== undefined && isSameName) tenantCaches.set(id, createTenantCache(outline, earlier, all));
+      else tenantCaches.delete(id);
     }
     for (const id of removed) {
-      lasting.delete(id);
-      generations.delete(id);
+      tenantCaches.delete(id);
+      configVersions.delete(id);
     }
-    for (const id of [...added, ...changed]) generations.set(id, generationOf(requireEntry(next.outlines, id)));
+    for (const id of [...added, ...changed]) configVersions.set(id, configVersionOf(requireEntry(next.outlines, id)));
     all.compiled = compiledOf(next.profiles, { profiles: before.profiles, compiled: all.compiled });
     all.configuration = next;
     composed.change(next.outlines.keys(), [...changed, ...reopened]);
@@ -109,7 +111,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
 
   return {
     composed,
-    generations,
+    generations: configVersions,
     whileOpen: (id, work) => atWork.during(id, work, composed.peek(id)),
     async takeUp(next, signal) {
       const changes = changesBetween(all.configuration, next);
@@ -118,10 +120,10 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
       return changes;
     },
     async register({ added, changed, removed }, { anew }) {
-      const taken = [...added, ...changed].filter((id) => generations.has(id));
-      const some = anew ? generations : new Map(taken.map((id) => [id, requireEntry(generations, id)]));
+      const taken = [...added, ...changed].filter((id) => configVersions.has(id));
+      const some = anew ? configVersions : new Map(taken.map((id) => [id, requireEntry(configVersions, id)]));
       await joinAll(redis, some, { anew });
-      for (const id of removed) if (!generations.has(id)) await takeLeases(redis, id);
+      for (const id of removed) if (!configVersions.has(id)) await takeLeases(redis, id);
     },
     async settled() {
       for (const { connections } of [...composed.kept(), ...retired]) {
@@ -168,8 +170,8 @@ function compiledOf(
 ): Shared['compiled'] {
   return new Map(
     [...profiles].map(([name, profile]) => {
-      const known = before?.profiles.get(name) === profile ? before.compiled.get(name) : undefined;
-      return [name, known ?? new CompiledProfile(profile)];
+      const existing = before?.profiles.get(name) === profile ? before.compiled.get(name) : undefined;
+      return [name, existing ?? new CompiledProfile(profile)];
     }),
   );
 }

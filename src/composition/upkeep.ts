@@ -1,5 +1,5 @@
 import { requireTenant } from '../control/installation.ts';
-import { NOT_TOLD_WHEN_ON_DISK } from '../control/status-view.ts';
+import { DURABILITY_UNSUPPORTED } from '../control/status-view.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { createAlertWatch } from '../features/alerts/alerts.ts';
 import { alertChannels } from '../features/alerts/send.ts';
@@ -8,7 +8,7 @@ import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Durability } from '../state/durability.ts';
-import type { StateEpoch } from '../state/epoch.ts';
+import type { StateCounter } from '../state/epoch.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
 import type { Composition } from './compose.ts';
@@ -19,7 +19,7 @@ const LONGEST_LOOK_MS = 10 * MINUTE_MS;
 /** In place of a tenant, for the leases of the whole installation. */
 const INSTALLATION = QUEUE_PREFIX.slice(1, -1);
 /** Between two looks whether Redis went back. */
-const EPOCH_CHECK_MS = 5 * SECOND_MS;
+const STATE_CHECK_MS = 5 * SECOND_MS;
 /** Between two looks at certificates, which live for days at least; the first one comes when a start is over. */
 const CERTIFICATES_EVERY_MS = 12 * HOUR_MS;
 const CERTIFICATES_FIRST_MS = MINUTE_MS;
@@ -29,7 +29,7 @@ const CERTIFICATES_FIRST_MS = MINUTE_MS;
  * @returns ends the looking
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
-export async function watchEpoch({
+export async function watchStateCounter({
   epoch,
   redis,
   log,
@@ -37,14 +37,14 @@ export async function watchEpoch({
   await epoch.requireIdentity();
   await epoch.check();
   const look = () => void epoch.check().catch(() => {});
-  const timer = setInterval(look, EPOCH_CHECK_MS);
+  const timer = setInterval(look, STATE_CHECK_MS);
   redis.on('ready', look);
-  const { durability: toldBefore } = await epoch.view();
+  const { durability: reportedBefore } = await epoch.view();
   let isEnded = false;
   // The disk may take its time, and the start does not wait for it. A start that fails meanwhile closes the connection.
   epoch
     .settle()
-    .then(() => tellHowKept(epoch, toldBefore, log))
+    .then(() => reportDurability(epoch, reportedBefore, log))
     .catch((error) => {
       if (!isEnded) log.warn({ error }, 'it is not known yet whether Redis keeps decisions');
     });
@@ -56,15 +56,15 @@ export async function watchEpoch({
 }
 
 /** Whatever was taken out of the configuration is let go in time. */
-export function keepReleasing(composition: Composition): Releasing {
+export function startReleasing(composition: Composition): Releasing {
   const { installation, processes, removed, redis, log } = composition;
   const { clock } = installation;
   return releaseRegularly(() => {
     const { settings, setAside, outlines } = composition.configuration;
-    const keepMs = settings.removed.keepDays * DAY_MS;
+    const retentionMs = settings.removed.keepDays * DAY_MS;
     const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs, processes);
     const open = (tenant: string) => requireTenant(installation, tenant);
-    return { tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log };
+    return { tenants: outlines, open, setAside, removed, keepMs: retentionMs, leasesOf, clock, log };
   });
 }
 
@@ -74,7 +74,7 @@ export function keepReleasing(composition: Composition): Releasing {
  * @param everyMs between two looks, in place of what the settings say
  * @returns ends that
  */
-export function keepAlerting(composition: Composition, statuses: Statuses, everyMs?: number): () => Promise<void> {
+export function startAlerting(composition: Composition, statuses: Statuses, everyMs?: number): () => Promise<void> {
   const { installation, processes, redis, alerts: store, log } = composition;
   const { clock } = installation;
   const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
@@ -109,7 +109,7 @@ export function keepAlerting(composition: Composition, statuses: Statuses, every
  * Certificates of the servers that the configuration names are looked at twice a day.
  * @returns ends that
  */
-export function keepLookingAhead(composition: Composition): () => Promise<void> {
+export function startForecasts(composition: Composition): () => Promise<void> {
   const end = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
@@ -131,11 +131,15 @@ export function keepLookingAhead(composition: Composition): () => Promise<void> 
   };
 }
 
-/** @param toldBefore what an earlier start found; what has been told is not told again, and `status` goes on showing it */
-async function tellHowKept(epoch: StateEpoch, toldBefore: Durability | null, log: Logger): Promise<void> {
-  const { durability, directory } = await epoch.view();
-  if (durability === 'unsupported' && toldBefore !== 'unsupported') {
-    const { sentence, remedy } = NOT_TOLD_WHEN_ON_DISK;
+/** @param reportedBefore what an earlier start found; what has been told is not told again, and `status` goes on showing it */
+async function reportDurability(
+  stateCounter: StateCounter,
+  reportedBefore: Durability | null,
+  log: Logger,
+): Promise<void> {
+  const { durability, directory } = await stateCounter.view();
+  if (durability === 'unsupported' && reportedBefore !== 'unsupported') {
+    const { sentence, remedy } = DURABILITY_UNSUPPORTED;
     log.warn({ durability, remedy }, sentence);
   }
   if (directory !== 'kept') {

@@ -3,7 +3,7 @@ import type { Item } from '../model/items.ts';
 import type { Operation, Outcome } from '../model/operations.ts';
 import type { Connector } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
-import { concernsOneItem, failed, notSent, settle } from './settle.ts';
+import { concernsOneItem, failed, notSent, resolveOutcomes } from './settle.ts';
 
 /** What an answer is judged by. */
 export interface Judge {
@@ -83,15 +83,17 @@ async function applyApart<Wanted extends Item>(
   signal: AbortSignal,
 ): Promise<Outcome<Wanted>[]> {
   const first = await attempt(asking, container, operations, signal);
-  const doubted = doubtedOf(asking.judge, first.outcomes);
-  if (doubted.size === 0 || (await isGone(asking.judge, container, first.outcomes, signal))) {
+  const suspects = suspectsOf(asking.judge, first.outcomes);
+  if (suspects.size === 0 || (await isGone(asking.judge, container, first.outcomes, signal))) {
     if (first.thrown !== null) throw first.thrown;
     return first.outcomes;
   }
   const run = new ApartRun(asking, container, signal);
   await run.work(operations, first);
   const { errors } = asking.judge;
-  return settle([...run.outcomes.values()], { scopeOf: (error) => errors.scopeOf(error) ?? shared.scopeOf(error) });
+  return resolveOutcomes([...run.outcomes.values()], {
+    scopeOf: (error) => errors.scopeOf(error) ?? shared.scopeOf(error),
+  });
 }
 
 /** Operations that are asked again in smaller and smaller calls, and what became of them. */
@@ -127,8 +129,8 @@ class ApartRun<Wanted extends Item> {
   /** Notes what is certain. @returns what is to be asked again: smaller than what was asked, or in halves */
   #take(asked: readonly Operation<Wanted>[], { outcomes }: Attempt<Wanted>): Operation<Wanted>[][] {
     for (const outcome of outcomes) this.#note(outcome);
-    const doubted = doubtedOf(this.#asking.judge, outcomes);
-    const again = asked.filter(({ recordId }) => doubted.has(recordId));
+    const suspects = suspectsOf(this.#asking.judge, outcomes);
+    const again = asked.filter(({ recordId }) => suspects.has(recordId));
     if (again.length === 0) return [];
     if (again.length < asked.length) return [again];
     if (asked.length === 1) {
@@ -170,13 +172,13 @@ function goneErrorIn({ errors }: Judge, outcome: Outcome<Item> | undefined): Mir
 }
 
 /** Records of which an answer says too much: that their container is gone, or one refusal for several. */
-function doubtedOf({ errors }: Judge, outcomes: readonly Outcome<Item>[]): Set<string> {
+function suspectsOf({ errors }: Judge, outcomes: readonly Outcome<Item>[]): Set<string> {
   const failures = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome] : []));
   const byError = Map.groupBy(failures, ({ error }) => error);
-  const doubted = failures.filter(
+  const suspects = failures.filter(
     ({ error }) => errors.tellsGone(error) || (byError.get(error)!.length > 1 && isRefusal(error, errors)),
   );
-  return new Set(doubted.map(({ recordId }) => recordId));
+  return new Set(suspects.map(({ recordId }) => recordId));
 }
 
 /** A refusal with a status of its own, that no wait and no login ends, and that is not the whole target's. */

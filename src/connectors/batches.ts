@@ -64,7 +64,7 @@ export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) =>
     crowding !== undefined && crowded !== null && crowding.clock() < crowded.until
       ? Math.min(limit, crowded.limit)
       : limit;
-  const noteCrowding = (answers: readonly (WireResponse | null)[]) => {
+  const recordCrowding = (answers: readonly (WireResponse | null)[]) => {
     if (crowding === undefined) return;
     const crowdedOut = answers.filter((answer) => answer !== null && crowding.isCrowdedOut(answer)).length;
     const through = answers.length - crowdedOut;
@@ -85,7 +85,7 @@ export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) =>
         part.isOneToBlame = true;
         continue;
       }
-      noteCrowding(batch.answers);
+      recordCrowding(batch.answers);
       answers.push(...batch.answers);
       if (part.isOneToBlame) part.size *= 2;
     }

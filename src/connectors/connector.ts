@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { MirrorError } from '../model/errors.ts';
-import type { FeedShelf } from '../model/feeds.ts';
+import type { FeedStore } from '../model/feeds.ts';
 import type { CalendarItem, CrmItem, Item, MappedProperty, Presets } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Refusal } from '../model/refusals.ts';
@@ -81,7 +81,7 @@ export interface ConnectorContext<TargetSettings> {
   authorizer: Authorizer;
   http: HttpClient;
   /** Where the daemon itself keeps what the target holds: of a feed alone. */
-  shelf?: FeedShelf;
+  shelf?: FeedStore;
   /** What the targets of this daemon have in common with a remote side that several of them write to. */
   shared: SharedState;
   log: Logger;
@@ -193,10 +193,10 @@ export type ReadNotification =
 export interface Connector<Wanted extends Item = CalendarItem> {
   /**
    * Makes sure that the calendar is there: the configured one is checked, one of ours is found by owner tag or created once.
-   * @param known the container that an earlier call gave, null at first
+   * @param storedId the container that an earlier call gave, null at first
    * @returns the container's id, to be remembered
    */
-  prepare(known: string | null, signal: AbortSignal): Promise<string>;
+  prepare(storedId: string | null, signal: AbortSignal): Promise<string>;
   /**
    * Looks for the calendar without making one; null when there is none yet. Absent where there is nothing to be looked for.
    * @throws MirrorError also `settings`, code `identity-key-changed`, as `prepare`, for one that was made with another identity key

@@ -15,11 +15,11 @@ const envelopeSchema = z.object({ container: z.string(), place: z.unknown() });
 
 /**
  * A cursor for the caller to keep: a vendor's place in the feed of one container.
- * @param place JSON without patient data
+ * @param position JSON without patient data
  * @returns null when it is longer than {@link MAX_CURSOR_LENGTH}
  */
-export function toCursor(container: string, place: unknown): string | null {
-  const envelope: z.infer<typeof envelopeSchema> = { container: nameOf(container), place };
+export function toCursor(container: string, position: unknown): string | null {
+  const envelope: z.infer<typeof envelopeSchema> = { container: nameOf(container), place: position };
   const cursor = Buffer.from(JSON.stringify(envelope)).toString('base64url');
   return cursor.length > MAX_CURSOR_LENGTH ? null : cursor;
 }
@@ -49,7 +49,7 @@ export interface Feed<Place> {
   /** Events that are read one by one; when more changed, all is read. */
   mostIds: number;
   /** Follows the feed from a place, or with null to where the next round begins; null when the vendor has no such feed (any more). */
-  follow(place: Place | null): Promise<Round<Place> | null>;
+  follow(position: Place | null): Promise<Round<Place> | null>;
   /** Those of the events that are there and ours. */
   readEach(ids: readonly string[]): Promise<RemoteItem[]>;
   /** All of ours, in pages. */
@@ -66,11 +66,11 @@ export async function wholeChanges<Wanted extends Item>(
 /** What changed since a place; all of ours without one that the vendor takes. @throws MirrorError; a page that fails ends the reading without a cursor */
 export async function readFeed<Place>(
   container: string,
-  place: Place | null,
+  position: Place | null,
   { mostIds, follow, readEach, readAll }: Feed<Place>,
 ): Promise<RemoteChanges> {
   const cursorOf = (next: Place | null) => (next === null ? null : toCursor(container, next));
-  const round = place === null ? null : await follow(place);
+  const round = position === null ? null : await follow(position);
   if (round !== null && round.ids.length <= mostIds) {
     const items = round.ids.length === 0 ? [] : await readEach(round.ids);
     const there = new Set(items.map(({ remoteId }) => remoteId));

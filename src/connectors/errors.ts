@@ -140,10 +140,10 @@ export const NO_WORDS: WordsOf = () => [];
 export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKind>>>(
   vendor: Vendor,
   wordsOf: WordsOf,
-  given: Kinds,
+  vendorKinds: Kinds,
 ): VendorErrors<(keyof Kinds & string) | 'unexpected-status'> {
   type Kind = (keyof Kinds & string) | 'unexpected-status';
-  const kinds = { ...common('unexpected-status'), ...given } as Readonly<Record<Kind, ErrorKind>>;
+  const kinds = { ...common('unexpected-status'), ...vendorKinds } as Readonly<Record<Kind, ErrorKind>>;
   const entries = Object.entries(kinds) as [Kind, ErrorKind][];
   const byWord = indexed(entries, ({ words = [] }) => words);
   const byStatus = indexed(entries, ({ statuses = [] }) => statuses.map(String));
@@ -151,11 +151,11 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   const goneCodes = new Set(
     entries.flatMap(([name, { code = name, tellsGone }]) => (tellsGone === true ? [code] : [])),
   );
-  const known = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
+  const kindByWord = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
   const kindOf = (answer: Answered): Kind => {
     const status = String(answer.status);
     const fallback = byStatus.get(status) ?? byStatus.get(`${status[0]}xx`) ?? 'unexpected-status';
-    return known(wordsOf(answer)) ?? fallback;
+    return kindByWord(wordsOf(answer)) ?? fallback;
   };
   const name = message(`${vendor}.name`);
   const sentences = new Map(entries.map(([kind, { code = kind }]) => [kind, sentencesOf(vendor, [kind, code])]));
@@ -169,7 +169,7 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
     vendor: name,
     textsOf,
     kinds,
-    known,
+    known: kindByWord,
     kindOf,
     of: ({ status, body, retryAfterMs }) => make(kindOf({ status, body }), { status, retryAfterMs }),
     make,

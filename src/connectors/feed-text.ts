@@ -26,8 +26,8 @@ function zonesOf(entries: readonly FeedEntry[]): string[] {
   const years = new Map<string, { from: number; to: number }>();
   for (const { zone } of entries) {
     if (zone === null) continue;
-    const known = years.get(zone.name) ?? { from: zone.fromYear, to: zone.toYear };
-    years.set(zone.name, { from: Math.min(known.from, zone.fromYear), to: Math.max(known.to, zone.toYear) });
+    const existing = years.get(zone.name) ?? { from: zone.fromYear, to: zone.toYear };
+    years.set(zone.name, { from: Math.min(existing.from, zone.fromYear), to: Math.max(existing.to, zone.toYear) });
   }
   return [...years].sort().map(([zone, { from, to }]) => timeZoneText(zone, from, to));
 }

@@ -58,7 +58,7 @@ export async function applyFitting(
 ): Promise<Outcome<CrmItem>[]> {
   const { refused, batchSize, log } = fitting;
   const sent = new Map(
-    operations.map((operation) => [operation.recordId, withoutKnown(fitted(operation, fitting), refused)]),
+    operations.map((operation) => [operation.recordId, withoutRefusedBefore(fitted(operation, fitting), refused)]),
   );
   const ends = new Map((await apply([...sent.values()])).map((outcome) => [outcome.recordId, outcome]));
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
@@ -71,12 +71,12 @@ export async function applyFitting(
     }
     const outcomes = await apply(again).catch((error) => again.map((one) => failed(one, asMirrorError(error))));
     for (const operation of again) sent.set(operation.recordId, operation);
-    for (const outcome of outcomes) ends.set(outcome.recordId, theMoreTelling(ends.get(outcome.recordId)!, outcome));
+    for (const outcome of outcomes) ends.set(outcome.recordId, moreSpecific(ends.get(outcome.recordId)!, outcome));
   }
   for (const { recordId, result } of ends.values()) {
     if (result !== 'put-off' && result !== 'failed') refused.delete(recordId);
   }
-  tell(operations, sent, log);
+  logOmissions(operations, sent, log);
   return operations.flatMap((operation) => asStored(operation, sent, ends.get(operation.recordId)));
 }
 
@@ -137,22 +137,22 @@ function withoutRefused(
   if (operation === undefined || operation.kind === 'delete' || end?.result !== 'failed') return [];
   const { refuses = [] } = end.error;
   const values = { ...operation.item.properties };
-  const left = properties.filter((property) => {
+  const omitted = properties.filter((property) => {
     const value = values[property.name] ?? null;
     // What the operator wrote is a matter of settings, and not of this record.
     const isOwnWord = typeof value === 'string' && property.words?.includes(value) === true;
     return refuses.includes(property.name) && value !== null && !isOwnWord && !rules.get(property.name)?.required;
   });
-  for (const { name } of left) values[name] = null;
-  return left.length === 0 ? [] : [withProperties(operation, values)];
+  for (const { name } of omitted) values[name] = null;
+  return omitted.length === 0 ? [] : [withProperties(operation, values)];
 }
 
 /** The write without values that were refused of the record before, as long as it is to have the same. */
-function withoutKnown(operation: Operation<CrmItem>, refused: RefusedValues): Operation<CrmItem> {
-  const known = refused.get(operation.recordId);
-  if (known === undefined || operation.kind === 'delete') return operation;
+function withoutRefusedBefore(operation: Operation<CrmItem>, refused: RefusedValues): Operation<CrmItem> {
+  const refusedValues = refused.get(operation.recordId);
+  if (refusedValues === undefined || operation.kind === 'delete') return operation;
   const values: Record<string, PropertyValue> = { ...operation.item.properties };
-  for (const [name, value] of Object.entries(known)) if (values[name] === value) values[name] = null;
+  for (const [name, value] of Object.entries(refusedValues)) if (values[name] === value) values[name] = null;
   return withProperties(operation, values);
 }
 
@@ -161,8 +161,8 @@ function putOff(operation: Write, sent: Operation<CrmItem> | undefined, refused:
   const { recordId } = operation;
   const names = namesChanged(operation, sent);
   const values = sent === undefined || sent.kind === 'delete' ? {} : sent.item.properties;
-  const left = Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
-  refused.set(recordId, { ...refused.get(recordId), ...left });
+  const omitted = Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
+  refused.set(recordId, { ...refused.get(recordId), ...omitted });
   return { recordId, result: 'put-off' };
 }
 
@@ -171,7 +171,7 @@ function withProperties(operation: Write, properties: Properties): Write {
 }
 
 /** Of two refusals the first says what is wrong with the record: the second may be that a value is missing now. */
-function theMoreTelling(before: Outcome<CrmItem>, after: Outcome<CrmItem>): Outcome<CrmItem> {
+function moreSpecific(before: Outcome<CrmItem>, after: Outcome<CrmItem>): Outcome<CrmItem> {
   const isRefusal = after.result === 'failed' && after.error.retry === 'never' && after.error.refuses === undefined;
   return isRefusal ? before : after;
 }
@@ -194,7 +194,7 @@ function namesChanged(wanted: Operation<CrmItem>, sent: Operation<CrmItem> | und
   return Object.entries(wanted.item.properties).flatMap(([name, value]) => (properties[name] === value ? [] : [name]));
 }
 
-function tell(
+function logOmissions(
   operations: readonly Operation<CrmItem>[],
   sent: ReadonlyMap<string, Operation<CrmItem>>,
   log: Logger,

@@ -4,7 +4,7 @@ import { askedAlone, type Judge } from './asked-alone.ts';
 import type { Connector, Subscriptions } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
 import { type Calendars, locateCalendar, prepareCalendar } from './owner.ts';
-import { failed, settle } from './settle.ts';
+import { failed, resolveOutcomes } from './settle.ts';
 import type { WireCall, WireResponse } from './wire.ts';
 
 /**
@@ -22,7 +22,7 @@ export type SendCalls = (calls: readonly WireCall[]) => Promise<(WireResponse | 
 /**
  * Carries out operations by their flows.
  * @returns one outcome per operation
- * @throws MirrorError when the whole target failed; see {@link settle}
+ * @throws MirrorError when the whole target failed; see {@link resolveOutcomes}
  */
 export async function applyFlows(
   operations: readonly Operation[],
@@ -35,7 +35,7 @@ export async function applyFlows(
   const [first] = ends.flatMap((end) => ('error' in end ? [end.error] : []));
   // Of one operation alone it may also be the operation that was refused, which says nothing against the target.
   const mayBeOfCall = ends.length > 1 || first?.actor === 'remote' || first?.actor === 'authorization';
-  return settle(outcomes, errors, (error) => mayBeOfCall && error === first);
+  return resolveOutcomes(outcomes, errors, (error) => mayBeOfCall && error === first);
 }
 
 /** What flows found, without the nulls of those that found nothing. @throws MirrorError that of the first flow that failed */
@@ -69,7 +69,7 @@ export function flowConnector<Scope>(
 ): Connector {
   const { errors, scopeOf, batches, calendarsOf, read, changes, subscriptions } = vendor;
   const connector: Connector = {
-    prepare: (known, signal) => prepareCalendar(calendarsOf(signal), calendar, known),
+    prepare: (storedId, signal) => prepareCalendar(calendarsOf(signal), calendar, storedId),
     ...('create' in calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);

@@ -20,7 +20,7 @@ const EARLIEST_YEAR = 1970;
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 
 /** VTIMEZONEs made before, by zone and years: they are the same in all events of a year, and cost most of what an event does. */
-const known = new Map<string, string>();
+const cached = new Map<string, string>();
 
 /**
  * A VTIMEZONE for an IANA zone (RFC 5545 section 3.6.5) as text, from this machine's zone data. A zone that changes its clocks by a
@@ -30,10 +30,10 @@ const known = new Map<string, string>();
  */
 export function timeZoneText(zone: string, fromYear: number, toYear: number): string {
   const key = `${zone} ${fromYear} ${toYear}`;
-  let text = known.get(key);
+  let text = cached.get(key);
   if (text === undefined) {
     text = timeZoneComponent(zone, fromYear, toYear).toString();
-    known.set(key, text);
+    cached.set(key, text);
   }
   return text;
 }

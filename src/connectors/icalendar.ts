@@ -135,11 +135,11 @@ function readTimed(
 ): ItemTime | null {
   const startAt = readInstant(calendar, start);
   if (startAt === null) return null;
-  const toldEndAt = end === null ? startAt + durationMs(event) : readInstant(calendar, end);
-  if (toldEndAt === null) return null;
-  const isPoint = textOf(event, LENGTH_PROPERTY) === NO_LENGTH && toldEndAt <= startAt + POINT_LENGTH_MS;
-  const endAt = isPoint ? startAt : toldEndAt;
-  const zone = ianaZone(start) ?? knownZone(textOf(event, ZONE_PROPERTY)) ?? 'UTC';
+  const statedEndAt = end === null ? startAt + durationMs(event) : readInstant(calendar, end);
+  if (statedEndAt === null) return null;
+  const isPoint = textOf(event, LENGTH_PROPERTY) === NO_LENGTH && statedEndAt <= startAt + POINT_LENGTH_MS;
+  const endAt = isPoint ? startAt : statedEndAt;
+  const zone = ianaZone(start) ?? validZone(textOf(event, ZONE_PROPERTY)) ?? 'UTC';
   return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, endAt), zone };
 }
 
@@ -178,6 +178,6 @@ function ianaZone(property: ICAL.Property): string | null {
   return null;
 }
 
-function knownZone(name: string | null): string | null {
+function validZone(name: string | null): string | null {
   return name !== null && isZone(name) ? name : null;
 }

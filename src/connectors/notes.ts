@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** Whose an event's description is: what our last write put there, and what a person wrote beside it. */
-export interface NotesThere {
+export interface DescriptionParts {
   /** What stands in place of ours, as plain text; null where our last write had none. A person may have changed it: then it is all that stands there. */
   ours: string | null;
   /** A person's, in the vendor's own form; '' for nothing. It stays, whatever we write. */
@@ -9,10 +9,10 @@ export interface NotesThere {
 }
 
 /** Of an event that is new, or in whose description nobody but us wrote. */
-export const NO_NOTES: NotesThere = { ours: null, theirs: '' };
+export const NO_DESCRIPTION: DescriptionParts = { ours: null, theirs: '' };
 
 /** How a vendor keeps descriptions. */
-export type NotesForm = 'plain' | 'html';
+export type DescriptionFormat = 'plain' | 'html';
 
 /** The line below which a person's text stands, once we write one too. */
 const LINE = '--------';
@@ -21,11 +21,11 @@ const THEIRS = 'theirs';
 const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
 
 /** Longest description in which ours and a person's are separated, and characters that are compared for it: beyond them all counts as a person's. Our choice. */
-const LONGEST_TOLD_APART = 20_000;
+const LONGEST_SEPARATED = 20_000;
 const MOST_COMPARED = 500_000;
 
 /** Tags and entities of HTML are one thing each. */
-const TOKENS: Readonly<Record<NotesForm, RegExp>> = { plain: /./gsu, html: /<[^>]*>|&#?\w{1,8};|./gsu };
+const TOKENS: Readonly<Record<DescriptionFormat, RegExp>> = { plain: /./gsu, html: /<[^>]*>|&#?\w{1,8};|./gsu };
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
   '&lt;': '<',
@@ -35,7 +35,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** What an event is stamped with, by which our part of its description is recognised later. @param description ours, plain; null for none */
-export function toNotesStamp(description: string | null): string {
+export function toDescriptionStamp(description: string | null): string {
   if (description === null) return THEIRS;
   const signs = signsOf(description, 'plain').map(({ sign }) => sign);
   return `ours.${signs.length}.${digestOf(signs)}`;
@@ -47,15 +47,19 @@ export function toNotesStamp(description: string | null): string {
  * @param text as the vendor gives it
  * @param stamp of our last write; before there were any, every write of ours replaced all
  */
-export function readNotes(text: string, stamp: string | null | undefined, form: NotesForm): NotesThere {
-  const signs = text.length > LONGEST_TOLD_APART ? [] : signsOf(text, form);
+export function readDescription(
+  text: string,
+  stamp: string | null | undefined,
+  form: DescriptionFormat,
+): DescriptionParts {
+  const signs = text.length > LONGEST_SEPARATED ? [] : signsOf(text, form);
   if (stamp === THEIRS) return { ours: null, theirs: text.trim() === '' ? '' : text };
   const [, count, digest] = OURS.exec(stamp ?? '') ?? [];
   if (count === undefined || Number(count) === 0 || text.trim() === '')
     return { ours: plainOf(text, form), theirs: '' };
   const length = Number(count);
-  const places = Math.min(signs.length - length, Math.floor(MOST_COMPARED / length));
-  for (let first = 0; first <= places; first += 1) {
+  const lastStart = Math.min(signs.length - length, Math.floor(MOST_COMPARED / length));
+  for (let first = 0; first <= lastStart; first += 1) {
     const some = signs.slice(first, first + length);
     if (digestOf(some.map(({ sign }) => sign)) !== digest) continue;
     const [before, after] = [text.slice(0, some[0]!.at), text.slice(some.at(-1)!.end)];
@@ -73,13 +77,13 @@ export function readNotes(text: string, stamp: string | null | undefined, form: 
  * The description that is written: ours, and a person's below a line.
  * @param ours in the vendor's form; null for none
  */
-export function joinNotes(ours: string | null, { theirs }: Pick<NotesThere, 'theirs'>): string {
+export function joinDescription(ours: string | null, { theirs }: Pick<DescriptionParts, 'theirs'>): string {
   if (ours === null || ours === '') return theirs;
   return theirs === '' ? ours : `${ours}\n${LINE}\n${theirs}`;
 }
 
 /** Characters that a person's text takes of a description, with the line above it. */
-export function lengthBeside({ theirs }: Pick<NotesThere, 'theirs'>): number {
+export function lengthOfTheirs({ theirs }: Pick<DescriptionParts, 'theirs'>): number {
   return theirs === '' ? 0 : theirs.length + LINE.length + 2;
 }
 
@@ -90,14 +94,14 @@ interface Sign {
 }
 
 /** What of a text is compared: characters that are neither space nor escape nor tag, with their places. */
-function signsOf(text: string, form: NotesForm): Sign[] {
+function signsOf(text: string, form: DescriptionFormat): Sign[] {
   return [...text.matchAll(TOKENS[form])].flatMap(({ 0: token, index: at }) => {
     const sign = ENTITIES[token] ?? token;
     return isTag(token) || /^[\s\\]$/u.test(sign) ? [] : [{ sign, at, end: at + token.length }];
   });
 }
 
-function plainOf(text: string, form: NotesForm): string {
+function plainOf(text: string, form: DescriptionFormat): string {
   if (form === 'plain') return text;
   return text.replaceAll(TOKENS.html, (token) => {
     if (!isTag(token)) return ENTITIES[token] ?? token;
@@ -119,9 +123,9 @@ function withoutLine(part: string): string {
 }
 
 function withoutEnd(part: string): string {
-  let left = part.trimEnd();
-  while (/<br\s?\/?>$/i.test(left.slice(-6))) left = left.slice(0, left.lastIndexOf('<')).trimEnd();
-  return left;
+  let trimmed = part.trimEnd();
+  while (/<br\s?\/?>$/i.test(trimmed.slice(-6))) trimmed = trimmed.slice(0, trimmed.lastIndexOf('<')).trimEnd();
+  return trimmed;
 }
 
 function digestOf(signs: readonly string[]): string {

@@ -69,15 +69,15 @@ export interface Calendars {
 /**
  * The calendar to write to: the configured one when it is there, else the one of ours, created when there is none. Nobody
  * is invited or told.
- * @param known the id that an earlier call gave, null at first
+ * @param storedId the id that an earlier call gave, null at first
  * @throws MirrorError `settings`, code `calendar-gone`, for a configured calendar that is not there
  */
 export async function prepareCalendar(
   calendars: Calendars,
   calendar: { id: string } | { create: string },
-  known: string | null,
+  storedId: string | null,
 ): Promise<string> {
-  const id = 'id' in calendar ? calendar.id : known;
+  const id = 'id' in calendar ? calendar.id : storedId;
   const found = id === null ? null : await calendars.find(id);
   if (found !== null) return found;
   if ('id' in calendar) throw calendars.errors.make('calendar-gone', { status: 404 });

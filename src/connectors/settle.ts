@@ -16,7 +16,7 @@ export function failed({ recordId }: Pick<Operation, 'recordId'>, error: MirrorE
  * @param isOfCall whether an error is that of a call on which operations depended; unless given, any that does not concern one item
  * @throws MirrorError the first error when nothing came through: each operation met the same error of the target, or one of a call
  */
-export function settle<Wanted extends Item>(
+export function resolveOutcomes<Wanted extends Item>(
   outcomes: Outcome<Wanted>[],
   scopes: Scopes,
   isOfCall = (error: MirrorError) => !concernsOneItem(error, scopes),

@@ -35,18 +35,18 @@ export function toStamp(
 /** Reads a stamp; null for an empty or damaged one, and for one with another owner tag: the object is not ours. */
 export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   if (typeof text !== 'string') return null;
-  const [itsMark, sealedRecordId, start, contactKey, generation, written, ...more] = text.split(SEPARATOR);
+  const [itsMark, sealedRecordId, start, contactKey, recreations, written, ...more] = text.split(SEPARATOR);
   if (itsMark !== ownerTag || !sealedRecordId || start === undefined || contactKey === undefined || more.length > 0)
     return null;
   const seconds = Number.parseInt(start, 36);
   if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
   if (!/^[0-9a-v]*$/.test(contactKey)) return null;
   // A contact that was never made again leaves its part empty where a revision follows.
-  const hasGeneration = generation !== undefined && (generation !== '' || written === undefined);
-  if (hasGeneration && !/^[1-9a-z][0-9a-z]{0,5}$/.test(generation)) return null;
+  const hasRecreations = recreations !== undefined && (recreations !== '' || written === undefined);
+  if (hasRecreations && !/^[1-9a-z][0-9a-z]{0,5}$/.test(recreations)) return null;
   const revision = fromRevisionText(written);
   if (written !== undefined && revision === undefined) return null;
-  const again = hasGeneration ? { contactGeneration: Number.parseInt(generation, 36) } : {};
+  const again = hasRecreations ? { contactGeneration: Number.parseInt(recreations, 36) } : {};
   const startAt = seconds * SECOND_MS;
   return {
     sealedRecordId,

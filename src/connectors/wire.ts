@@ -51,11 +51,11 @@ const MOST_PAGES = 20_000;
  * @param lost makes the error of a walk that leads nowhere
  * @returns to be told of each place before it is asked for, the first one too
  */
-export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (place: string | null) => void {
+export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (position: string | null) => void {
   // Digests, since the other side chooses how long a place's name is.
   const visited = new Set<string>();
-  return (place) => {
-    const digest = hash('sha256', JSON.stringify(place), 'base64url');
+  return (position) => {
+    const digest = hash('sha256', JSON.stringify(position), 'base64url');
     if (visited.has(digest) || visited.size >= mostPages) throw lost();
     visited.add(digest);
   };
@@ -68,16 +68,16 @@ export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (place: st
  */
 export async function* walkPages<Place extends string | null, Page>(
   first: NoInfer<Place>,
-  ask: (place: Place) => Promise<{ page: Page; next: NonNullable<Place> | null | undefined }>,
+  ask: (position: Place) => Promise<{ page: Page; next: NonNullable<Place> | null | undefined }>,
   lost: () => Error,
   mostPages = MOST_PAGES,
 ): AsyncGenerator<Page> {
   const visit = guardWalk(lost, mostPages);
-  for (let place = first; ; ) {
-    visit(place);
-    const { page, next } = await ask(place);
+  for (let position = first; ; ) {
+    visit(position);
+    const { page, next } = await ask(position);
     yield page;
     if (next === null || next === undefined) return;
-    place = next;
+    position = next;
   }
 }

@@ -7,7 +7,7 @@ import type {
   AccessCounts,
   AccessToken,
   AccessTokenStore,
-  KnownAccounts,
+  AccountRegistry,
   PassphraseStore,
   SessionLife,
   SessionStore,
@@ -15,11 +15,11 @@ import type {
 import type { LoginStore } from '../state/logins.ts';
 import type { Sealer } from '../state/sealing.ts';
 import { accountIdOf, rightsOf, type SignedIn, toRights } from './access-rights.ts';
-import { type ActDesk, type Acting, recordAct } from './recording.ts';
+import { type Acting, type ActServices, recordAct } from './recording.ts';
 import { newSecret } from './secrets.ts';
 
 /** What administrators are let in with; put together by `composition/`. */
-export interface AccessDesk extends AccessCounts {
+export interface AccessServices extends AccessCounts {
   /** As of now; null: nobody is let in. */
   settings(): AccessSettings | null;
   /** How browsers reach the port, without a slash at the end; null where that can't be told. */
@@ -27,7 +27,7 @@ export interface AccessDesk extends AccessCounts {
   /** @throws MirrorError `settings`, code `insecure-address` */
   serverOf(oidc: OidcSettings): AuthorizationServer;
   sessions: SessionStore<SignedIn>;
-  accounts: KnownAccounts;
+  accounts: AccountRegistry;
   tokens: AccessTokenStore;
   passphrase: PassphraseStore;
   links: LoginStore<SignInLink>;
@@ -35,7 +35,7 @@ export interface AccessDesk extends AccessCounts {
   sealer: Sealer;
   /** Ids of all tenants. */
   tenants(): readonly string[];
-  acts: ActDesk;
+  acts: ActServices;
   clock: Clock;
 }
 
@@ -68,21 +68,21 @@ export function sessionLifeOf({ sessionHours, idleMinutes }: AccessSettings): Se
  * @param how `look`: it is asked by no act of theirs, and ends no later for that
  */
 export async function entrantBySession(
-  desk: AccessDesk,
+  services: AccessServices,
   session: string,
   how: 'use' | 'look' = 'use',
 ): Promise<Entrant | null> {
-  const settings = desk.settings();
+  const settings = services.settings();
   if (settings === null) return null;
-  const who = await desk.sessions[how](session, sessionLifeOf(settings));
+  const who = await services.sessions[how](session, sessionLifeOf(settings));
   const rights = who === null ? null : rightsOf(who, settings);
   if (who === null || rights === null) return null;
   return { id: accountIdOf(who), name: who.way === 'passphrase' ? 'owner' : who.name, ...rights };
 }
 
 /** Whose token it is; null for nobody who is let in. */
-export async function entrantByToken(desk: AccessDesk, shown: string): Promise<Entrant | null> {
-  const token = desk.settings() === null ? null : await desk.tokens.find(shown);
+export async function entrantByToken(services: AccessServices, shown: string): Promise<Entrant | null> {
+  const token = services.settings() === null ? null : await services.tokens.find(shown);
   return token === null ? null : { id: `token:${token.name}`, name: token.name, ...toRights(token) };
 }
 
@@ -99,13 +99,13 @@ export interface Asker {
  * @throws MirrorError as the state does: what can't be counted is let through no more than what can't be read of who asks
  */
 export async function heldBackMs(
-  desk: AccessDesk,
+  services: AccessServices,
   { by, who }: Asker,
   what: 'answer' | 'stream' = 'answer',
 ): Promise<number | null> {
-  const settings = desk.settings();
+  const settings = services.settings();
   if (settings === null) return null;
-  const { waitMs } = await desk.requests.count(`${what} ${by} ${who}`, settings.requestsPerMinute[by]);
+  const { waitMs } = await services.requests.count(`${what} ${by} ${who}`, settings.requestsPerMinute[by]);
   return waitMs;
 }
 
@@ -118,23 +118,23 @@ const FIRST_LINK_LIFE_MS = HOUR_MS;
  * @param isFirst made by a daemon at its first start
  * @throws MirrorError `settings`, code `passphrase-off` or `no-operator-address`
  */
-export function makeSignInLink(acting: Acting, desk: AccessDesk, isFirst = false): Promise<{ url: string }> {
+export function makeSignInLink(acting: Acting, services: AccessServices, isFirst = false): Promise<{ url: string }> {
   const about = { verb: 'sign-in-link', tenant: null, what: { first: isFirst } } as const;
-  return recordAct(acting, about, () => signInLink(desk, isFirst));
+  return recordAct(acting, about, () => signInLink(services, isFirst));
 }
 
-async function signInLink(desk: AccessDesk, isFirst: boolean): Promise<{ url: string }> {
-  if (desk.settings()?.passphrase !== true) throw passphraseOff();
-  const base = desk.publicUrl();
+async function signInLink(services: AccessServices, isFirst: boolean): Promise<{ url: string }> {
+  if (services.settings()?.passphrase !== true) throw passphraseOff();
+  const base = services.publicUrl();
   if (base === null) throw noAddress();
   const ticket = newSecret();
-  await desk.links.put(ticket, { mustSet: isFirst }, isFirst ? FIRST_LINK_LIFE_MS : LINK_LIFE_MS);
+  await services.links.put(ticket, { mustSet: isFirst }, isFirst ? FIRST_LINK_LIFE_MS : LINK_LIFE_MS);
   return { url: `${base}${SIGN_IN_PATH}/link/${ticket}` };
 }
 
 /** Whether somebody has to set the passphrase before anybody gets in by it. */
-export async function isPassphraseMissing(desk: AccessDesk): Promise<boolean> {
-  return desk.settings()?.passphrase === true && !(await desk.passphrase.isSet());
+export async function isPassphraseMissing(services: AccessServices): Promise<boolean> {
+  return services.settings()?.passphrase === true && !(await services.passphrase.isSet());
 }
 
 /** What a token is to be. */
@@ -149,22 +149,22 @@ export interface TokenWish extends Pick<AccessToken, 'name' | 'level' | 'tenants
  * @throws MirrorError `settings`, code `token-name-taken` or `no-such-tenant`
  */
 export async function createAccessToken(
-  desk: AccessDesk,
+  services: AccessServices,
   { name, level, tenants, days }: TokenWish,
   by: string,
 ): Promise<{ shown: string; token: AccessToken }> {
-  const unknown = tenants?.find((tenant) => !desk.tenants().includes(tenant));
+  const unknown = tenants?.find((tenant) => !services.tenants().includes(tenant));
   if (unknown !== undefined) throw noSuchTenant(unknown);
-  const madeAt = desk.clock();
+  const madeAt = services.clock();
   const token = { name, level, tenants, by, madeAt, endsAt: madeAt + days * DAY_MS };
-  const shown = await desk.tokens.make(token);
+  const shown = await services.tokens.make(token);
   if (shown === null) throw nameTaken(name);
   return { shown, token };
 }
 
 /** Ends a token at once. @throws MirrorError `settings`, code `no-such-token` */
-export async function revokeAccessToken(desk: AccessDesk, name: string): Promise<void> {
-  if (await desk.tokens.revoke(name)) return;
+export async function revokeAccessToken(services: AccessServices, name: string): Promise<void> {
+  if (await services.tokens.revoke(name)) return;
   throw accessRefused('no-such-token', `there is no token "${name}"`, 'see: clinic-mirror access token list');
 }
 
@@ -172,11 +172,11 @@ export async function revokeAccessToken(desk: AccessDesk, name: string): Promise
  * Gives an address of a rule to the next account that signs in with it verified: for a person who got another account.
  * @throws MirrorError `settings`, code `oidc-off` or `address-unclaimed`
  */
-export async function releaseAccount(desk: AccessDesk, address: string): Promise<void> {
-  const oidc = desk.settings()?.oidc;
+export async function releaseAccount(services: AccessServices, address: string): Promise<void> {
+  const oidc = services.settings()?.oidc;
   if (oidc === undefined)
     throw accessRefused('oidc-off', 'nobody signs in at a provider here', 'set operator.access.oidc');
-  if (await desk.accounts.release(oidc.issuer, address.toLowerCase())) return;
+  if (await services.accounts.release(oidc.issuer, address.toLowerCase())) return;
   const remedy = 'give an address of operator.access.oidc.people with which somebody has signed in';
   throw accessRefused('address-unclaimed', 'nobody has signed in with this address', remedy);
 }

@@ -9,7 +9,7 @@ import type { LoginResult } from '../oauth/login.ts';
 import * as clinic from './clinic.ts';
 import { operationOf } from './clinic-question.ts';
 import * as logins from './logins.ts';
-import { type ActAbout, type Acting, act, note } from './recording.ts';
+import { type ActAbout, type Acting, act, recordEntry } from './recording.ts';
 
 /** @see clinic.writeClinic */
 export const writeClinic = act(clinic.writeClinic, ({ keyed }, { tenant }, question) => {
@@ -26,14 +26,14 @@ export const writeClinic = act(clinic.writeClinic, ({ keyed }, { tenant }, quest
 /** @see logins.loginWithBrowser */
 export const loginWithBrowser = act(
   logins.loginWithBrowser,
-  (_, desk, login) => loginAbout('browser', desk, login),
+  (_, services, login) => loginAbout('browser', services, login),
   loginFacts,
 );
 
 /** @see logins.loginWithDevice */
 export const loginWithDevice = act(
   logins.loginWithDevice,
-  (_, desk, login) => loginAbout('device', desk, login),
+  (_, services, login) => loginAbout('device', services, login),
   loginFacts,
 );
 
@@ -43,13 +43,13 @@ export const loginWithDevice = act(
  */
 export async function openRemoteLogin(
   acting: Acting,
-  desk: logins.LoginDesk,
+  services: logins.LoginServices,
   ticket: string,
 ): Promise<logins.OpenedLogin> {
-  const opened = await logins.openRemoteLogin(desk, ticket);
+  const opened = await logins.openRemoteLogin(services, ticket);
   const { tenant, connection, link } = opened;
   // Without an entry the browser is not told where to go on.
-  await note(acting, { verb: 'open-link', tenant, what: { connection, link } }, { outcome: 'begun' });
+  await recordEntry(acting, { verb: 'open-link', tenant, what: { connection, link } }, { outcome: 'begun' });
   return opened;
 }
 
@@ -59,13 +59,13 @@ export async function openRemoteLogin(
  */
 export async function completeRemoteLogin(
   acting: Acting,
-  desk: logins.LoginDesk,
+  services: logins.LoginServices,
   { callback, browserKey }: { callback: URL; browserKey: string },
   signal: AbortSignal,
 ): Promise<LoginResult> {
   let about = null as ActAbout | null;
-  const target: logins.LoginDesk['target'] = (tenant, connection) => {
-    const found = desk.target(tenant, connection);
+  const target: logins.LoginServices['target'] = (tenant, connection) => {
+    const found = services.target(tenant, connection);
     about = { verb: 'end-link', tenant, what: { connection } };
     return found;
   };
@@ -75,21 +75,21 @@ export async function completeRemoteLogin(
   };
   let result: LoginResult;
   try {
-    result = await logins.completeRemoteLogin({ ...desk, target }, { callback, browserKey }, signal);
+    result = await logins.completeRemoteLogin({ ...services, target }, { callback, browserKey }, signal);
   } catch (error) {
-    if (about !== null) await note(acting, ended({}), { outcome: 'failed', code: asMirrorError(error).code });
+    if (about !== null) await recordEntry(acting, ended({}), { outcome: 'failed', code: asMirrorError(error).code });
     throw error;
   }
-  await note(acting, ended(loginFacts(result)), { outcome: 'done' });
+  await recordEntry(acting, ended(loginFacts(result)), { outcome: 'done' });
   return result;
 }
 
 function loginAbout(
   way: 'browser' | 'device',
-  desk: logins.LoginDesk,
+  services: logins.LoginServices,
   { tenant, connection }: logins.TenantConnection,
 ): ActAbout {
-  desk.target(tenant, connection);
+  services.target(tenant, connection);
   return { verb: 'login', tenant, what: { connection, way } };
 }
 

@@ -56,7 +56,7 @@ export interface TargetWay {
 }
 
 /** What is known of an appointment and of its object. */
-interface Known {
+interface AppointmentState {
   /** What the clinic says now: when it is, that there is none, or null where that is not known. */
   clinic: { startAt: Instant } | 'absent' | null;
   link: Link | null;
@@ -68,9 +68,9 @@ export async function wayOf(
   tenant: Pick<OpenTenant, 'clock' | 'journal' | 'links'>,
   target: OpenTarget,
   recordId: string,
-  known: Known & { stored: StoredTarget },
+  state: AppointmentState & { stored: StoredTarget },
 ): Promise<TargetWay> {
-  const { link, stored } = known;
+  const { link, stored } = state;
   const [changes, unseen] = await Promise.all([
     tenant.journal.linesOf(target.id, recordId, tenant.clock()),
     tenant.links.unseen(target.id),
@@ -79,7 +79,7 @@ export async function wayOf(
   const readAt = stored.drift?.checkedAt ?? null;
   const isSeen = readAt !== null && !unseen.has(recordId) && (writtenAt === null || writtenAt <= readAt);
   return {
-    compared: { at: stored.lastPlannedAt, ...comparisonOf(target, known) },
+    compared: { at: stored.lastPlannedAt, ...comparisonOf(target, state) },
     written: { at: writtenAt, version: link?.versionTag ?? null, revision: link?.revision ?? null, changes },
     readBack: { at: readAt, covers: link === null ? null : isSeen },
   };
@@ -87,7 +87,7 @@ export async function wayOf(
 
 function comparisonOf(
   { identity }: Pick<OpenTarget, 'identity'>,
-  { clinic, link, pending }: Known,
+  { clinic, link, pending }: AppointmentState,
 ): Pick<TargetWay['compared'], 'found' | 'fields'> {
   if (pending?.want === 'absent') return { found: 'removal', fields: [] };
   if (pending !== null && link === null) return { found: 'new', fields: [] };

@@ -1,8 +1,8 @@
 import type { AuditEntry } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
-import type { AuditLog, AuditLogVerdict } from '../state/audit-log.ts';
-import type { ActDesk } from './recording.ts';
+import type { AuditLog, AuditLogCheck } from '../state/audit-log.ts';
+import type { ActServices } from './recording.ts';
 
 /** Which entries are wanted; null for all. */
 export interface AuditLogFilter {
@@ -25,19 +25,19 @@ export interface AuditLogLine {
  * Entries, oldest first; those that are not as they were written come whatever is wanted.
  * @throws MirrorError `settings`, code `no-audit-log`, `record-needs-tenant` or `audit-log-unwritable`
  */
-export async function* readAuditLog(desk: ActDesk, filter: AuditLogFilter): AsyncGenerator<AuditLogLine, void> {
-  const isWanted = wantedBy(desk, filter);
-  for await (const line of requireLog(desk).read()) {
+export async function* readAuditLog(services: ActServices, filter: AuditLogFilter): AsyncGenerator<AuditLogLine, void> {
+  const isWanted = wantedBy(services, filter);
+  for await (const line of requireLog(services).read()) {
     if (line.entry === null || isWanted(line.entry)) yield line;
   }
 }
 
 /** Which entries a filter wants. @throws MirrorError `settings`, code `record-needs-tenant` */
 export function wantedBy(
-  desk: ActDesk,
+  services: ActServices,
   { tenant, verb, sinceAt, record }: AuditLogFilter,
 ): (entry: AuditEntry) => boolean {
-  const key = record === null ? null : keyOfRecord(desk, tenant, record);
+  const key = record === null ? null : keyOfRecord(services, tenant, record);
   return (entry) =>
     (tenant === null || entry.tenant === tenant) &&
     (verb === null || entry.verb === verb) &&
@@ -50,17 +50,17 @@ export function wantedBy(
  * @param elsewhere names of chains that other machines keep
  * @throws MirrorError `settings`, code `no-audit-log` or `audit-log-unwritable`
  */
-export async function verifyAuditLog(desk: ActDesk, elsewhere: readonly string[]): Promise<AuditLogVerdict> {
-  return requireLog(desk).verify(new Set(elsewhere));
+export async function verifyAuditLog(services: ActServices, elsewhere: readonly string[]): Promise<AuditLogCheck> {
+  return requireLog(services).verify(new Set(elsewhere));
 }
 
 /** @throws MirrorError `settings`, code `no-audit-log` */
-export function requireLog({ log }: ActDesk): AuditLog {
+export function requireLog({ log }: ActServices): AuditLog {
   if (log !== null) return log;
   throw logRefusal('no-audit-log', 'no audit log is kept', 'set dataDirectory in clinic-mirror.yaml');
 }
 
-function keyOfRecord({ keyed }: ActDesk, tenant: string | null, record: string): string {
+function keyOfRecord({ keyed }: ActServices, tenant: string | null, record: string): string {
   if (tenant !== null) return keyed(tenant, record);
   throw logRefusal('record-needs-tenant', 'a record is one of a tenant', 'give --tenant too');
 }

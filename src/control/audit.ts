@@ -44,8 +44,8 @@ export async function auditNow(
     progress('reading the targets back', index, targets.length);
     const drift = await auditTarget(tenant, target, signal, { whole: true });
     const { failure } = drift === null ? await tenant.targetStore.read(target.id) : { failure: null };
-    const told = failure && { code: failure.code, message: failure.message, remedy: failure.remedy };
-    view.targets.push({ target: target.id, policy: target.configuration.audit.drift, drift, failure: told });
+    const reportedFailure = failure && { code: failure.code, message: failure.message, remedy: failure.remedy };
+    view.targets.push({ target: target.id, policy: target.configuration.audit.drift, drift, failure: reportedFailure });
   }
   await installation.pullNow(id);
   return view;

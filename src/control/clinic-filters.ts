@@ -66,14 +66,14 @@ interface Filter {
  * empty answer.
  * @throws MirrorError `settings`, code `unknown-filter-value`: it names the value, where it may be looked up, and the nearest one
  */
-export async function requireKnownFilters(
+export async function requireValidFilters(
   access: AskedClinic,
   question: ClinicQuestion,
   signal: AbortSignal,
 ): Promise<void> {
   for (const filter of filtersOf(access, question)) {
-    const known = filter.list === 'statuses' ? statusesOf(access) : await idsOf(access, filter, signal);
-    if (known !== null && !known.has(filter.value)) throw unknownValue(filter, known);
+    const existing = filter.list === 'statuses' ? statusesOf(access) : await idsOf(access, filter, signal);
+    if (existing !== null && !existing.has(filter.value)) throw unknownValue(filter, existing);
   }
 }
 
@@ -100,33 +100,33 @@ export function requireFiltered(access: AskedClinic, question: ClinicQuestion) {
         filter: filters[0] as Filter,
         field,
         read: compilePaths(paths),
-        fits: (told: unknown) => wanted.has(meant(told)),
+        fits: (shown: unknown) => wanted.has(meant(shown)),
       },
     ];
   });
   return async (rows: readonly JsonObject[], isRaw: boolean, signal: AbortSignal): Promise<void> => {
     const ignored = checks.find(({ field, read, fits }) =>
       rows.some((row) => {
-        const told = (isRaw ? read(row) : row[field]) ?? '';
-        return (typeof told === 'string' || typeof told === 'number') && told !== '' && !fits(told);
+        const shown = (isRaw ? read(row) : row[field]) ?? '';
+        return (typeof shown === 'string' || typeof shown === 'number') && shown !== '' && !fits(shown);
       }),
     );
     if (ignored === undefined) return;
-    await requireKnownFilters(access, question, signal);
+    await requireValidFilters(access, question, signal);
     throw ignoredFilter(ignored.filter);
   };
 }
 
 /** A status by what the profile takes it for; one that it does not know, by its word. */
 function statusMeaning({ appointments: { statuses } }: ClinicProfile): (value: unknown) => string {
-  const known = new Map(Object.entries(statuses).map(([word, status]) => [folded(word), status as string]));
-  return (value) => folded(known.get(folded(String(value))) ?? String(value));
+  const existing = new Map(Object.entries(statuses).map(([word, status]) => [folded(word), status as string]));
+  return (value) => folded(existing.get(folded(String(value))) ?? String(value));
 }
 
 function filtersOf({ context }: AskedClinic, { resource, values, parameters, ids }: ClinicQuestion): Filter[] {
   const { agenda } = context.profile.appointments.filters;
-  const given = Array.isArray(values) ? [] : Object.entries(values);
-  const asked = [...parameters, ...given].flatMap(([name, value]) =>
+  const bodyValues = Array.isArray(values) ? [] : Object.entries(values);
+  const asked = [...parameters, ...bodyValues].flatMap(([name, value]) =>
     [value].flat().map((each) => [name, each] as const),
   );
   const ofPath = resource === 'availabilities' && ids[0] !== undefined ? [['treatmentId', ids[0]] as const] : [];
@@ -162,20 +162,20 @@ async function idsOf(
 ): Promise<Map<string, string> | null> {
   const api = createClinicApi(access.context, access.serialise);
   const tenantId = await access.tenantId(signal);
-  const known = new Map<string, string>();
+  const existing = new Map<string, string>();
   try {
     if (list === 'statuses' || (list === 'patients' && !isOwnId)) return null;
     if (list === 'patients') {
       const found = await api.patients.read(tenantId, value, signal);
-      return 'absent' in found ? known : null;
+      return 'absent' in found ? existing : null;
     }
     for await (const { records } of api[list].list(tenantId, [], signal)) {
       for (const record of records) {
-        known.set(record.id.trim(), record.name);
-        if (!isOwnId && 'code' in record && record.code !== null) known.set(record.code, record.name);
+        existing.set(record.id.trim(), record.name);
+        if (!isOwnId && 'code' in record && record.code !== null) existing.set(record.code, record.name);
       }
     }
-    return known;
+    return existing;
   } catch (error) {
     if (error instanceof MirrorError) return null;
     throw error;
@@ -185,21 +185,21 @@ async function idsOf(
 /** Words that the profile names. A profile that names none knows nothing of them. */
 function statusesOf({ context }: AskedClinic): Map<string, string> | null {
   const words = Object.entries(context.profile.appointments.statuses);
-  const known = new Map(words.flatMap(([word, status]) => [word, folded(word), status].map((each) => [each, word])));
-  return known.size === 0 ? null : known;
+  const existing = new Map(words.flatMap(([word, status]) => [word, folded(word), status].map((each) => [each, word])));
+  return existing.size === 0 ? null : existing;
 }
 
-function unknownValue({ name, value, list }: Filter, known: ReadonlyMap<string, string>): MirrorError {
-  const byName = new Map([...known].map(([id, each]) => [each, id]));
-  const near = didYouMean(value, known.keys()) ?? byName.get(didYouMean(value, byName.keys()) ?? '') ?? null;
-  const label = near === null ? '' : ` Nearest: ${near}${nameOf(near, known)}.`;
+function unknownValue({ name, value, list }: Filter, existing: ReadonlyMap<string, string>): MirrorError {
+  const byName = new Map([...existing].map(([id, each]) => [each, id]));
+  const suggestion = didYouMean(value, existing.keys()) ?? byName.get(didYouMean(value, byName.keys()) ?? '') ?? null;
+  const label = suggestion === null ? '' : ` Nearest: ${suggestion}${nameOf(suggestion, existing)}.`;
   const where =
     list === 'statuses'
       ? `statuses are in appointments.statuses of the clinic profile`
       : `look it up: clinic-mirror clinic <tenant> ${list}`;
   // An id of a patient is in no message: what somebody typed there may be a name.
-  const told = list === 'patients' ? 'the given patient' : `"${value.slice(0, 60)}"`;
-  return new MirrorError(`${name}: the clinic has no ${ONE[list]} ${told}.${label}`, {
+  const shown = list === 'patients' ? 'the given patient' : `"${value.slice(0, 60)}"`;
+  return new MirrorError(`${name}: the clinic has no ${ONE[list]} ${shown}.${label}`, {
     actor: 'settings',
     code: 'unknown-filter-value',
     retry: 'never',
@@ -234,7 +234,7 @@ const ONE: Readonly<Record<Filter['list'], string>> = {
   statuses: 'status',
 };
 
-function nameOf(id: string, known: ReadonlyMap<string, string>): string {
-  const name = known.get(id);
+function nameOf(id: string, existing: ReadonlyMap<string, string>): string {
+  const name = existing.get(id);
   return name === undefined || name === id ? '' : ` (${name})`;
 }

@@ -18,21 +18,21 @@ export async function inputOf(
   signal: AbortSignal,
 ): Promise<OperationInput> {
   const { ids, parameters, pdf, resource } = question;
-  const several = givenValues(question);
+  const several = inputValues(question);
   const file = pdf === null ? null : await pdfFile(pdf, basename(pdf));
   const tenantId = resource === 'userInfo' ? '' : await tenantOf(signal);
   return { tenantId, ids, values: several[0] ?? {}, several, parameters, file };
 }
 
-function givenValues(question: ClinicQuestion): JsonObject[] {
+function inputValues(question: ClinicQuestion): JsonObject[] {
   const { resource, values, parameters, pdf } = question;
   const { name } = operationOf(question);
   const call = OPERATION_CALLS[name];
   if (call === undefined) throw new Error(`no call for ${name}`);
   const { gives, takes, needs, takesSeveral, wantsFile } = call;
-  const given: readonly JsonObject[] = isSeveral(values) ? values : [values];
-  const [first = {}] = given;
-  if (given.length !== 1 && !takesSeveral) throw notTaken('several objects in --data', 'give one');
+  const inputs: readonly JsonObject[] = isSeveral(values) ? values : [values];
+  const [first = {}] = inputs;
+  if (inputs.length !== 1 && !takesSeveral) throw notTaken('several objects in --data', 'give one');
   if (pdf !== null && !wantsFile) throw notTaken('--pdf', 'leave it out');
   if (parameters.length > 0 && (gives !== 'list' || takes !== null)) {
     const remedy = takes === null ? 'leave it out' : `give --data with some of: ${Object.keys(takes).join(', ')}`;
@@ -40,7 +40,7 @@ function givenValues(question: ClinicQuestion): JsonObject[] {
   }
   const missing = needs.filter((name) => (first[name] ?? null) === null);
   if (missing.length === 0) {
-    const written = given.map((each) => valuesOf(takes ?? {}, each));
+    const written = inputs.map((each) => valuesOf(takes ?? {}, each));
     for (const each of written) call.check(each);
     return written;
   }

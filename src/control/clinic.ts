@@ -13,8 +13,8 @@ import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { tenantInfo } from '../clinic/schema/shapes.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { SetAside } from '../model/records.ts';
-import { requireFiltered, requireKnownFilters } from './clinic-filters.ts';
+import type { InvalidRow } from '../model/records.ts';
+import { requireFiltered, requireValidFilters } from './clinic-filters.ts';
 import { inputOf, notTaken } from './clinic-input.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
@@ -34,7 +34,7 @@ export interface ClinicAccess {
 /** A page of what was read: records as people read them, and what could not become one. */
 export interface ClinicRows {
   records: JsonObject[];
-  setAside: readonly SetAside[];
+  setAside: readonly InvalidRow[];
 }
 
 /**
@@ -63,13 +63,13 @@ export async function* readClinic(
         await requireWanted(shown, false, signal);
         yield { records: shown, setAside };
       }
-      if (rows === 0) await requireKnownFilters(access, question, signal);
+      if (rows === 0) await requireValidFilters(access, question, signal);
       return;
     }
     const { record, setAside } = foundIn(await answer);
     yield { records: record === null ? [] : [show(record)], setAside };
   } catch (error) {
-    if (isOfValues(error)) await requireKnownFilters(access, question, signal);
+    if (isOfValues(error)) await requireValidFilters(access, question, signal);
     throw explained(error, operation, access);
   }
 }
@@ -99,14 +99,14 @@ export async function* readClinicRaw(
         await requireWanted(records, true, signal);
         yield { records, setAside: [] };
       }
-      if (count === 0) await requireKnownFilters(access, question, signal);
+      if (count === 0) await requireValidFilters(access, question, signal);
     } else {
       const row = await readRow(access.context, { list, tenantId, id, signal });
       if (row === null) throw absent();
       yield { records: [row], setAside: [] };
     }
   } catch (error) {
-    if (isOfValues(error)) await requireKnownFilters(access, question, signal);
+    if (isOfValues(error)) await requireValidFilters(access, question, signal);
     throw explained(error, operation, access);
   }
 }
@@ -195,7 +195,7 @@ export async function writeClinic(
     if (typeof answer === 'boolean') return { removed: answer };
     return isJsonObject(answer) ? presented(shapeOf(question.resource), answer) : {};
   } catch (error) {
-    if (isOfValues(error)) await requireKnownFilters(access, question, signal);
+    if (isOfValues(error)) await requireValidFilters(access, question, signal);
     throw explained(error, operation, access);
   }
 }
@@ -232,10 +232,10 @@ function isPages(answer: object): answer is AsyncIterable<ListPage<object>> {
 }
 
 /** A look for a record may have found none, or one that can't be read. */
-function foundIn(answer: object | boolean | null): { record: object | null; setAside: SetAside[] } {
+function foundIn(answer: object | boolean | null): { record: object | null; setAside: InvalidRow[] } {
   if (answer === null || typeof answer === 'boolean' || 'absent' in answer) throw absent();
   if ('found' in answer) return { record: answer.found as object, setAside: [] };
-  if ('setAside' in answer) return { record: null, setAside: [answer.setAside as SetAside] };
+  if ('setAside' in answer) return { record: null, setAside: [answer.setAside as InvalidRow] };
   return { record: answer, setAside: [] };
 }
 
@@ -257,7 +257,7 @@ function explained(error: unknown, wanted: ClinicOperation, { context }: ClinicA
   return error.reworded(error.message, remedy);
 }
 
-function unreadable({ code, field }: SetAside): MirrorError {
+function unreadable({ code, field }: InvalidRow): MirrorError {
   return new MirrorError(`the record can not be read: ${code} in ${field}`, {
     actor: 'contract',
     code: 'bad-record',

@@ -4,11 +4,11 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/reading-remarks.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
-import { type NamedPlace, placesIn } from '../settings/outbound-checks.ts';
+import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
-import type { EpochView } from '../state/epoch.ts';
-import { type Finding, found, ok, setAsideFinding } from './findings.ts';
-import { type Installation, requireTenant, settingsPlace } from './installation.ts';
+import type { StateCounterView } from '../state/epoch.ts';
+import { type Finding, found, invalidTenantFinding, ok } from './findings.ts';
+import { type Installation, requireTenant, settingsLocation } from './installation.ts';
 import { status } from './status.ts';
 import { targetFinding } from './target-finding.ts';
 
@@ -24,9 +24,9 @@ export interface StateProbe {
   unopened(tenant: string): Promise<MirrorError[]>;
   /** Its own time. */
   time(): Promise<Instant>;
-  view(): Promise<EpochView>;
+  view(): Promise<StateCounterView>;
   /** Machines that the settings name. */
-  places(): NamedPlace[];
+  places(): NamedHost[];
   /** Whether browsers reach the daemon by https, so by a reverse proxy, while the settings name none. */
   lacksTrustedProxies(): boolean;
   /** Files of secrets that everybody on the machine may read, by who names them; null: the settings. */
@@ -63,9 +63,9 @@ export async function* examine(
     'the identity key is that of the state',
   );
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
-  const kept = await state.view();
-  yield keptFinding(kept);
-  yield* lossFindings(kept, installation.clock());
+  const stateView = await state.view();
+  yield directoryFinding(stateView);
+  yield* lossFindings(stateView, installation.clock());
   yield await clockFinding(installation, state);
   const names = nameChecker(state);
   yield* openSecretFindings(state, null);
@@ -79,12 +79,14 @@ export async function* examine(
     const problems = view.problems.filter((problem) => problem.tenant === tenant);
     const open = requireTenant(installation, tenant);
     yield* openSecretFindings(state, tenant);
-    const settings = settingsPlace(installation, tenant);
-    if (!open.configuration.paused) yield* names(tenant, placesIn(open.configuration), settings);
+    const settings = settingsLocation(installation, tenant);
+    if (!open.configuration.paused) yield* names(tenant, hostsIn(open.configuration), settings);
     yield* examineTenant(open, { problems, clinics, settings }, signal);
   }
-  const aside = new Set(view.setAside.map(({ tenant }) => tenant));
-  yield* installation.setAside.flatMap(({ id, faults }) => (aside.has(id) ? [setAsideFinding(id, faults)] : []));
+  const invalidIds = new Set(view.setAside.map(({ tenant }) => tenant));
+  yield* installation.setAside.flatMap(({ id, faults }) =>
+    invalidIds.has(id) ? [invalidTenantFinding(id, faults)] : [],
+  );
 }
 
 const UNTRUSTED_PROXY: Finding = {
@@ -150,11 +152,11 @@ function nameChecker({ resolve }: StateProbe) {
   };
   return async function* (
     tenant: string | null,
-    places: readonly NamedPlace[],
+    servers: readonly NamedHost[],
     settings: string,
   ): AsyncGenerator<Finding> {
     const subject = 'DNS';
-    const byHost = new Map(places.map((place) => [place.host, place]));
+    const byHost = new Map(servers.map((server) => [server.host, server]));
     const unknown: Finding[] = [];
     for (const { host, at } of byHost.values()) {
       const code = await why(host);
@@ -183,11 +185,11 @@ async function lookUp(resolve: StateProbe['resolve'], host: string): Promise<str
   }
 }
 
-function keptFinding({ directory, directoryFailure = null }: EpochView): Finding {
+function directoryFinding({ directory, directoryFailure = null }: StateCounterView): Finding {
   const subject = 'data directory';
   if (directory === 'kept') return ok(null, subject, 'decisions are kept outside Redis too');
   return {
-    ...{ tenant: null, subject, result: 'problem', what: nothingKept(directory, directoryFailure) },
+    ...{ tenant: null, subject, result: 'problem', what: missingDirectoryText(directory, directoryFailure) },
     code: directory === 'none' ? 'no-data-directory' : 'data-directory-failed',
     next:
       directory === 'none'
@@ -198,7 +200,7 @@ function keptFinding({ directory, directoryFailure = null }: EpochView): Finding
   };
 }
 
-function nothingKept(directory: EpochView['directory'], failure: string | null): string {
+function missingDirectoryText(directory: StateCounterView['directory'], failure: string | null): string {
   const nothing = 'nothing is kept outside Redis';
   return directory === 'none'
     ? `${nothing}, and there is no audit log: acts are told as lines of the log alone`
@@ -206,7 +208,7 @@ function nothingKept(directory: EpochView['directory'], failure: string | null):
 }
 
 /** A Redis that was found to be older than what is known outside of it. After a day only the status tells. */
-function lossFindings({ wentBackAt, writesLostAt }: EpochView, now: Instant): Finding[] {
+function lossFindings({ wentBackAt, writesLostAt }: StateCounterView, now: Instant): Finding[] {
   const noticedAt = Math.max(wentBackAt ?? 0, writesLostAt ?? 0);
   if (noticedAt < now - DAY_MS) return [];
   const time = `${new Date(noticedAt).toISOString().slice(0, 16)}Z`;
@@ -259,7 +261,7 @@ async function* examineTenant(
       { tenant: id, subject: 'clinic', addressIn },
       async () => {
         const clinicId = await tenant.clinic.tenantId(signal);
-        noteClinic(clinics, tenant, clinicId);
+        recordClinic(clinics, tenant, clinicId);
         catalogue = await catalogueOf(tenant, signal);
       },
       () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
@@ -318,7 +320,7 @@ async function* remarkFindings(
 type Clinics = Map<string, string>;
 
 /** Where a file doesn't say which clinic it is, only the login tells. @throws MirrorError `settings`, code `clinic-twice` */
-function noteClinic(
+function recordClinic(
   clinics: Clinics,
   { id, configuration }: Pick<OpenTenant, 'configuration' | 'id'>,
   clinicId: string,

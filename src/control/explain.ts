@@ -2,7 +2,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
-import { hasLeft, type Instant } from '../model/time.ts';
+import { hasPassed, type Instant } from '../model/time.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
 import { windowOf } from '../sync/followed.ts';
@@ -180,7 +180,7 @@ function decide(
   const isStatusShown = statuses.includes(appointment.status) || (isPinned && appointment.status !== 'cancelled');
   if (!isStatusShown) return no('status', `the target does not show the status ${appointment.status}`);
   const window = windowOf(target, tenant.clock());
-  if (hasLeft(appointment.time, window)) return no('before-window');
+  if (hasPassed(appointment.time, window)) return no('before-window');
   if (appointment.time.startAt >= window.toAt) return no('beyond-window');
   if (isPinned) return yes('pinned');
   if (target.crm === null) return yes('shown');

@@ -3,9 +3,9 @@ import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { Installation } from './installation.ts';
 
 /** What was computed counts for so long at least, however often it is asked for. */
-const KEPT_MS = 5 * SECOND_MS;
+const CACHE_MS = 5 * SECOND_MS;
 /** It counts so many times as long as it took: with thousands of tenants the daemon must have time for them too. */
-const KEPT_TIMES = 10;
+const CACHE_FACTOR = 10;
 /** A scrape that would take longer gets what was computed before. Prometheus gives up after ten seconds (`scrape_timeout`). */
 export const LONGEST_WAIT_MS = 5 * SECOND_MS;
 
@@ -39,7 +39,7 @@ export function createStateFigures(
   function isOld(now: Instant): boolean {
     if (computed === null) return true;
     const ageMs = now - computed.at;
-    return ageMs < 0 || ageMs >= Math.max(KEPT_MS, KEPT_TIMES * computed.tookMs);
+    return ageMs < 0 || ageMs >= Math.max(CACHE_MS, CACHE_FACTOR * computed.tookMs);
   }
   return {
     async refresh(installation, waitMs = longestWaitMs) {

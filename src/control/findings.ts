@@ -37,9 +37,9 @@ export async function found(
     return ok(tenant, subject, typeof well === 'string' ? well : well());
   } catch (error) {
     const { message, code, remedy, actor } = asMirrorError(error);
-    const told = forTenant(remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
+    const nextStep = forTenant(remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
     const isOfAddress = addressIn !== undefined && ADDRESS_CODES.has(code);
-    const next = isOfAddress ? [told, `see ${addressIn}`].filter(Boolean).join('; ') : told;
+    const next = isOfAddress ? [nextStep, `see ${addressIn}`].filter(Boolean).join('; ') : nextStep;
     return { tenant, subject, result: 'problem', what: message, code, next };
   }
 }
@@ -50,10 +50,10 @@ export function ok(tenant: string | null, subject: string, what: string): Findin
 }
 
 /** A tenant that is not run for faults of its configuration: the first of them, and how many more there are. */
-export function setAsideFinding(tenant: string, faults: readonly ConfigurationFault[]): Finding {
+export function invalidTenantFinding(tenant: string, faults: readonly ConfigurationFault[]): Finding {
   const [first] = faults;
   const more = faults.length > 1 ? `, and ${faults.length - 1} more` : '';
-  const what = first === undefined ? 'its file has faults' : `${placeOf(first)}: ${first.message}${more}`;
+  const what = first === undefined ? 'its file has faults' : `${locationOf(first)}: ${first.message}${more}`;
   const next = [first?.remedy, 'then run: clinic-mirror config check'].filter(Boolean).join('; ');
   return {
     ...{ tenant, subject: 'configuration', result: 'problem', code: 'tenant-set-aside' },
@@ -61,6 +61,6 @@ export function setAsideFinding(tenant: string, faults: readonly ConfigurationFa
   };
 }
 
-function placeOf({ file, line, path }: ConfigurationFault): string {
+function locationOf({ file, line, path }: ConfigurationFault): string {
   return [line === null ? file : `${file} line ${line}`, path].filter((part) => part !== '').join(', ');
 }

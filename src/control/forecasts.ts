@@ -21,7 +21,7 @@ const LATE_CYCLES = 6;
 
 /** What of the whole installation will break unless somebody does something before. Pure. */
 export function forecastsOfInstallation({ at, endings, quotas, tenants }: Omit<Status, 'problems'>): Problem[] {
-  const due = endings.filter(({ kind, beganAt, endsAt }) => isNear(beganAt, endsAt, AHEAD_MS[kind], at));
+  const due = endings.filter(({ kind, beganAt, endsAt }) => isEndingSoon(beganAt, endsAt, AHEAD_MS[kind], at));
   return [...due.map((ending) => ofEnding(ending, at)), ...quotas.flatMap(ofQuota), ...ofCycles(tenants, at)];
 }
 
@@ -31,17 +31,17 @@ export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, n
   if (state !== 'connected' || usedAt === null) return [];
   const subject = message('subject.login', { id });
   if (isEndFixed && refreshExpiresAt !== null) {
-    if (!isNear(obtainedAt, refreshExpiresAt, AHEAD_MS.login, now)) return [];
-    const told = message('login-ending');
+    if (!isEndingSoon(obtainedAt, refreshExpiresAt, AHEAD_MS.login, now)) return [];
+    const report = message('login-ending');
     const again = `clinic-mirror login ${tenant} ${id}`;
-    return [{ ...needsPerson(tenant, subject, 'login-ending', told, again), breaksAt: refreshExpiresAt }];
+    return [{ ...needsPerson(tenant, subject, 'login-ending', report, again), breaksAt: refreshExpiresAt }];
   }
   const idleLifeMs = IDLE_LIFE_MS[kind];
   const endsAt = refreshExpiresAt ?? (idleLifeMs === undefined ? null : usedAt + idleLifeMs);
-  if (endsAt === null || !isNear(usedAt, endsAt, AHEAD_MS.login, now)) return [];
-  const told = message('login-resting');
+  if (endsAt === null || !isEndingSoon(usedAt, endsAt, AHEAD_MS.login, now)) return [];
+  const report = message('login-resting');
   return [
-    { ...needsPerson(tenant, subject, 'login-resting', told, `clinic-mirror doctor ${tenant}`), breaksAt: endsAt },
+    { ...needsPerson(tenant, subject, 'login-resting', report, `clinic-mirror doctor ${tenant}`), breaksAt: endsAt },
   ];
 }
 
@@ -52,23 +52,23 @@ export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Ins
   const found: Problem[] = [];
   const { untilAt, reason } = notifications;
   if (untilAt !== null && reason !== null && untilAt - now < UNHEARD_AHEAD_MS) {
-    const told = message('notifications-ending', { reason });
+    const report = message('notifications-ending', { reason });
     found.push({
-      ...needsPerson(tenant, subject, 'notifications-ending', told, `clinic-mirror doctor ${tenant}`),
+      ...needsPerson(tenant, subject, 'notifications-ending', report, `clinic-mirror doctor ${tenant}`),
       breaksAt: untilAt,
     });
   }
   const waitedMs = oldestPendingAt === null ? 0 : now - oldestPendingAt;
   if (state === 'working' && waitedMs > BACKLOG_MS) {
     const text = message('backlog-growing');
-    const told = needsPerson(tenant, subject, 'backlog-growing', text, `clinic-mirror health ${tenant} ${id}`);
+    const report = needsPerson(tenant, subject, 'backlog-growing', text, `clinic-mirror health ${tenant} ${id}`);
     const needs = waitedMs > BACKLOG_LONG_MS ? 'person' : 'time';
-    found.push({ ...told, needs, sinceAt: oldestPendingAt, waiting: pending });
+    found.push({ ...report, needs, sinceAt: oldestPendingAt, waiting: pending });
   }
   return found;
 }
 
-function isNear(beganAt: Instant | null, endsAt: Instant, aheadMs: number, now: Instant): boolean {
+function isEndingSoon(beganAt: Instant | null, endsAt: Instant, aheadMs: number, now: Instant): boolean {
   const lifeMs = beganAt === null ? Number.POSITIVE_INFINITY : endsAt - beganAt;
   return endsAt - now < Math.min(aheadMs, lifeMs * AHEAD_SHARE);
 }
@@ -76,35 +76,35 @@ function isNear(beganAt: Instant | null, endsAt: Instant, aheadMs: number, now: 
 function ofEnding({ kind, of, endsAt }: Ending, now: Instant): Problem {
   const isOver = endsAt <= now;
   if (kind === 'certificate') {
-    const told = isOver ? message('certificate-ended') : message('certificate-ending');
+    const report = isOver ? message('certificate-ended') : message('certificate-ending');
     const next = message('certificate-ending.remedy');
     return {
-      ...needsPerson(null, message('subject.server', { name: of }), 'certificate-ending', told, next),
+      ...needsPerson(null, message('subject.server', { name: of }), 'certificate-ending', report, next),
       breaksAt: endsAt,
     };
   }
-  const told = isOver ? message('secret-ended') : message('secret-ending');
+  const report = isOver ? message('secret-ended') : message('secret-ending');
   const next = message('secret-ending.remedy', {
     section: of,
   });
-  return { ...needsPerson(null, of, 'secret-ending', told, next), breaksAt: endsAt };
+  return { ...needsPerson(null, of, 'secret-ending', report, next), breaksAt: endsAt };
 }
 
 function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
   const found: Problem[] = [];
   const subject = message('subject.quota', { client });
   if (hourShare >= SHORT_SHARE) {
-    const told = message('quota-short', { share: percent(hourShare) });
+    const report = message('quota-short', { share: percent(hourShare) });
     const next = message('quota-short.remedy');
-    found.push({ ...needsPerson(null, subject, 'quota-short', told, next), needs: 'time' });
+    found.push({ ...needsPerson(null, subject, 'quota-short', report, next), needs: 'time' });
   }
   for (const { tenant, share, usedUpAt } of days) {
     if (share < SHORT_SHARE) continue;
-    const told = message('daily-quota-short', {
+    const report = message('daily-quota-short', {
       share: percent(share),
     });
     const next = message('daily-quota-short.remedy');
-    found.push({ ...needsPerson(tenant, subject, 'daily-quota-short', told, next), breaksAt: usedUpAt });
+    found.push({ ...needsPerson(tenant, subject, 'daily-quota-short', report, next), breaksAt: usedUpAt });
   }
   return found;
 }
@@ -123,7 +123,7 @@ function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
     return lastRun !== null && now - lastRun.finishedAt > Math.max(LATE_CYCLES * cycleEveryMs, HOUR_MS);
   });
   if (late.length === 0) return [];
-  const told = (tenant: string | null, some: readonly TenantStatus[]): Problem => {
+  const report = (tenant: string | null, some: readonly TenantStatus[]): Problem => {
     const sinceAt = Math.max(...some.map(({ lastRun }) => lastRun?.finishedAt ?? 0));
     const next = message('no-cycles.remedy');
     return {
@@ -131,8 +131,8 @@ function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
       sinceAt,
     };
   };
-  if (late.length === atWork.length) return [told(null, late)];
-  return late.map((one) => told(one.tenant, [one]));
+  if (late.length === atWork.length) return [report(null, late)];
+  return late.map((one) => report(one.tenant, [one]));
 }
 
 function percent(share: number): number {

@@ -90,14 +90,14 @@ export async function tenantHealth(
   const cycle = await planCycle(tenant, { lease: null, progress: options.progress }, signal);
   const targets = wanted.map(async (target): Promise<TargetHealth> => {
     const plan = cycle.plans.find((one) => one.target === target);
-    const left = cycle.left.find((one) => one.target === target.id)?.code ?? null;
+    const skipReason = cycle.left.find((one) => one.target === target.id)?.code ?? null;
     const records = [...(plan?.leftOutRecords ?? [])].map(([record, why]) => ({ record, why }));
     return {
       ...(await evidenceOf(tenant, target, signal)),
       unusable: { ...plan?.unusable },
       excluded: { counts: { ...plan?.leftOut }, records },
       held: Object.values(plan?.held ?? {}).flat().length,
-      unread: target.configuration.paused ? 'paused' : left,
+      unread: target.configuration.paused ? 'paused' : skipReason,
     };
   });
   const connections = await installation.connections(tenant);
@@ -117,7 +117,7 @@ async function evidenceOf(
   const links = await tenant.links.read(target.id);
   const pending = await tenant.outbox.pending(target.id);
   const { copies, refusedThere, container } = await tenant.targetStore.read(target.id);
-  const settled = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));
+  const inSync = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));
   const changes = [...pending.values()];
   const failing = changes.filter(({ lastError }) => lastError !== null);
   const remoteIds = new Map(
@@ -131,8 +131,8 @@ async function evidenceOf(
     target: target.id,
     connector: target.configuration.connector,
     stream: target.stream,
-    inSync: settled.length,
-    heldOtherwise: otherwise(settled, target),
+    inSync: inSync.length,
+    heldOtherwise: otherwise(inSync, target),
     failing: failing.map((change) => ({
       ...failingOf(change),
       page: pages.get(remoteIds.get(change.recordId) ?? '') ?? null,
@@ -144,9 +144,9 @@ async function evidenceOf(
   };
 }
 
-function otherwise(settled: readonly Link[], { identity }: OpenTarget): Record<string, number> {
+function otherwise(inSync: readonly Link[], { identity }: OpenTarget): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { fingerprint, storedFingerprint } of settled) {
+  for (const { fingerprint, storedFingerprint } of inSync) {
     if (storedFingerprint === undefined) continue;
     for (const field of identity.differingFields(fingerprint, storedFingerprint))
       counts[field] = (counts[field] ?? 0) + 1;

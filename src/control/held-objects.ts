@@ -15,10 +15,10 @@ export async function heldObjects(
   recordIds: readonly string[],
   signal: AbortSignal,
 ): Promise<(recordId: string) => Item | null | 'unread'> {
-  const given = await links.readSome(target.id, recordIds);
+  const storedLinks = await links.readSome(target.id, recordIds);
   const { container } = await targetStore.read(target.id);
-  const asked = container === null ? [] : recordIds.filter((id) => given.has(id)).slice(0, MOST_ASKED);
-  const records = new Map(asked.map((id) => [target.identity.key(id, given.get(id)?.epoch ?? 0), id]));
+  const asked = container === null ? [] : recordIds.filter((id) => storedLinks.has(id)).slice(0, MOST_ASKED);
+  const records = new Map(asked.map((id) => [target.identity.key(id, storedLinks.get(id)?.epoch ?? 0), id]));
   const held = new Map<string, Item | null | 'unread'>();
   if (container !== null && asked.length > 0) {
     try {
@@ -32,5 +32,5 @@ export async function heldObjects(
       held.clear();
     }
   }
-  return (id) => held.get(id) ?? (given.has(id) && !held.has(id) ? 'unread' : null);
+  return (id) => held.get(id) ?? (storedLinks.has(id) && !held.has(id) ? 'unread' : null);
 }

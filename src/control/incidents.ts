@@ -51,13 +51,13 @@ function isWaiting({ connections, reminders, triggers }: TenantStatus, other: Ot
 
 /** An incident as one problem of all its clinics. */
 export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident): Problem {
-  const told = message('server-away', { code });
+  const report = message('server-away', { code });
   return {
     ...needsPerson(
       null,
       message('subject.server', { name: host }),
       'server-away' satisfies typeof SERVER_AWAY,
-      told,
+      report,
       `clinic-mirror retry ${shellWord(host)}`,
     ),
     ...{ needs: 'time', sinceAt, nextTryAt, clinics },

@@ -6,12 +6,12 @@ import { type ErrorTexts, MirrorError } from '../model/errors.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import {
+  type InvalidTenant,
   type RefusedChange,
   type TenantOutline,
-  type TenantSetAside,
   uncheckedError,
 } from '../settings/configuration.ts';
-import type { StateEpoch } from '../state/epoch.ts';
+import type { StateCounter } from '../state/epoch.ts';
 import type { ApprovalRequest } from '../state/kept-documents.ts';
 import type { RemovedStore } from '../state/removed.ts';
 import type { AlertStore, ReloadReport } from '../state/reports.ts';
@@ -52,7 +52,7 @@ export interface ConnectionPause {
 }
 
 /** What concerns the whole installation and may come to harm all of it. */
-export interface Outlook {
+export interface Forecast {
   /** Certificates of servers, as they were last seen, and secrets whose end the settings name. */
   endings: Ending[];
   /** What clients have used of their budgets. */
@@ -82,18 +82,18 @@ export interface Installation {
   /** Tenants that this process has not checked since it started: they are not run yet. */
   unchecked: ReadonlySet<string>;
   /** Tenants whose configuration can't be used. */
-  setAside: readonly TenantSetAside[];
+  setAside: readonly InvalidTenant[];
   /** Files with faults that this process did not take up: what they held before counts. */
   refused: readonly RefusedChange[];
   connections(tenant: Pick<OpenTenant, 'id'>): Promise<ConnectionStatus[]>;
   /** How decisions are kept from being lost. */
-  epoch: Pick<StateEpoch, 'view'>;
+  epoch: Pick<StateCounter, 'view'>;
   /** What running daemons did not take up of the files as they are. */
   reloads(): Promise<ReloadReport[]>;
   /** What ways of telling remember, and why they failed last. */
   alerts: Pick<AlertStore, 'read'>;
   /** What is known of what may come. */
-  outlook(): Promise<Outlook>;
+  outlook(): Promise<Forecast>;
   /** What waits in a tenant for a second person. */
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */
@@ -114,7 +114,7 @@ export function requireTenant(installation: Installation, id: string): OpenTenan
   const tenant = installation.tenants.get(id);
   if (tenant !== undefined) return tenant;
   if (installation.unchecked.has(id)) throw uncheckedError(id);
-  const broken = installation.setAside.some((aside) => aside.id === id);
+  const broken = installation.setAside.some((invalid) => invalid.id === id);
   throw new MirrorError(message(broken ? 'tenant-faulty' : 'no-such-tenant', { id }), {
     actor: 'settings',
     code: broken ? 'tenant-set-aside' : 'no-such-tenant',
@@ -129,7 +129,7 @@ export function requireTenant(installation: Installation, id: string): OpenTenan
  * Where a person changes how a tenant is configured, as remedies name it: its file, or for a managed tenant an export with the commands that
  * write it and take it back. It holds no words, so that it stands in a sentence of any language.
  */
-export function settingsPlace({ managed }: Pick<Installation, 'managed'>, id: string): string {
+export function settingsLocation({ managed }: Pick<Installation, 'managed'>, id: string): string {
   if (!managed.has(id)) return `tenants/${id}.yaml`;
   const file = `${id}.yaml`;
   return `${file} (clinic-mirror tenants export ${id} > ${file}; clinic-mirror tenants replace ${id} ${file})`;
@@ -141,6 +141,6 @@ export function pausedError(installation: Installation, id: string): MirrorError
     actor: 'settings',
     code: 'tenant-paused',
     retry: 'never',
-    remedy: message('tenant-paused.remedy', { place: settingsPlace(installation, id) }),
+    remedy: message('tenant-paused.remedy', { place: settingsLocation(installation, id) }),
   });
 }

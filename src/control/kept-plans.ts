@@ -4,9 +4,9 @@ import { planCycle } from '../jobs/plan-cycle.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { KeptPlan, PlanLine } from '../model/kept-plan.ts';
+import type { PlanLine, StoredPlan } from '../model/kept-plan.ts';
 import type { Progress } from '../model/progress.ts';
-import { DOCUMENT_KEEP_MS } from '../state/kept-documents.ts';
+import { DOCUMENT_RETENTION_MS } from '../state/kept-documents.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { planLines, planView } from './plan.ts';
 import { type SyncResult, syncTenant } from './sync.ts';
@@ -21,22 +21,22 @@ const ID_LENGTH = 24;
  * of: the same world gives the same plan. Nothing is written anywhere else.
  * @throws what the clinic's calls throw; MirrorError `settings`, code `no-such-tenant`
  */
-export async function keepPlan(
+export async function storePlan(
   installation: Installation,
   id: string,
   progress: Progress,
   signal: AbortSignal,
-): Promise<KeptPlan> {
+): Promise<StoredPlan> {
   const tenant = requireTenant(installation, id);
   const cycle = await planCycle(tenant, { lease: null, progress }, signal);
   const view = await planView(tenant, cycle, signal);
   const madeOf = await originOf(tenant, cycle);
-  const keptAt = installation.clock();
-  const plan: KeptPlan = {
+  const storedAt = installation.clock();
+  const plan: StoredPlan = {
     ...view,
     id: digestOf([tenant.id, madeOf, cycle.plans.map((plan) => [plan.target.id, planLines(plan)])]),
-    keptAt,
-    expiresAt: keptAt + DOCUMENT_KEEP_MS,
+    keptAt: storedAt,
+    expiresAt: storedAt + DOCUMENT_RETENTION_MS,
     madeOf,
     excluded: cycle.plans.map(({ target, leftOut, leftOutRecords }) => ({
       target: target.id,
@@ -51,7 +51,7 @@ export async function keepPlan(
 async function originOf(
   { generation, links }: Pick<OpenTenant, 'generation' | 'links'>,
   { plans }: Cycle,
-): Promise<KeptPlan['madeOf']> {
+): Promise<StoredPlan['madeOf']> {
   const { number } = await generation.newest();
   const targets = plans.map(async ({ target: { id }, waiting }) => {
     const { version } = await links.layout(id);
@@ -65,7 +65,11 @@ function digestOf(content: unknown): string {
 }
 
 /** A plan that was kept. @throws MirrorError `settings`, code `no-such-plan` or `no-such-tenant` */
-export async function keptPlan(installation: Installation, tenantId: string, planId: string): Promise<KeptPlan> {
+export async function readStoredPlan(
+  installation: Installation,
+  tenantId: string,
+  planId: string,
+): Promise<StoredPlan> {
   const plan = await requireTenant(installation, tenantId).plans.read(planId);
   if (plan !== null) return plan;
   throw new MirrorError('no plan of that id is kept', {
@@ -77,7 +81,7 @@ export async function keptPlan(installation: Installation, tenantId: string, pla
 }
 
 /** The plan that was kept last; null where none is. @throws MirrorError `settings`, code `no-such-tenant` */
-export async function newestPlan(installation: Installation, tenantId: string): Promise<KeptPlan | null> {
+export async function newestPlan(installation: Installation, tenantId: string): Promise<StoredPlan | null> {
   const { plans } = requireTenant(installation, tenantId);
   const [newest] = await plans.ids();
   return newest === undefined ? null : plans.read(newest);
@@ -94,7 +98,7 @@ export async function applyPlan(
   planId: string,
   { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<SyncResult> {
-  const plan = await keptPlan(installation, tenantId, planId);
+  const plan = await readStoredPlan(installation, tenantId, planId);
   return syncTenant(installation, tenantId, { progress, signals }, (cycle) => {
     const differences = differencesOf(plan, cycle);
     return differences.length === 0 ? null : planDrifted(tenantId, differences);
@@ -102,19 +106,19 @@ export async function applyPlan(
 }
 
 /** How one line of a plan is not as it was, as `<target> <record> (<what>)`. */
-function differencesOf({ targets }: KeptPlan, { plans }: Cycle): string[] {
-  const before = linesByPlace(targets.map(({ target, lines }) => [target, lines]));
-  const now = linesByPlace(plans.map((plan) => [plan.target.id, planLines(plan)]));
-  const places = [...new Set([...before.keys(), ...now.keys()])].sort();
-  return places.flatMap((place) => {
-    const [was, is] = [before.get(place), now.get(place)];
-    if (was === undefined) return `${place} (new)`;
-    if (is === undefined) return `${place} (nothing to do any more)`;
-    return decisionOf(was) === decisionOf(is) ? [] : `${place} (otherwise)`;
+function differencesOf({ targets }: StoredPlan, { plans }: Cycle): string[] {
+  const before = linesByKey(targets.map(({ target, lines }) => [target, lines]));
+  const now = linesByKey(plans.map((plan) => [plan.target.id, planLines(plan)]));
+  const keys = [...new Set([...before.keys(), ...now.keys()])].sort();
+  return keys.flatMap((key) => {
+    const [was, is] = [before.get(key), now.get(key)];
+    if (was === undefined) return `${key} (new)`;
+    if (is === undefined) return `${key} (nothing to do any more)`;
+    return decisionOf(was) === decisionOf(is) ? [] : `${key} (otherwise)`;
   });
 }
 
-function linesByPlace(targets: readonly (readonly [string, readonly PlanLine[]])[]): Map<string, PlanLine> {
+function linesByKey(targets: readonly (readonly [string, readonly PlanLine[]])[]): Map<string, PlanLine> {
   return new Map(
     targets.flatMap(([target, lines]) => lines.map((line) => [`${target} ${line.record}`, line] as const)),
   );
@@ -138,8 +142,8 @@ function planDrifted(tenant: string, differences: readonly string[]): MirrorErro
 }
 
 /** A plan with how many lines it has of what, in place of the lines. */
-export function planSummary({ excluded, targets, ...others }: KeptPlan) {
-  const leftOut = new Map(excluded.map(({ target, counts }) => [target, counts]));
+export function planSummary({ excluded, targets, ...others }: StoredPlan) {
+  const exclusions = new Map(excluded.map(({ target, counts }) => [target, counts]));
   return {
     ...others,
     targets: targets.map(({ lines, ...target }) => {
@@ -147,7 +151,7 @@ export function planSummary({ excluded, targets, ...others }: KeptPlan) {
       for (const { operation, verdict } of lines) {
         if (verdict === 'go') operations[operation] = (operations[operation] ?? 0) + 1;
       }
-      return { ...target, lines: lines.length, operations, excluded: leftOut.get(target.target) ?? {} };
+      return { ...target, lines: lines.length, operations, excluded: exclusions.get(target.target) ?? {} };
     }),
   };
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { DAY_MS } from '../model/time.ts';
-import type { AccessDesk } from './access.ts';
+import type { AccessServices } from './access.ts';
 
 /** Lifetime of the cookie; each sign-in renews it. */
-export const KNOWN_BROWSER_LIFE_MS = 90 * DAY_MS;
+export const REMEMBERED_BROWSER_LIFE_MS = 90 * DAY_MS;
 const CONTEXT = 'known browser';
 
 const ticket = z.object({ id: z.string(), account: z.string(), endsAt: z.number() });
@@ -13,7 +13,7 @@ const ticket = z.object({ id: z.string(), account: z.string(), endsAt: z.number(
  * A browser in which an account signed in before. It has a budget of tries of its own, so that the wrong tries of others do not lock the account's
  * owner out. It is no session: who steals it gets the tries of that one budget, and who invents one gets nothing.
  */
-export interface KnownBrowser {
+export interface RememberedBrowser {
   /** Names the budget. */
   id: string;
   /** Account that signed in with it, `owner` for the passphrase. */
@@ -21,7 +21,7 @@ export interface KnownBrowser {
 }
 
 /** Opens what a browser shows; null if it is empty, expired, changed or invented. */
-export function knownBrowserOf({ sealer, clock }: AccessDesk, shown: string): KnownBrowser | null {
+export function rememberedBrowserOf({ sealer, clock }: AccessServices, shown: string): RememberedBrowser | null {
   try {
     const { endsAt, ...known } = ticket.parse(JSON.parse(sealer.open(shown, CONTEXT)));
     return endsAt > clock() ? known : null;
@@ -31,7 +31,11 @@ export function knownBrowserOf({ sealer, clock }: AccessDesk, shown: string): Kn
 }
 
 /** Makes what a browser keeps after a sign-in. A browser that was known for the same account keeps its budget. */
-export function rememberBrowser({ sealer, clock }: AccessDesk, account: string, before: KnownBrowser | null): string {
+export function rememberBrowser(
+  { sealer, clock }: AccessServices,
+  account: string,
+  before: RememberedBrowser | null,
+): string {
   const id = before?.account === account ? before.id : randomUUID();
-  return sealer.seal(JSON.stringify({ id, account, endsAt: clock() + KNOWN_BROWSER_LIFE_MS }), CONTEXT);
+  return sealer.seal(JSON.stringify({ id, account, endsAt: clock() + REMEMBERED_BROWSER_LIFE_MS }), CONTEXT);
 }

@@ -22,7 +22,7 @@ import { newSecret } from './secrets.ts';
 export type { Revocation };
 
 /** What logins are done with; put together by `main.ts`. */
-export interface LoginDesk {
+export interface LoginServices {
   /** @throws MirrorError `settings` for what is not configured, or is no login with tokens */
   target(tenant: string, connection: string): LoginTarget;
   /** Whether anything would use the login: the reading of the clinic, or a target. */
@@ -34,7 +34,7 @@ export interface LoginDesk {
   clock: () => number;
   log: Logger;
   /** Where the running daemon takes logins by a link, as browsers reach it; null when it has no port for them. */
-  remote: RemoteLoginPlace | null;
+  remote: RemoteLoginUrls | null;
   /** Port on this machine to which a login by browser comes back; 0 takes a free one. */
   loopbackPort: number;
   /** Ends what a login keeps open at its vendor, as far as possible, then does `logOut`. */
@@ -58,7 +58,7 @@ export interface LoginPurpose {
 }
 
 /** Addresses of the running daemon. */
-export interface RemoteLoginPlace {
+export interface RemoteLoginUrls {
   /** Where answers of logins come to. */
   callbackUrl: string;
   /** Below it stand the pages at which logins by a link begin. */
@@ -73,26 +73,26 @@ export interface TenantConnection {
 
 /** A person logs in with a browser on this machine. @throws MirrorError `settings`, code `login-port-unavailable`, and those of a login */
 export async function loginWithBrowser(
-  desk: LoginDesk,
+  services: LoginServices,
   { tenant, connection }: TenantConnection,
   show: (url: string) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
-  const target = usedTarget(desk, tenant, connection);
-  return made(desk, await loginOnLoopback(target, desk, (url) => show(url.href), signal));
+  const target = usedTarget(services, tenant, connection);
+  return made(services, await loginOnLoopback(target, services, (url) => show(url.href), signal));
 }
 
 /** A person logs in on another device, by a code that is shown here. */
 export async function loginWithDevice(
-  desk: LoginDesk,
+  services: LoginServices,
   { tenant, connection }: TenantConnection,
   show: (prompt: DevicePrompt) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
-  const target = usedTarget(desk, tenant, connection);
+  const target = usedTarget(services, tenant, connection);
   const { server, scopes } = target;
-  const answer = await loginByDevice({ server, scopes, show, pause, clock: desk.clock }, signal);
-  return made(desk, await storeLogin(target, answer, { way: 'elsewhere' }, signal));
+  const answer = await loginByDevice({ server, scopes, show, pause, clock: services.clock }, signal);
+  return made(services, await storeLogin(target, answer, { way: 'elsewhere' }, signal));
 }
 
 /** How long a link is good that somebody opens at once, and the longest for one that is sent. Our choice. */
@@ -114,18 +114,18 @@ export interface MadeLink extends Pick<LoginLink, 'id' | 'endsAt'> {
  *   all; code `link-too-long`
  */
 export async function beginRemoteLogin(
-  desk: LoginDesk,
+  services: LoginServices,
   { tenant, connection }: TenantConnection,
   by: string,
   hours: number | null,
 ): Promise<MadeLink> {
-  usedTarget(desk, tenant, connection);
-  const address = requireSecureUrl(requireRemote(desk).linkUrl, 'http.publicUrl');
+  usedTarget(services, tenant, connection);
+  const address = requireSecureUrl(requireRemote(services).linkUrl, 'http.publicUrl');
   if (hours !== null && !(hours > 0 && hours <= LONGEST_LINK_HOURS)) throw linkTooLong();
   const ticket = newSecret();
-  const madeAt = desk.clock();
+  const madeAt = services.clock();
   const endsAt = madeAt + (hours === null ? LINK_LIFE_MS : hours * HOUR_MS);
-  const { id } = await desk.links.put(ticket, { tenant, connection, by, madeAt, endsAt });
+  const { id } = await services.links.put(ticket, { tenant, connection, by, madeAt, endsAt });
   return { id, endsAt, url: `${address}/${ticket}` };
 }
 
@@ -143,26 +143,26 @@ export interface LoginLinkDescription extends LoginPurpose, TenantConnection {
  * Tells what stands behind a link. Looking uses nothing up, so that programs which open links in mails take nothing away.
  * @throws MirrorError `authorization`, code `login-unknown`; `settings` where the connection is not configured any more
  */
-export async function describeLoginLink(desk: LoginDesk, ticket: string): Promise<LoginLinkDescription> {
-  const link = await desk.links.find(ticket);
+export async function describeLoginLink(services: LoginServices, ticket: string): Promise<LoginLinkDescription> {
+  const link = await services.links.find(ticket);
   if (link === null) throw loginUnknown();
   const { tenant, connection, endsAt } = link;
-  const { server, scopes, expected } = usedTarget(desk, tenant, connection);
+  const { server, scopes, expected } = usedTarget(services, tenant, connection);
   const { address, domain, subject } = expected ?? {};
   const account = address ?? (domain === undefined ? subject : `@${domain}`) ?? null;
   const vendor = server.provider.name;
-  return { ...desk.about(tenant, connection), tenant, connection, vendor, scopes, expected: account, endsAt };
+  return { ...services.about(tenant, connection), tenant, connection, vendor, scopes, expected: account, endsAt };
 }
 
 /** Links of a tenant that nobody has opened, oldest first: who made them, and how long they are good. @throws MirrorError as `requireTenant` */
-export async function listLoginLinks(desk: LoginDesk, tenant: string): Promise<LoginLink[]> {
-  desk.about(tenant, '');
-  return desk.links.list(tenant);
+export async function listLoginLinks(services: LoginServices, tenant: string): Promise<LoginLink[]> {
+  services.about(tenant, '');
+  return services.links.list(tenant);
 }
 
 /** Takes a link back before somebody opens it. @throws MirrorError `settings`, code `no-such-link` */
-export async function withdrawLoginLink(desk: LoginDesk, tenant: string, id: string): Promise<void> {
-  if (await desk.links.withdraw(tenant, id)) return;
+export async function withdrawLoginLink(services: LoginServices, tenant: string, id: string): Promise<void> {
+  if (await services.links.withdraw(tenant, id)) return;
   throw new MirrorError('there is no such link: it was opened, withdrawn, or is too old', {
     actor: 'settings',
     code: 'no-such-link',
@@ -180,7 +180,7 @@ function linkTooLong(): MirrorError {
   });
 }
 
-function requireRemote({ remote }: LoginDesk): RemoteLoginPlace {
+function requireRemote({ remote }: LoginServices): RemoteLoginUrls {
   if (remote !== null) return remote;
   throw noPublicPort('browsers can not reach the daemon');
 }
@@ -209,19 +209,19 @@ export interface OpenedLogin extends TenantConnection {
  * Begins the login behind a link, in the browser that opened it.
  * @throws MirrorError `authorization`, code `login-unknown`, when the link is used up; `settings` or `remote` from the provider's metadata
  */
-export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<OpenedLogin> {
-  const link = await desk.links.take(ticket);
+export async function openRemoteLogin(services: LoginServices, ticket: string): Promise<OpenedLogin> {
+  const link = await services.links.take(ticket);
   if (link === null) throw loginUnknown();
   const { tenant, connection, id } = link;
-  const { callbackUrl } = requireRemote(desk);
+  const { callbackUrl } = requireRemote(services);
   const browserKey = newSecret();
-  const target = usedTarget(desk, tenant, connection);
+  const target = usedTarget(services, tenant, connection);
   return {
     tenant,
     connection,
     link: id,
     browserKey,
-    url: await beginLogin(target, desk.pending, callbackUrl, browserKey),
+    url: await beginLogin(target, services.pending, callbackUrl, browserKey),
   };
 }
 
@@ -232,20 +232,25 @@ export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<
  * @throws MirrorError `settings`, code `account-differs`; `authorization`, code `not-connected`
  */
 export async function acceptAccount(
-  desk: LoginDesk,
+  services: LoginServices,
   { tenant, connection }: TenantConnection,
   named: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const account = await confirmAccount(desk.target(tenant, connection).place, named, signal);
-  await desk.onLogin(tenant, connection);
+  const account = await confirmAccount(services.target(tenant, connection).place, named, signal);
+  await services.onLogin(tenant, connection);
   return accountText(account);
 }
 
 /** Ends a login: revoked at the provider as far as possible, forgotten here whatever the provider says. */
-export function logOut(desk: LoginDesk, tenant: string, connection: string, signal: AbortSignal): Promise<Revocation> {
-  const { place, server } = desk.target(tenant, connection);
-  return desk.beforeLogout(tenant, connection, () => disconnect(place, server, desk.log, signal), signal);
+export function logOut(
+  services: LoginServices,
+  tenant: string,
+  connection: string,
+  signal: AbortSignal,
+): Promise<Revocation> {
+  const { place, server } = services.target(tenant, connection);
+  return services.beforeLogout(tenant, connection, () => disconnect(place, server, services.log, signal), signal);
 }
 
 /**
@@ -253,25 +258,25 @@ export function logOut(desk: LoginDesk, tenant: string, connection: string, sign
  * @param browserKey what the browser keeps that brought it; empty when it keeps nothing
  */
 export async function completeRemoteLogin(
-  desk: LoginDesk,
+  services: LoginServices,
   { callback, browserKey }: { callback: URL; browserKey: string },
   signal: AbortSignal,
 ): Promise<LoginResult> {
   const find = (tenant: string, connection: string) => {
     try {
-      return desk.target(tenant, connection);
+      return services.target(tenant, connection);
     } catch (error) {
       if (error instanceof MirrorError) return null;
       throw error;
     }
   };
-  return made(desk, await completeLogin({ callback, browserKey }, desk.pending, find, signal));
+  return made(services, await completeLogin({ callback, browserKey }, services.pending, find, signal));
 }
 
 /** What a login is made for. @throws MirrorError `settings` where targets decide what the provider is asked for, and there is none */
-function usedTarget(desk: LoginDesk, tenant: string, connection: string): LoginTarget {
-  const target = desk.target(tenant, connection);
-  if (target.scopes.length > 0 || desk.isUsed(tenant, connection)) return target;
+function usedTarget(services: LoginServices, tenant: string, connection: string): LoginTarget {
+  const target = services.target(tenant, connection);
+  if (target.scopes.length > 0 || services.isUsed(tenant, connection)) return target;
   throw new MirrorError(`no target of tenant "${tenant}" uses the connection "${connection}"`, {
     actor: 'settings',
     code: 'login-not-used',
@@ -280,8 +285,8 @@ function usedTarget(desk: LoginDesk, tenant: string, connection: string): LoginT
   });
 }
 
-async function made(desk: LoginDesk, result: LoginResult): Promise<LoginResult> {
-  await desk.onLogin(result.tenant, result.connection);
+async function made(services: LoginServices, result: LoginResult): Promise<LoginResult> {
+  await services.onLogin(result.tenant, result.connection);
   return result;
 }
 

@@ -106,9 +106,9 @@ export async function compareWithFree(
   for await (const page of existing.list(signal)) for (const contact of page) contacts.set(contact.remoteId, contact);
   const properties = comparedProperties(crm);
   const wanted = mapValues(patients, (patient) => patientAsPerson(patient, properties));
-  const known = mapValues(contacts, (contact) => contactAsPerson(contact, properties));
-  const matching = await inPieces(matchPeople(wanted, known, phoneReader(crm.region)), signal);
-  return { contacts, wanted, known, ...matching };
+  const candidates = mapValues(contacts, (contact) => contactAsPerson(contact, properties));
+  const matching = await inPieces(matchPeople(wanted, candidates, phoneReader(crm.region)), signal);
+  return { contacts, wanted, known: candidates, ...matching };
 }
 
 /** What a person saw of a contact: all that a sync may overwrite. */
@@ -138,8 +138,8 @@ export async function unmatchedPatients(
   const unmatched = new Map<string, Patient>();
   for (const { recordId } of made) {
     const patient = patients.records.get(recordId);
-    const isLeftOut = plan.leftOutRecords.has(recordId) || abandoned.has(recordId);
-    if (patient !== undefined && !linked.has(recordId) && !isLeftOut) unmatched.set(recordId, patient);
+    const isExcluded = plan.leftOutRecords.has(recordId) || abandoned.has(recordId);
+    if (patient !== undefined && !linked.has(recordId) && !isExcluded) unmatched.set(recordId, patient);
   }
   return unmatched;
 }

@@ -78,17 +78,17 @@ export function createMetrics(installation: () => Installation | null, options: 
   const features: FeatureMetrics[] = [];
   let filled: Status | null = null;
   let filling: Promise<void> | null = null;
-  async function fillBy(open: Installation, told: Status): Promise<void> {
+  async function fillBy(open: Installation, reported: Status): Promise<void> {
     const publications: (() => void)[] = [];
     for (const { isUsedBy, read } of features) publications.push(await read(openSome(open, isUsedBy)));
-    fill(gauges, { ...told, outageAfterMs: open.outageAfterMs });
+    fill(gauges, { ...reported, outageAfterMs: open.outageAfterMs });
     for (const publish of publications) publish();
-    filled = told;
+    filled = reported;
   }
   async function refresh(open: Installation): Promise<number> {
-    const { status: told, ageMs } = await statuses.read(open);
-    if (told === filled) return ageMs;
-    filling ??= fillBy(open, told).finally(() => {
+    const { status: reported, ageMs } = await statuses.read(open);
+    if (reported === filled) return ageMs;
+    filling ??= fillBy(open, reported).finally(() => {
       filling = null;
     });
     // Whoever stopped waiting leaves nobody who hears of a failure; the next one asks again.
@@ -111,14 +111,14 @@ export function createMetrics(installation: () => Installation | null, options: 
     },
     async render() {
       const open = installation();
-      if (open !== null && !(await tellFigures(gauges, () => refresh(open)))) filled = null;
+      if (open !== null && !(await publishFigures(gauges, () => refresh(open)))) filled = null;
       return registry.metrics();
     },
   };
 }
 
 /** Without Redis nothing is known of tenants, and their figures are gone; that it is away is told all the same. */
-async function tellFigures(gauges: Gauges, refresh: () => Promise<number>): Promise<boolean> {
+async function publishFigures(gauges: Gauges, refresh: () => Promise<number>): Promise<boolean> {
   try {
     gauges.stateAge.set((await refresh()) / 1_000);
     return true;
@@ -161,7 +161,7 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
 type HandedCounts = Readonly<Record<string, { sent: number; dropped: number }>>;
 
 function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void {
-  const told = (name: string, help: string, which: 'sent' | 'dropped') =>
+  const reported = (name: string, help: string, which: 'sent' | 'dropped') =>
     new Counter({
       ...{ name, help, labelNames: ['signal'], registers: [registry] },
       collect() {
@@ -169,8 +169,8 @@ function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void 
         for (const [signal, counts] of Object.entries(handed)) this.inc({ signal }, counts[which]);
       },
     });
-  told('clinic_mirror_telemetry_sent_total', 'Spans and log lines that the collector took', 'sent');
-  told('clinic_mirror_telemetry_dropped_total', 'Spans and log lines that had no room or were refused', 'dropped');
+  reported('clinic_mirror_telemetry_sent_total', 'Spans and log lines that the collector took', 'sent');
+  reported('clinic_mirror_telemetry_dropped_total', 'Spans and log lines that had no room or were refused', 'dropped');
 }
 
 type Outline = Installation['outlines'] extends ReadonlyMap<string, infer Known> ? Known : never;
@@ -318,9 +318,9 @@ function createGauges(registry: Registry): Gauges {
 }
 
 /** What gauges are filled with. */
-type Told = Pick<Status, 'at' | 'incidents' | 'problems' | 'tenants'> & { outageAfterMs: number | null };
+type ReportedStatus = Pick<Status, 'at' | 'incidents' | 'problems' | 'tenants'> & { outageAfterMs: number | null };
 
-function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs }: Told): void {
+function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs }: ReportedStatus): void {
   const { targets: ofTargets, ...others } = gauges;
   for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
   for (const needs of ['person', 'time'] as const) {

@@ -1,6 +1,6 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Instant } from '../model/time.ts';
-import type { KeptSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
+import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
 
 /** Whether a target's vendor tells us of changes. Polling goes on either way. */
 export interface NotificationStatus {
@@ -25,9 +25,9 @@ export function notificationStatus(
   const { connector, connection } = target.configuration;
   const isOurs = ({ current }: TargetSubscriptions) =>
     current?.container === container && current.connector === connector && current.connection === connection;
-  const kept = [...subscriptions.values()].find(isOurs);
-  const reason = kept?.failure?.code ?? subscriptions.get(target.id)?.failure?.code ?? null;
-  const current = kept?.current ?? null;
+  const subscription = [...subscriptions.values()].find(isOurs);
+  const reason = subscription?.failure?.code ?? subscriptions.get(target.id)?.failure?.code ?? null;
+  const current = subscription?.current ?? null;
   if (current !== null && isHeard(tenant, target, current)) {
     return { sinceAt: current.heardSinceAt, untilAt: current.expiresAt, reason };
   }
@@ -37,7 +37,7 @@ export function notificationStatus(
 function isHeard(
   tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
   target: OpenTarget,
-  { expiresAt }: KeptSubscription,
+  { expiresAt }: StoredSubscription,
 ): boolean {
   return expiresAt > tenant.clock() && whyNot(tenant, target) === null;
 }

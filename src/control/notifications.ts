@@ -118,27 +118,27 @@ async function act(
 
 /** One GET for each id, but not for ever new ones: a flood of those costs next to nothing. */
 function limitedFind({ directory, clock }: ReceiverParts) {
-  const known = new Set<string>();
+  const foundIds = new Set<string>();
   let second = 0;
   let unknown = 0;
   return async (id: string): Promise<SubscriptionAddressee | null | 'limited'> => {
     const now = Math.floor(clock() / SECOND_MS);
     if (now !== second) unknown = 0;
     second = now;
-    if (!known.has(id)) {
+    if (!foundIds.has(id)) {
       if (unknown >= UNKNOWN_PER_SECOND) return 'limited';
       // Counted before the answer, so that many at once don't slip through.
       unknown += 1;
     }
     const addressee = await directory.find(id);
     if (addressee === null) {
-      known.delete(id);
+      foundIds.delete(id);
       return null;
     }
-    if (!known.has(id)) {
+    if (!foundIds.has(id)) {
       unknown = Math.max(0, unknown - 1);
-      if (known.size >= REMEMBERED) known.clear();
-      known.add(id);
+      if (foundIds.size >= REMEMBERED) foundIds.clear();
+      foundIds.add(id);
     }
     return addressee;
   };

@@ -1,13 +1,13 @@
 import { countsUntil, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { Problem } from '../model/problems.ts';
-import type { Standing } from '../model/standing.ts';
+import type { SyncState } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import type { Installation } from './installation.ts';
 import type { Status, TenantStatus } from './status-view.ts';
 import type { Statuses } from './statuses.ts';
 
 /** A clinic in one line: its targets taken together. */
-export interface ClinicSummary extends Standing {
+export interface ClinicSummary extends SyncState {
   tenant: string;
   name: string;
   paused: boolean;
@@ -27,7 +27,7 @@ export interface Overview {
 }
 
 /** Keeps an overview for all who look. */
-export interface OverviewDesk {
+export interface OverviewCache {
   /**
    * At most ten minutes old. It is computed anew when it is some seconds old, once for all who ask; whoever asks meanwhile gets the one before, and
    * where there is none, what is known so far.
@@ -40,7 +40,7 @@ export interface OverviewDesk {
 const PATIENCE_MS = 500;
 
 /** Opens an overview of an installation. Nothing is computed before it is asked for. @param statuses of the process, which others ask too */
-export function openOverview(installation: Installation, statuses: Statuses): OverviewDesk {
+export function openOverview(installation: Installation, statuses: Statuses): OverviewCache {
   let newest: { of: Status; overview: Overview } | null = null;
   return {
     async read() {

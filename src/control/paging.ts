@@ -34,14 +34,14 @@ export function pageOf<Item>(
 }
 
 /** What a caller gives back to get the next page: nothing that they need understand. */
-export function cursorOf(place: unknown): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
+export function cursorOf(position: unknown): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
 /** @param read null for what is no such place. @throws MirrorError `settings`, code `cursor-unusable` */
-export function readCursor<Place>(cursor: string, read: (place: unknown) => Place | null): Place {
-  const place = read(parsed(cursor));
-  if (place !== null) return place;
+export function readCursor<Place>(cursor: string, read: (position: unknown) => Place | null): Place {
+  const position = read(parsed(cursor));
+  if (position !== null) return position;
   throw new MirrorError('this is no place in the list', {
     actor: 'settings',
     code: 'cursor-unusable',

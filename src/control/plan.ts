@@ -98,13 +98,13 @@ async function linesWithFields(
     changes.map(({ change }) => change.recordId),
     signal,
   );
-  const tell = fieldTeller(plan.target, directory);
+  const describe = fieldTeller(plan.target, directory);
   return changes.map(({ change, verdict }) => {
     const { recordId, fields, wanted } = change;
     const item = wanted.want === 'absent' ? null : wanted.item;
     return {
       ...lineOf(change, verdict, plan.target),
-      fieldChanges: tell({ fields, wanted: item, held: held(recordId) }),
+      fieldChanges: describe({ fields, wanted: item, held: held(recordId) }),
     };
   });
 }
@@ -146,7 +146,7 @@ function titleOf({ wanted }: PlannedChange, { configuration }: TargetSetup): str
   return hasPlainTitles(configuration) ? wanted.item.title : null;
 }
 
-function lineOf(change: PlannedChange, verdict: PlanLine['verdict'], target: TargetSetup): PlanLine {
+function lineOf(change: PlannedChange, guardResult: PlanLine['verdict'], target: TargetSetup): PlanLine {
   const { recordId, reason, fields, wanted } = change;
   const operation = wanted.want === 'absent' ? 'delete' : reason === 'new' ? 'create' : 'update';
   return {
@@ -156,7 +156,7 @@ function lineOf(change: PlannedChange, verdict: PlanLine['verdict'], target: Tar
     fields,
     startAt: wanted.startAt === 0 ? null : wanted.startAt,
     title: titleOf(change, target),
-    verdict,
+    verdict: guardResult,
     fingerprint: wanted.want === 'absent' ? null : wanted.fingerprint,
   };
 }

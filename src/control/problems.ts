@@ -19,7 +19,7 @@ const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
-  const standing = new Map(status.tenants.map(({ tenant, inStep, canGoOn }) => [tenant, { inStep, canGoOn }]));
+  const syncStates = new Map(status.tenants.map(({ tenant, inStep, canGoOn }) => [tenant, { inStep, canGoOn }]));
   const { at, incidents } = status;
   const found = [
     ...ofInstallation(status),
@@ -32,7 +32,7 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
   const rank = ({ needs, breaksAt }: Problem) =>
     needs === 'time' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
   return found
-    .map((problem) => ({ ...problem, stands: standing.get(problem.tenant ?? '') ?? null }))
+    .map((problem) => ({ ...problem, stands: syncStates.get(problem.tenant ?? '') ?? null }))
     .sort((one, other) => rank(one) - rank(other));
 }
 
@@ -57,64 +57,64 @@ function ofInstallation({
       : needsPerson(tenant, CONFIGURATION, 'tenant-set-aside', message('tenant-set-aside', { count: faults }), check),
   );
   for (const { tenant, sinceAt } of refused) {
-    const told = message('file-refused');
-    problems.push({ ...needsPerson(tenant, CONFIGURATION, 'file-refused', told, check), sinceAt });
+    const report = message('file-refused');
+    problems.push({ ...needsPerson(tenant, CONFIGURATION, 'file-refused', report, check), sinceAt });
   }
   if (awaitsRestart.length > 0) {
     const settings = awaitsRestart.join(', ');
-    const told = message('restart-awaited', { settings });
-    problems.push(needsPerson(null, CONFIGURATION, 'restart-awaited', told, message('restart-awaited.remedy')));
+    const report = message('restart-awaited', { settings });
+    problems.push(needsPerson(null, CONFIGURATION, 'restart-awaited', report, message('restart-awaited.remedy')));
   }
   for (const { channel, code, remedy, sinceAt } of alertFailures) {
     const isForged = code === 'record-forged';
-    const told = isForged ? message('alerts-forged') : message('alerts-failing');
+    const report = isForged ? message('alerts-forged') : message('alerts-failing');
     const next = isForged ? message('record-forged.remedy') : (remedy ?? message('alerts-failing.remedy'));
-    problems.push({ ...needsPerson(null, message('subject.alerts', { channel }), code, told, next), sinceAt });
+    problems.push({ ...needsPerson(null, message('subject.alerts', { channel }), code, report, next), sinceAt });
   }
   if (unkept !== null) problems.push(needsPerson(null, STATE, unkept.code, unkept.texts.message, unkept.texts.remedy));
   if (state.durability === 'late') {
-    const told = message('redis-late');
-    problems.push({ ...needsPerson(null, STATE, 'redis-late', told, null), needs: 'time' });
+    const report = message('redis-late');
+    problems.push({ ...needsPerson(null, STATE, 'redis-late', report, null), needs: 'time' });
   }
   return problems;
 }
 
 /** Managed tenants that somebody took away while no process looked. */
 function managedLost(): Problem {
-  const told = message('managed-lost');
+  const report = message('managed-lost');
   const next = message('restore-or', { command: 'clinic-mirror tenants accept --all' });
-  return needsPerson(null, CONFIGURATION, FORGED.code, told, next);
+  return needsPerson(null, CONFIGURATION, FORGED.code, report, next);
 }
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
   const { tenant: id, doubt, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
   if (doubt !== null) {
-    const told = message('people-unknown');
+    const report = message('people-unknown');
     const next = message('restore-or', { command: `clinic-mirror accept-loss ${id}` });
-    problems.push({ ...needsPerson(id, STATE, doubt.code, told, next), sinceAt: doubt.sinceAt });
+    problems.push({ ...needsPerson(id, STATE, doubt.code, report, next), sinceAt: doubt.sinceAt });
   }
   for (const { verb, what, by, at } of tenant.approvals) {
     const name = by.claimed ?? by.name;
-    const told =
+    const report =
       typeof what.hold === 'string'
         ? message('hold-approval-awaited', { verb, hold: what.hold, name })
         : message('approval-awaited', { verb, name });
     const next = message('approval-awaited.remedy');
-    problems.push({ ...needsPerson(id, message('subject.approvals'), 'approval-awaited', told, next), sinceAt: at });
+    problems.push({ ...needsPerson(id, message('subject.approvals'), 'approval-awaited', report, next), sinceAt: at });
   }
   if (configuration.supersededAt !== null) {
-    const told = message('configuration-superseded');
-    const problem = needsPerson(id, CONFIGURATION, 'configuration-superseded', told, null);
+    const report = message('configuration-superseded');
+    const problem = needsPerson(id, CONFIGURATION, 'configuration-superseded', report, null);
     problems.push({ ...problem, needs: 'time', sinceAt: configuration.supersededAt });
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
   const ofReading = ofClinic(tenant, logins);
   // A server that is away is told once, of all clinics.
-  const isToldThere = incidents.some(({ unread }) => unread.includes(id));
+  const isReportedThere = incidents.some(({ unread }) => unread.includes(id));
   problems.push(
     ...logins,
-    ...(isToldThere ? [] : ofReading),
+    ...(isReportedThere ? [] : ofReading),
     ...connections.flatMap((connection) => ofPause(tenant, connection)),
   );
   // Without the clinic every target stands as it was: that is told where it comes from.
@@ -125,8 +125,8 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   for (const target of targets) {
     // What only waits for its login, or with its server, is told there, and what only waits to be read is told of the clinic.
     const isOfLogin = ended.has(`login ${target.connection}`);
-    const isTold = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
-    problems.push(...ofTarget(id, target, { now, source, isToldElsewhere: isTold }));
+    const isReported = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
+    problems.push(...ofTarget(id, target, { now, source, isToldElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
@@ -136,13 +136,13 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
 function ofErasures({ tenant, paused, targets }: TenantStatus): Problem[] {
   return targets.flatMap(({ target, pausedErasures: count, failure }) => {
     if (count === 0) return [];
-    const told = message('erasures-wait', { count });
+    const report = message('erasures-wait', { count });
     // Of a paused tenant nothing is written; else what keeps its target is tried again.
     const next = paused ? message('erasures-wait.remedy') : forTenant(failure?.texts.remedy, tenant);
     const needs = paused || (failure !== null && isForPerson(failure.actor)) ? 'person' : 'time';
     return [
       {
-        ...needsPerson(tenant, message('subject.target', { id: target }), 'erasures-wait', told, next),
+        ...needsPerson(tenant, message('subject.target', { id: target }), 'erasures-wait', report, next),
         needs,
         waiting: count,
       } as const,
@@ -155,29 +155,29 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
   const waiting = targets.filter((target) => target.connection === id).reduce((sum, { pending }) => sum + pending, 0);
   const subject = message('subject.login', { id });
   const again = `clinic-mirror login ${tenant} ${id}`;
-  const told = (code: string, text: Message, next: Text): Problem[] => [
+  const report = (code: string, text: Message, next: Text): Problem[] => [
     { ...needsPerson(tenant, subject, code, text, next), sinceAt, waiting },
   ];
   switch (state) {
     case 'needs-login':
       if (reason?.startsWith('seal') === true) {
         const text = message('sealing-key-changed');
-        return told(reason, text, message('sealing-key-changed.remedy'));
+        return report(reason, text, message('sealing-key-changed.remedy'));
       }
-      return told(reason ?? 'login-ended', message('login-ended'), again);
+      return report(reason ?? 'login-ended', message('login-ended'), again);
     case 'never':
-      return told('not-connected', message('not-connected'), again);
+      return report('not-connected', message('not-connected'), again);
     case 'no-tenant':
-      return told(reason ?? 'tenant-not-allowed', message('tenant-not-allowed'), again);
+      return report(reason ?? 'tenant-not-allowed', message('tenant-not-allowed'), again);
     case 'unconfirmed': {
       const accept = `clinic-mirror accept-account ${tenant} ${id} <account>`;
       const text =
         account === null ? message('account-unconfirmed') : message('account-unconfirmed.named', { account });
-      return told('account-unconfirmed', text, accept);
+      return report('account-unconfirmed', text, accept);
     }
     case 'connected':
       if (missingScopes.length === 0) return [];
-      return told('scope-missing', message('scope-missing', { permissions: missingScopes.join(' ') }), again);
+      return report('scope-missing', message('scope-missing', { permissions: missingScopes.join(' ') }), again);
     case 'retrying': {
       const text = message('login-refused-once');
       return [{ ...needsPerson(tenant, subject, 'login-refused-once', text, null), needs: 'time', sinceAt, nextTryAt }];
@@ -193,8 +193,8 @@ function ofPause({ tenant, targets }: TenantStatus, { connection: id, pause }: C
   if (pause === null || rests) return [];
   const { code, sinceAt, untilAt: nextTryAt } = pause;
   const subject = id === CLINIC_CONNECTION ? CLINIC : message('subject.login', { id });
-  const told = needsPerson(tenant, subject, code, message(code), null);
-  return [{ ...told, needs: 'time', sinceAt, nextTryAt }];
+  const report = needsPerson(tenant, subject, code, message(code), null);
+  return [{ ...report, needs: 'time', sinceAt, nextTryAt }];
 }
 
 /** The last cycle, where it failed otherwise than by its login. */
@@ -203,8 +203,8 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   const { code, actor, texts } = lastRun.error;
   const needs = isForPerson(actor) ? 'person' : 'time';
   // Whether it failed is not known then.
-  const told = code === FORGED.code ? texts.message : message('cycle-failed', { cause: texts.message });
-  return [{ ...needsPerson(tenant, CLINIC, code, told, forTenant(texts.remedy, tenant)), needs }];
+  const report = code === FORGED.code ? texts.message : message('cycle-failed', { cause: texts.message });
+  return [{ ...needsPerson(tenant, CLINIC, code, report, forTenant(texts.remedy, tenant)), needs }];
 }
 
 function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
@@ -212,20 +212,24 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
     const next = message('reopen', {
       command: `clinic-mirror reminders reopen ${tenant} ${channel}`,
     });
-    const told = message('channel-closed');
+    const report = message('channel-closed');
     return {
-      ...needsPerson(tenant, message('subject.reminders', { id: channel }), code, told, next),
+      ...needsPerson(tenant, message('subject.reminders', { id: channel }), code, report, next),
       sinceAt: at,
       waiting: reminders?.waiting ?? 0,
     };
   });
   if (reminders?.hold == null) return closed;
   const { appointments, sinceAt } = reminders.hold;
-  const told = message('corrections-held', {
+  const report = message('corrections-held', {
     count: appointments,
   });
   const next = `clinic-mirror holds list ${tenant}`;
-  const held = { ...needsPerson(tenant, 'reminders', 'corrections-held', told, next), sinceAt, waiting: appointments };
+  const held = {
+    ...needsPerson(tenant, 'reminders', 'corrections-held', report, next),
+    sinceAt,
+    waiting: appointments,
+  };
   return [...closed, held];
 }
 
@@ -239,7 +243,7 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
     const uncorrected = all.filter(({ correctsAt }) => correctsAt === null);
     const channels = [...new Set(all.map(({ channel }) => channel))].join(', ');
     const reasons = [...new Set(uncorrected.map(({ reason }) => reason))].join(', ');
-    const told =
+    const report =
       uncorrected.length === 0
         ? message('correction-due', { channels })
         : message('patient-misinformed', {
@@ -248,7 +252,7 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
           });
     const next = `clinic-mirror reminders explain ${tenant} ${shellWord(id)}`;
     return {
-      ...needsPerson(tenant, message('subject.appointment', { id }), 'patient-misinformed', told, next),
+      ...needsPerson(tenant, message('subject.appointment', { id }), 'patient-misinformed', report, next),
       needs: uncorrected.length === 0 ? 'time' : 'person',
       sinceAt: Math.min(...all.map(({ sinceAt }) => sinceAt)),
     };
@@ -261,23 +265,23 @@ function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
     const next = message('reopen', {
       command: `clinic-mirror triggers reopen ${tenant} ${endpoint}`,
     });
-    const told = message('endpoint-closed');
+    const report = message('endpoint-closed');
     return {
-      ...needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, told, next),
+      ...needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, report, next),
       sinceAt: at,
       waiting,
     };
   });
   for (const { endpoint, event, code, texts } of off) {
-    const told = message('trigger-off', { event });
+    const report = message('trigger-off', { event });
     problems.push(
-      needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, told, forTenant(texts.remedy, tenant)),
+      needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, report, forTenant(texts.remedy, tenant)),
     );
   }
   for (const { endpoint, code, texts, sinceAt } of refusing) {
-    const told = message('signature-refused');
+    const report = message('signature-refused');
     problems.push({
-      ...needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, told, texts.remedy),
+      ...needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, report, texts.remedy),
       sinceAt,
       waiting,
     });

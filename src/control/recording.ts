@@ -7,7 +7,7 @@ import type { AuditLog } from '../state/audit-log.ts';
 import type { ApprovalRequest, ApprovalStore } from '../state/kept-documents.ts';
 
 /** What acts are recorded with, and allowed by; put together by `composition/`. */
-export interface ActDesk {
+export interface ActServices {
   /** Null where no `dataDirectory` is configured: acts are told as lines alone then. */
   log: AuditLog | null;
   /** Tells of an act where no log is kept. */
@@ -25,7 +25,7 @@ export interface Acting {
   who: Principal;
   /** In the person's own words; null where none were given. */
   why: string | null;
-  desk: ActDesk;
+  desk: ActServices;
 }
 
 /** What an act is about. */
@@ -55,34 +55,34 @@ export async function recordAct<Result>(
 ): Promise<Result> {
   const approved = await admit(acting, about);
   const whole = { ...about, what: { ...about.what, ...approved } };
-  const act = await note(acting, whole, { outcome: 'begun' });
+  const act = await recordEntry(acting, whole, { outcome: 'begun' });
   let result: Result;
   try {
     result = await work();
   } catch (error) {
     // Where this can't be written either, the act stays one that was begun; its own error tells more.
-    await note(acting, whole, { outcome: 'failed', code: asMirrorError(error).code, act }).catch(() => {});
+    await recordEntry(acting, whole, { outcome: 'failed', code: asMirrorError(error).code, act }).catch(() => {});
     throw error;
   }
-  await note(acting, { ...whole, what: { ...whole.what, ...factsOf(result) } }, { outcome: 'done', act });
+  await recordEntry(acting, { ...whole, what: { ...whole.what, ...factsOf(result) } }, { outcome: 'done', act });
   return result;
 }
 
 /** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
 type AboutOf<Given extends readonly unknown[]> = (
-  desk: ActDesk,
-  ...given: Given
+  services: ActServices,
+  ...parameters: Given
 ) => ActAbout | null | Promise<ActAbout | null>;
 
 /** A verb that is recorded: with who acts and why before its own arguments. */
 export function act<Given extends readonly unknown[], Result>(
-  work: (...given: Given) => Promise<Result>,
+  work: (...parameters: Given) => Promise<Result>,
   aboutOf: AboutOf<Given>,
   factsOf?: (result: Result) => ActFacts,
-): (acting: Acting, ...given: Given) => Promise<Result> {
-  return async (acting, ...given) => {
-    const about = await aboutOf(acting.desk, ...given);
-    return about === null ? work(...given) : recordAct(acting, about, () => work(...given), factsOf);
+): (acting: Acting, ...parameters: Given) => Promise<Result> {
+  return async (acting, ...parameters) => {
+    const about = await aboutOf(acting.desk, ...parameters);
+    return about === null ? work(...parameters) : recordAct(acting, about, () => work(...parameters), factsOf);
   };
 }
 
@@ -95,7 +95,7 @@ export function nameOf({ claimed, name }: Principal): string {
  * Writes an entry of an act. @returns its number; null where no log is kept: then it is told as a line
  * @throws MirrorError `settings`, code `audit-log-unwritable`
  */
-export async function note(
+export async function recordEntry(
   { who, why, desk }: Acting,
   { verb, tenant, what = {} }: ActAbout,
   came: Pick<AuditDraft, 'outcome'> & Partial<Pick<AuditDraft, 'code' | 'act'>>,
@@ -114,7 +114,7 @@ async function admit(acting: Acting, about: ActAbout): Promise<ActFacts> {
     return await secondOf(acting, about);
   } catch (error) {
     const { code } = asMirrorError(error);
-    await note(acting, about, { outcome: code === 'second-person-needed' ? 'requested' : 'refused', code });
+    await recordEntry(acting, about, { outcome: code === 'second-person-needed' ? 'requested' : 'refused', code });
     throw error;
   }
 }
@@ -163,7 +163,7 @@ async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
 
 /** What tells one person from another. */
 function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSettings): string {
-  if (kind === 'holder') throw nobodyKnown();
+  if (kind === 'holder') throw unidentifiedError();
   if (persons === 'system' || kind === 'account') return id;
   if (claimed !== null) return `name:${claimed.trim().toLowerCase()}`;
   throw new MirrorError('two persons have to want this, and it is not known who you are', {
@@ -175,7 +175,7 @@ function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSetting
 }
 
 /** Of several secrets nobody knows whose they are. */
-function nobodyKnown(): MirrorError {
+function unidentifiedError(): MirrorError {
   return new MirrorError('two persons have to want this, and whoever holds a token or the passphrase is not known', {
     actor: 'guard',
     code: 'second-person-unknown',

@@ -1,7 +1,7 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
-import type { LinkPlace } from '../state/links.ts';
+import type { LinkCursor } from '../state/links.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { newestPlan } from './kept-plans.ts';
@@ -66,17 +66,17 @@ type ListOf = (
 
 const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
   async 'in-sync'({ links, outbox }, { id }, { after, limit }) {
-    const place = after === null ? null : readCursor(after, placeOf);
-    const page = await links.page(id, place, limit);
-    const settled = page.links.filter(({ drift }) => drift === null);
+    const position = after === null ? null : readCursor(after, positionOf);
+    const page = await links.page(id, position, limit);
+    const inSync = page.links.filter(({ drift }) => drift === null);
     const pending = await outbox.pendingOfSome(
       id,
-      settled.map(({ recordId }) => recordId),
+      inSync.map(({ recordId }) => recordId),
     );
     return {
-      items: settled
+      items: inSync
         .filter(({ recordId }) => !pending.has(recordId))
-        .map(({ recordId, startAt }) => ({ ...NOTHING_KNOWN, record: recordId, startAt: timeOf(startAt) })),
+        .map(({ recordId, startAt }) => ({ ...EMPTY_LINE, record: recordId, startAt: timeOf(startAt) })),
       next: page.next === null ? null : cursorOf(page.next),
     };
   },
@@ -95,7 +95,7 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
       items: page.items.map((record) => {
         const hold = held.get(record);
         return {
-          ...{ ...NOTHING_KNOWN, record, code: hold?.kind ?? null, about: hold?.id ?? null },
+          ...{ ...EMPTY_LINE, record, code: hold?.kind ?? null, about: hold?.id ?? null },
           ...{ startAt: timeOf(linked.get(record)?.startAt ?? 0), sinceAt: hold?.createdAt ?? null },
         };
       }),
@@ -106,14 +106,14 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
     return {
       ...page,
       items: page.items.map((link) => ({
-        ...{ ...NOTHING_KNOWN, record: link.recordId, code: link.drift },
+        ...{ ...EMPTY_LINE, record: link.recordId, code: link.drift },
         ...{ about: fieldsByHand(link, identity).join(', ') || null, startAt: timeOf(link.startAt) },
       })),
     };
   },
 };
 
-const NOTHING_KNOWN: RecordLine = {
+const EMPTY_LINE: RecordLine = {
   record: '',
   code: null,
   about: null,
@@ -149,7 +149,7 @@ async function excludedRecords(
   if (plan !== null && excluded !== undefined) {
     const { counts, records } = excluded;
     const page = pageOf(records, question, ({ record }) => record);
-    const items = page.items.map(({ record, why }) => ({ ...NOTHING_KNOWN, record, code: why }));
+    const items = page.items.map(({ record, why }) => ({ ...EMPTY_LINE, record, code: why }));
     return { ...page, items, asOf: plan.asOf, counts };
   }
   const [run] = await runs.list(1);
@@ -162,11 +162,11 @@ function timeOf(at: Instant): Instant | null {
   return at === 0 ? null : at;
 }
 
-function placeOf(place: unknown): LinkPlace | null {
-  if (typeof place !== 'object' || place === null) return null;
-  const { generation, bucket, after } = place as Record<string, unknown>;
-  const isPlace = Number.isInteger(generation) && Number.isInteger(bucket) && typeof after === 'string';
-  return isPlace && Number(bucket) >= 0 ? { generation: Number(generation), bucket: Number(bucket), after } : null;
+function positionOf(position: unknown): LinkCursor | null {
+  if (typeof position !== 'object' || position === null) return null;
+  const { generation, bucket, after } = position as Record<string, unknown>;
+  const isPosition = Number.isInteger(generation) && Number.isInteger(bucket) && typeof after === 'string';
+  return isPosition && Number(bucket) >= 0 ? { generation: Number(generation), bucket: Number(bucket), after } : null;
 }
 
 function noSuchTarget({ id, targets }: Pick<OpenTenant, 'id' | 'targets'>): MirrorError {

@@ -5,10 +5,10 @@ import { loginUnknown } from '../oauth/login.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from '../oauth/sign-in.ts';
 import type { Claims } from '../oauth/told-account.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
-import { type AccessDesk, SIGN_IN_PATH, sessionLifeOf } from './access.ts';
+import { type AccessServices, SIGN_IN_PATH, sessionLifeOf } from './access.ts';
 import { accountIdOf, rightsOf, type SignedIn, signedInBy } from './access-rights.ts';
-import type { KnownBrowser } from './known-browsers.ts';
-import { type Acting, note, recordAct } from './recording.ts';
+import type { RememberedBrowser } from './known-browsers.ts';
+import { type Acting, recordAct, recordEntry } from './recording.ts';
 
 /** The account of the passphrase. */
 const OWNER = accountIdOf({ way: 'passphrase' });
@@ -20,7 +20,7 @@ const STRANGER: Principal = { kind: 'browser', name: 'browser', id: 'browser', c
 const PER_ADDRESS = 20;
 const PER_ACCOUNT = 100;
 /** Failures of which the audit log tells: it is kept for years, and who guesses does so by the thousand. */
-const TOLD = new Set([1, 10, PER_ADDRESS + 1, PER_ACCOUNT + 1]);
+const RECORDED_ATTEMPTS = new Set([1, 10, PER_ADDRESS + 1, PER_ACCOUNT + 1]);
 
 /** Shorter ones can be guessed (NIST SP 800-63B-4 section 3.1.1.2: 15 characters where nothing else is asked for). */
 export const SHORTEST_PASSPHRASE = 15;
@@ -31,7 +31,7 @@ const PENDING_LIFE_MS = 10 * MINUTE_MS;
 /** What sealed pendings belong to. */
 const PENDING_CONTEXT = 'pending sign-in';
 
-interface Kept extends PendingSignIn {
+interface StoredSignIn extends PendingSignIn {
   endsAt: Instant;
   to: string;
 }
@@ -41,7 +41,7 @@ export interface Trier {
   /** The client that the request comes from. */
   caller: string;
   /** The browser, if somebody signed in with it before. */
-  known: KnownBrowser | null;
+  known: RememberedBrowser | null;
 }
 
 /** Who is signed in from now on, and what their browser keeps. */
@@ -58,12 +58,12 @@ export interface NewSession {
  * @param to where the browser goes on afterwards
  * @throws MirrorError `settings`, code `oidc-off`; as {@link beginSignIn}
  */
-export async function beginOidcSignIn(desk: AccessDesk, to: string): Promise<{ url: URL; kept: string }> {
-  const oidc = requireOidc(desk);
-  const redirectUri = `${desk.publicUrl() ?? ''}${SIGN_IN_PATH}/callback`;
-  const { url, pending } = await beginSignIn(desk.serverOf(oidc), oidc.scopes, redirectUri);
-  const kept: Kept = { ...pending, to, endsAt: desk.clock() + PENDING_LIFE_MS };
-  return { url, kept: desk.sealer.seal(JSON.stringify(kept), PENDING_CONTEXT) };
+export async function beginOidcSignIn(services: AccessServices, to: string): Promise<{ url: URL; kept: string }> {
+  const oidc = requireOidc(services);
+  const redirectUri = `${services.publicUrl() ?? ''}${SIGN_IN_PATH}/callback`;
+  const { url, pending } = await beginSignIn(services.serverOf(oidc), oidc.scopes, redirectUri);
+  const stored: StoredSignIn = { ...pending, to, endsAt: services.clock() + PENDING_LIFE_MS };
+  return { url, kept: services.sealer.seal(JSON.stringify(stored), PENDING_CONTEXT) };
 }
 
 /**
@@ -72,19 +72,19 @@ export async function beginOidcSignIn(desk: AccessDesk, to: string): Promise<{ u
  * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed`, `account-changed` or `sign-in-too-often`
  */
 export async function endOidcSignIn(
-  desk: AccessDesk,
+  services: AccessServices,
   callback: { search: string; kept: string; trier: Trier },
   signal: AbortSignal,
 ): Promise<NewSession> {
-  return limited(desk, { ...callback.trier, account: null }, async () => {
-    const oidc = requireOidc(desk);
-    const { to, endsAt, ...pending } = openKept(desk, callback.kept);
-    if (endsAt <= desk.clock()) throw loginUnknown();
+  return limited(services, { ...callback.trier, account: null }, async () => {
+    const oidc = requireOidc(services);
+    const { to, endsAt, ...pending } = openStored(services, callback.kept);
+    if (endsAt <= services.clock()) throw loginUnknown();
     const address = new URL(pending.redirectUri);
     address.search = callback.search;
-    const claims = await completeSignIn(desk.serverOf(oidc), address, pending, signal);
-    const who = await knownPerson(desk, oidc, claims);
-    return { ...(await beginSession(desk, who)), to };
+    const claims = await completeSignIn(services.serverOf(oidc), address, pending, signal);
+    const who = await requirePerson(services, oidc, claims);
+    return { ...(await beginSession(services, who)), to };
   });
 }
 
@@ -93,19 +93,19 @@ export async function endOidcSignIn(
  * it; after that who they are is issuer and subject alone, and another account with the same address is somebody else.
  * @throws MirrorError `authorization`, code `sign-in-not-allowed` or `account-changed`
  */
-async function knownPerson(desk: AccessDesk, oidc: OidcSettings, claims: Claims): Promise<SignedIn> {
+async function requirePerson(services: AccessServices, oidc: OidcSettings, claims: Claims): Promise<SignedIn> {
   const who = signedInBy(oidc, claims);
   if (who === null || who.way !== 'oidc') throw notAllowed();
   const { issuer, subject } = who;
   const verified = who.email?.toLowerCase() ?? null;
   const written = [...new Set(oidc.people.flatMap(({ email }) => email?.toLowerCase() ?? []))];
-  const known = await desk.accounts.ofAddresses(issuer, written);
-  const isNew = verified !== null && written.includes(verified) && !known.has(verified);
-  if (isNew) known.set(verified, await desk.accounts.claim(issuer, verified, subject));
-  const addresses = written.filter((address) => known.get(address) === subject);
+  const subjects = await services.accounts.ofAddresses(issuer, written);
+  const isNew = verified !== null && written.includes(verified) && !subjects.has(verified);
+  if (isNew) subjects.set(verified, await services.accounts.claim(issuer, verified, subject));
+  const addresses = written.filter((address) => subjects.get(address) === subject);
   const person: SignedIn = { ...who, addresses };
-  const settings = desk.settings();
-  const isSomebodyElses = verified !== null && known.has(verified) && !addresses.includes(verified);
+  const settings = services.settings();
+  const isSomebodyElses = verified !== null && subjects.has(verified) && !addresses.includes(verified);
   if (isSomebodyElses && settings !== null && rightsOf(person, settings) === null) throw accountChanged();
   return person;
 }
@@ -115,21 +115,24 @@ async function knownPerson(desk: AccessDesk, oidc: OidcSettings, claims: Claims)
  * @throws MirrorError `authorization`, code `passphrase-wrong` or `sign-in-too-often`
  */
 export async function signInByPassphrase(
-  desk: AccessDesk,
+  services: AccessServices,
   passphrase: string,
   trier: Trier,
 ): Promise<Omit<NewSession, 'to'>> {
-  return limited(desk, { ...trier, account: OWNER }, async () => {
-    const isOn = desk.settings()?.passphrase === true && passphrase.length <= LONGEST_PASSPHRASE;
-    if (!isOn || !(await desk.passphrase.fits(passphrase))) throw wrongPassphrase();
-    return beginSession(desk, { way: 'passphrase' });
+  return limited(services, { ...trier, account: OWNER }, async () => {
+    const isOn = services.settings()?.passphrase === true && passphrase.length <= LONGEST_PASSPHRASE;
+    if (!isOn || !(await services.passphrase.fits(passphrase))) throw wrongPassphrase();
+    return beginSession(services, { way: 'passphrase' });
   });
 }
 
 /** What an address is good for that signs in once; null when it is used up. Looking uses nothing up. */
-export async function describeSignInLink(desk: AccessDesk, ticket: string): Promise<{ mustSet: boolean } | null> {
-  const link = desk.settings()?.passphrase === true ? await desk.links.find(ticket) : null;
-  if (link === null || (link.mustSet && (await desk.passphrase.isSet()))) return null;
+export async function describeSignInLink(
+  services: AccessServices,
+  ticket: string,
+): Promise<{ mustSet: boolean } | null> {
+  const link = services.settings()?.passphrase === true ? await services.links.find(ticket) : null;
+  if (link === null || (link.mustSet && (await services.passphrase.isSet()))) return null;
   return { mustSet: link.mustSet };
 }
 
@@ -139,35 +142,37 @@ export async function describeSignInLink(desk: AccessDesk, ticket: string): Prom
  * @throws MirrorError `authorization`, code `login-unknown`; `settings`, code `passphrase-unusable`
  */
 export async function useSignInLink(
-  desk: AccessDesk,
+  services: AccessServices,
   ticket: string,
   passphrase: string | null,
 ): Promise<Omit<NewSession, 'to'>> {
-  const link = await describeSignInLink(desk, ticket);
+  const link = await describeSignInLink(services, ticket);
   if (link === null) throw loginUnknown();
   const isLong = passphrase !== null && [...passphrase].length >= SHORTEST_PASSPHRASE;
   if (passphrase === null ? link.mustSet : !isLong || passphrase.length > LONGEST_PASSPHRASE) throw unusable();
-  if ((await desk.links.take(ticket)) === null) throw loginUnknown();
+  if ((await services.links.take(ticket)) === null) throw loginUnknown();
   if (passphrase !== null) {
-    await recordAct(acting(desk, STRANGER), { verb: 'set-passphrase', tenant: null }, async () => {
-      await desk.passphrase.set(passphrase);
-      await desk.sessions.endAll(accountIdOf({ way: 'passphrase' }));
+    await recordAct(acting(services, STRANGER), { verb: 'set-passphrase', tenant: null }, async () => {
+      await services.passphrase.set(passphrase);
+      await services.sessions.endAll(accountIdOf({ way: 'passphrase' }));
     });
   }
-  return beginSession(desk, { way: 'passphrase' });
+  return beginSession(services, { way: 'passphrase' });
 }
 
 /** Ends a session, or all of whose it is. @param who as their session tells */
 export async function signOut(
-  desk: AccessDesk,
+  services: AccessServices,
   who: { id: string; name: string },
   session: string,
   isEverywhere: boolean,
 ): Promise<void> {
   // First what counts; it is told of afterwards.
-  await desk.sessions.end(session);
-  if (isEverywhere) await desk.sessions.endAll(who.id);
-  await note(acting(desk, principalOf(who)), about('sign-out', { everywhere: isEverywhere }), { outcome: 'done' });
+  await services.sessions.end(session);
+  if (isEverywhere) await services.sessions.endAll(who.id);
+  await recordEntry(acting(services, principalOf(who)), about('sign-out', { everywhere: isEverywhere }), {
+    outcome: 'done',
+  });
 }
 
 /** An administrator, as the audit log names them. */
@@ -175,16 +180,16 @@ export function principalOf({ id, name }: { id: string; name: string }): Princip
   return { kind: id.startsWith('account:') ? 'account' : 'holder', name, id, claimed: null };
 }
 
-async function beginSession(desk: AccessDesk, who: SignedIn): Promise<Omit<NewSession, 'to'>> {
-  const settings = desk.settings();
+async function beginSession(services: AccessServices, who: SignedIn): Promise<Omit<NewSession, 'to'>> {
+  const settings = services.settings();
   const rights = settings === null ? null : rightsOf(who, settings);
   if (settings === null || rights === null) throw notAllowed();
   const id = accountIdOf(who);
   const name = who.way === 'passphrase' ? 'owner' : who.name;
   // What can't be recorded is not done.
   const what = { way: who.way, level: rights.level, tenants: rights.tenants?.size ?? null };
-  await note(acting(desk, principalOf({ id, name })), about('sign-in', what), { outcome: 'done' });
-  return { session: await desk.sessions.begin(id, who, sessionLifeOf(settings)), account: id };
+  await recordEntry(acting(services, principalOf({ id, name })), about('sign-in', what), { outcome: 'done' });
+  return { session: await services.sessions.begin(id, who, sessionLifeOf(settings)), account: id };
 }
 
 /**
@@ -194,35 +199,35 @@ async function beginSession(desk: AccessDesk, who: SignedIn): Promise<Omit<NewSe
  * narrower limit again, never the account's: else who guesses would profit from each sign-in of the owner.
  */
 async function limited<Result>(
-  desk: AccessDesk,
+  services: AccessServices,
   { caller, known, account }: Trier & { account: string | null },
   work: () => Promise<Result>,
 ): Promise<Result> {
   // At a provider it is not known before who signs in, and nothing can be guessed.
-  const isKnown = known !== null && (account === null || known.account === account);
-  const nearest = isKnown ? `browser ${known.id}` : `address ${caller}`;
+  const isRemembered = known !== null && (account === null || known.account === account);
+  const nearest = isRemembered ? `browser ${known.id}` : `address ${caller}`;
   const counters: [name: string, limit: number][] = [[nearest, PER_ADDRESS]];
-  if (!isKnown && account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
+  if (!isRemembered && account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
   let attempts = 0;
   try {
     for (const [name, limit] of counters) {
-      const { counted, waitMs } = await desk.attempts.count(name, limit);
+      const { counted, waitMs } = await services.attempts.count(name, limit);
       attempts = counted;
       if (waitMs !== null) throw tooOften(waitMs);
     }
     const result = await work();
-    await desk.attempts.clear(nearest);
+    await services.attempts.clear(nearest);
     return result;
   } catch (error) {
     const { code } = asMirrorError(error);
-    if (TOLD.has(attempts)) {
-      await note(acting(desk, STRANGER), about('sign-in', { attempts }), { outcome: 'refused', code });
+    if (RECORDED_ATTEMPTS.has(attempts)) {
+      await recordEntry(acting(services, STRANGER), about('sign-in', { attempts }), { outcome: 'refused', code });
     }
     throw error;
   }
 }
 
-function acting({ acts }: AccessDesk, who: Principal): Acting {
+function acting({ acts }: AccessServices, who: Principal): Acting {
   return { who, why: null, desk: acts };
 }
 
@@ -230,9 +235,9 @@ function about(verb: 'sign-in' | 'sign-out', what: Record<string, string | numbe
   return { verb, tenant: null, what };
 }
 
-function requireOidc(desk: AccessDesk): OidcSettings {
-  const oidc = desk.settings()?.oidc;
-  if (oidc !== undefined && desk.publicUrl() !== null) return oidc;
+function requireOidc(services: AccessServices): OidcSettings {
+  const oidc = services.settings()?.oidc;
+  if (oidc !== undefined && services.publicUrl() !== null) return oidc;
   throw signInRefused(
     'oidc-off',
     'nobody signs in at a provider here',
@@ -241,9 +246,9 @@ function requireOidc(desk: AccessDesk): OidcSettings {
 }
 
 /** What another one sealed, or a browser changed, is no beginning. */
-function openKept({ sealer }: AccessDesk, kept: string): Kept {
+function openStored({ sealer }: AccessServices, stored: string): StoredSignIn {
   try {
-    return JSON.parse(sealer.open(kept, PENDING_CONTEXT)) as Kept;
+    return JSON.parse(sealer.open(stored, PENDING_CONTEXT)) as StoredSignIn;
   } catch {
     throw loginUnknown();
   }

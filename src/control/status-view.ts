@@ -1,22 +1,22 @@
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
-import type { Standing } from '../model/standing.ts';
+import type { SyncState } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import type { TriggerStatus } from '../model/triggers.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
-import type { EpochView } from '../state/epoch.ts';
+import type { StateCounterView } from '../state/epoch.ts';
 import type { FeedAccess } from '../state/feeds.ts';
 import type { ApprovalRequest } from '../state/kept-documents.ts';
-import type { Doubt } from '../state/protection.ts';
+import type { Uncertainty } from '../state/protection.ts';
 import type { AlertFailure, RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
-import type { ConnectionStatus, Outlook } from './installation.ts';
+import type { ConnectionStatus, Forecast } from './installation.ts';
 import type { NotificationStatus } from './notification-status.ts';
 
 /** What the durability `unsupported` means for an administrator, and what they can do. */
-export const NOT_TOLD_WHEN_ON_DISK = {
+export const DURABILITY_UNSUPPORTED = {
   sentence:
     'Redis does not tell when a decision is on its disk, since it is older than 7.2 or does not let us use WAITAOF: if its machine crashes, the last second may be lost',
   remedy: 'run Redis 7.2 or newer and allow WAITAOF to our user, or accept it: nothing else is affected',
@@ -46,7 +46,7 @@ export type TargetState =
 export type DriftPolicy = TargetConfiguration['audit']['drift'];
 
 /** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
-export interface TargetStatus extends Standing {
+export interface TargetStatus extends SyncState {
   target: string;
   connector: string;
   /** The login that it is written with. */
@@ -118,7 +118,7 @@ export interface RemovedStatus {
 }
 
 /** Where a tenant stands: its targets together, those that are paused aside unless all are. */
-export interface TenantStatus extends Standing {
+export interface TenantStatus extends SyncState {
   tenant: string;
   name: string;
   paused: boolean;
@@ -131,7 +131,7 @@ export interface TenantStatus extends Standing {
   /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
   removed: RemovedStatus[];
   /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
-  doubt: Doubt | null;
+  doubt: Uncertainty | null;
   /** What one person wants and a second one has to want too. */
   approvals: ApprovalRequest[];
   /** Null where none are configured. */
@@ -155,14 +155,14 @@ export interface Incident {
 }
 
 /** The whole picture. */
-export interface Status extends Outlook {
+export interface Status extends Forecast {
   at: Instant;
   /** What is the matter: what needs a person first. */
   problems: Problem[];
   /** Servers that are away, longest first; each is one of the problems, in place of those of its targets. */
   incidents: Incident[];
   /** How decisions are kept from being lost. */
-  state: EpochView;
+  state: StateCounterView;
   tenants: TenantStatus[];
   /** Tenants that are not run; those that a daemon runs under what their files held before are below. */
   setAside: { tenant: string; faults: number }[];

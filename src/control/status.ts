@@ -57,19 +57,19 @@ export async function* statusByAndBy(
   const { state, ...others } = await statusOfAll(installation, only === undefined);
   const outages = await installation.outages.list();
   let tenants: TenantStatus[] = [];
-  const told = () => {
+  const current = () => {
     const at = installation.clock();
     const incidents = incidentsOf(outages, tenants, at);
     return withProblems({ at, state, tenants, incidents, ...others }, installation);
   };
-  yield told();
+  yield current();
   for (const some of slices(ids, TENANTS_AT_ONCE)) {
     // One that was removed meanwhile is none of all; whoever named it is told.
     const open = some.flatMap((id) =>
       only === undefined ? (installation.tenants.get(id) ?? []) : requireTenant(installation, id),
     );
     tenants = [...tenants, ...(await Promise.all(open.map((tenant) => tenantStatus(installation, tenant))))];
-    yield told();
+    yield current();
   }
 }
 
@@ -80,15 +80,15 @@ async function statusOfAll(
 ): Promise<Omit<Status, 'at' | 'incidents' | 'problems' | 'tenants'>> {
   const reloads = await installation.reloads();
   // A daemon tells since when; this process reads files that it may not have looked at yet.
-  const told = [
+  const current = [
     ...refusedFiles(installation.refused, [], installation.clock()),
     ...reloads.flatMap((report) => report.refused),
   ];
-  const refused = new Map(told.map((files) => [files.tenant, files] as const));
-  const setAside = installation.setAside.filter(({ id }) => !refused.has(id));
+  const refused = new Map(current.map((files) => [files.tenant, files] as const));
+  const invalidTenants = installation.setAside.filter(({ id }) => !refused.has(id));
   return {
     state: await installation.epoch.view(),
-    setAside: setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
+    setAside: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],
     alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure, forgedAt }]) => [
@@ -141,25 +141,25 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
   const holds = await tenant.holds.list();
   const [lastRun] = await tenant.runs.list(1);
   const connections = await installation.connections(tenant);
-  const doubt = await tenant.protection.doubt({ lookOnly: true });
+  const uncertainty = await tenant.protection.doubt({ lookOnly: true });
   const waiting = new Set(
     connections.filter(({ state }) => NEEDS_PERSON.has(state)).map(({ connection }) => connection),
   );
   // Nothing more is read, or written there, without the login; nor of people while it is not known who was forgotten.
   const waits = ({ connection }: TargetStatus) =>
-    doubt !== null || waiting.has(CLINIC_CONNECTION) || waiting.has(connection);
+    uncertainty !== null || waiting.has(CLINIC_CONNECTION) || waiting.has(connection);
   // Nothing is read while the clinic's pause lasts.
   const isClinicPaused = connections.some(
     ({ connection, pause }) => connection === CLINIC_CONNECTION && pause !== null,
   );
-  const standing = (target: TargetStatus): TargetStatus => {
+  const withProgress = (target: TargetStatus): TargetStatus => {
     if (waits(target)) return { ...target, canGoOn: 'waits-for-person' };
     return isClinicPaused && target.canGoOn === 'yes' ? { ...target, canGoOn: 'waits-for-vendor' } : target;
   };
   const found = await Promise.all(
     [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
   );
-  const targets = found.map(standing);
+  const targets = found.map(withProgress);
   const active = targets.filter(({ state }) => state !== 'paused');
   return {
     tenant: tenant.id,
@@ -172,7 +172,7 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
     targets,
     ...worstOf(active.length === 0 ? targets : active),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
-    doubt,
+    doubt: uncertainty,
     approvals: await installation.approvals(tenant.id),
     reminders: (await tenant.reminders?.status(holds, tenant.clock())) ?? null,
     triggers: (await tenant.triggers?.status()) ?? null,
@@ -214,8 +214,8 @@ export async function targetStatus(
   const held = open.reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
-  const isLeft = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
-  const readFailed = isPart || (isLeft && !isAwaiting(tenant, target, lastRun, record));
+  const isSkipped = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
+  const readFailed = isPart || (isSkipped && !isAwaiting(tenant, target, lastRun, record));
   const policy = target.configuration.audit.drift;
   const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, driftedLinks)) };
   const differing = policy === 'keep' ? 0 : driftedLinks.length;
@@ -225,7 +225,7 @@ export async function targetStatus(
   const undone = await approvedUnplanned(tenant, target.id, holds);
   const quiet = waiting + undone === 0 && held === 0 && failure === null;
   const gaps = record.gaps ?? [];
-  const settled = quiet && gaps.length === 0;
+  const isInSync = quiet && gaps.length === 0;
   const nextTryAt = (record.pausedUntil ?? 0) > tenant.clock() ? record.pausedUntil : null;
   const isFirst = isFirstSync(record, counts.pending + undone);
   const evidence = {
@@ -239,8 +239,8 @@ export async function targetStatus(
     connector: target.configuration.connector,
     connection: target.configuration.connection,
     state,
-    ...standingOf(state, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
-    inSyncAsOf: settled ? plannedAsOf : record.settledAsOf,
+    ...syncStateOf(state, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
+    inSyncAsOf: isInSync ? plannedAsOf : record.settledAsOf,
     nearAsOf: later(plannedAsOf, record.nearAsOf),
     gaps,
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
@@ -279,15 +279,15 @@ function isFirstSync({ settledAsOf, writtenOnceAt, plannedAsOf }: StoredTarget, 
 }
 
 /** What is held is told whatever else keeps the target from going on. */
-function standingOf(
+function syncStateOf(
   state: TargetState,
-  known: Record<'held' | 'waiting' | 'links' | 'pending', number> & { isFirst: boolean; plannedAsOf: Instant | null },
+  figures: Record<'held' | 'waiting' | 'links' | 'pending', number> & { isFirst: boolean; plannedAsOf: Instant | null },
 ): Axes & { firstSync: FirstSync | null } {
   const { inStep, canGoOn } = AXES[state];
-  const { held, waiting, links, pending } = known;
+  const { held, waiting, links, pending } = figures;
   if (state !== 'paused' && held > 0) return { ...AXES.held, firstSync: null };
-  if (state !== 'paused' && known.isFirst && inStep !== 'held') {
-    const of = known.plannedAsOf === null && pending === 0 ? null : links + pending;
+  if (state !== 'paused' && figures.isFirst && inStep !== 'held') {
+    const of = figures.plannedAsOf === null && pending === 0 ? null : links + pending;
     return { inStep: 'first-sync', canGoOn, firstSync: { written: links, of } };
   }
   return { inStep: inStep === 'unknown' && waiting > 0 ? 'behind' : inStep, canGoOn, firstSync: null };

@@ -34,7 +34,7 @@ export function openStatuses(): Statuses {
     for await (const found of statusByAndBy(open)) soFar = found;
     newest = soFar;
   });
-  const known = (found: Status | null): Status => {
+  const requireStatus = (found: Status | null): Status => {
     if (found === null) throw new Error('what was computed is known');
     return found;
   };
@@ -42,16 +42,16 @@ export function openStatuses(): Statuses {
     ofTenant: sharingNext(status),
     async read(open, waitMs) {
       const ageMs = await figures.refresh(open, waitMs);
-      return { status: known(newest), ageMs };
+      return { status: requireStatus(newest), ageMs };
     },
     async readSoFar(open, waitMs) {
       const whole = figures.refresh(open, waitMs);
       await Promise.race([whole, pause(waitMs, undefined, { ref: false })]);
       const isRecent = newest !== null && open.clock() - newest.at <= OLDEST_MS;
-      if (isRecent) return known(newest);
+      if (isRecent) return requireStatus(newest);
       if (soFar === null) await whole;
       // What is looked at anew may have been begun just now; whoever asks gave up waiting for it.
-      return known(soFar ?? newest);
+      return requireStatus(soFar ?? newest);
     },
   };
 }

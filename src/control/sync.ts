@@ -22,8 +22,10 @@ export interface SyncResult {
  * configuration's.
  */
 export function isWhole({ run, targets }: SyncResult): boolean {
-  const isTold = run.withheld.length + run.awaiting.length === 0 && Object.keys(run.gaps).length === 0;
-  return run.error === null && isTold && targets.every(({ state, pending }) => state === 'in-sync' && pending === 0);
+  const isComplete = run.withheld.length + run.awaiting.length === 0 && Object.keys(run.gaps).length === 0;
+  return (
+    run.error === null && isComplete && targets.every(({ state, pending }) => state === 'in-sync' && pending === 0)
+  );
 }
 
 /** A lane whose next turn is further off than this is left to the daemon. */
@@ -63,8 +65,8 @@ export async function syncTenant(
   const belongs = ({ configuration }: OpenTarget) => configuration.crm?.contacts !== undefined;
   await Promise.all(targets.filter((target) => !belongs(target)).map(drain));
   await Promise.all(targets.filter(belongs).map(drain));
-  const standing = await tenantStatus(installation, tenant);
-  return { tenant: id, run, targets: standing.targets.filter(({ state }) => state !== 'paused') };
+  const status = await tenantStatus(installation, tenant);
+  return { tenant: id, run, targets: status.targets.filter(({ state }) => state !== 'paused') };
 }
 
 /** Turns of a lane until nothing is left that can be written now: what waits for a person is not waited for. */

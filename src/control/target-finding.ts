@@ -12,7 +12,7 @@ export async function targetFinding(
   signal: AbortSignal,
 ): Promise<Finding> {
   const { container } = await targetStore.read(target.id);
-  const place = `targets.${target.id}.settings in ${settings}`;
+  const location = `targets.${target.id}.settings in ${settings}`;
   let named: string | null = null;
   const ask = async (): Promise<void> => {
     if (container === null) {
@@ -24,12 +24,12 @@ export async function targetFinding(
       await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
   };
   const well = container === null ? 'answers; nothing was written to it yet' : 'answers';
-  const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: place }, ask, well);
+  const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: location }, ask, well);
   if (finding.result !== 'ok' || named === null || named === container) return finding;
   return {
     ...{ ...finding, result: 'warning', code: 'calendar-changed' },
     what: `it writes to the calendar ${container} until its next cycle, and its settings name ${named}`,
-    next: `to fill the new calendar, run: clinic-mirror sync ${id}; events in the other calendar stay there; to keep that calendar, correct ${place}`,
+    next: `to fill the new calendar, run: clinic-mirror sync ${id}; events in the other calendar stay there; to keep that calendar, correct ${location}`,
   };
 }
 

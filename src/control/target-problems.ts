@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { FORGED } from '../state/forged.ts';
 import type { TargetGap } from '../state/target-record.ts';
-import { type Installation, settingsPlace } from './installation.ts';
+import { type Installation, settingsLocation } from './installation.ts';
 import type { TargetStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
@@ -12,17 +12,20 @@ const FAILING_LONG_MS = HOUR_MS;
 /** A first sync that goes on for longer needs a person. Our choice. */
 const FIRST_SYNC_LONG_MS = 6 * HOUR_MS;
 /** So long it is told that a calendar took the place of one that was gone: over a weekend. Our choice. */
-const REPLACED_TOLD_MS = 3 * DAY_MS;
+const CALENDAR_CHANGE_REPORT_MS = 3 * DAY_MS;
 /** What of an installation tells where settings are changed. */
 export type Source = Pick<Installation, 'managed'>;
 
 /** That another calendar was made in the place of one that was gone: phones that show the old one show nothing new. */
 export function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: TargetStatus, now: Instant): Problem[] {
-  if (at === null || now - at > REPLACED_TOLD_MS) return [];
-  const told = message('calendar-replaced');
+  if (at === null || now - at > CALENDAR_CHANGE_REPORT_MS) return [];
+  const report = message('calendar-replaced');
   const next = message('calendar-replaced.remedy');
   return [
-    { ...needsPerson(tenant, message('subject.target', { id: target }), 'calendar-replaced', told, next), sinceAt: at },
+    {
+      ...needsPerson(tenant, message('subject.target', { id: target }), 'calendar-replaced', report, next),
+      sinceAt: at,
+    },
   ];
 }
 
@@ -43,11 +46,11 @@ export function ofTarget(
   ];
   if (target.isDriftLeft) {
     const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
-    const told = message('drifted', { count });
-    found.push(problem('drifted', told, `clinic-mirror audit ${tenant}`));
+    const report = message('drifted', { count });
+    found.push(problem('drifted', report, `clinic-mirror audit ${tenant}`));
   }
   for (const gap of gaps) {
-    found.push(problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsPlace(source, tenant))));
+    found.push(problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsLocation(source, tenant))));
   }
   // What waits, waits for the first of them.
   return found.map((each, index) => (index === 0 ? { ...each, waiting: target.pending } : each));
@@ -61,8 +64,8 @@ function ofFailure(tenant: string, { target: id, state, failure, outage, nextTry
   const { code = 'rate-limited', texts = limited, sinceAt = null } = failure ?? {};
   const needs = state === 'stopped' ? 'person' : 'time';
   const text = outage === null ? texts.message : message('about', { cause: texts.message, names: outage });
-  const told = needsPerson(tenant, message('subject.target', { id }), code, text, forTenant(texts.remedy, tenant));
-  return [{ ...told, needs, sinceAt, nextTryAt }];
+  const report = needsPerson(tenant, message('subject.target', { id }), code, text, forTenant(texts.remedy, tenant));
+  return [{ ...report, needs, sinceAt, nextTryAt }];
 }
 
 /** What a person has to decide, whatever else keeps the target. */
@@ -71,20 +74,20 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
   const problems: Problem[] = [];
   if (failure?.actor === 'guard') {
     const { code, texts, sinceAt } = failure;
-    const told = needsPerson(
+    const report = needsPerson(
       tenant,
       message('subject.target', { id }),
       code,
       texts.message,
       forTenant(texts.remedy, tenant) ?? next,
     );
-    problems.push({ ...told, sinceAt });
+    problems.push({ ...report, sinceAt });
   }
   if (held > 0) {
-    const told = message('held', { count: held });
+    const report = message('held', { count: held });
     const code = 'held';
     problems.push({
-      ...needsPerson(tenant, message('subject.target', { id }), code, told, next),
+      ...needsPerson(tenant, message('subject.target', { id }), code, report, next),
       sinceAt: heldSinceAt,
     });
   }
@@ -95,22 +98,22 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
 function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[] {
   const { target: id, state, failing, firstSync, oldestPendingAt: sinceAt } = target;
   if (state === 'stopped' || state === 'resting') return [];
-  const told = (code: string, text: Text, next: Text | null) =>
+  const report = (code: string, text: Text, next: Text | null) =>
     needsPerson(tenant, message('subject.target', { id }), code, text, next);
   const isLongerThan = (timeMs: number) => sinceAt !== null && now - sinceAt > timeMs;
   if (failing > 0) {
     const text = message('failing', { count: failing });
     const needs = isLongerThan(FAILING_LONG_MS) ? 'person' : 'time';
-    return [{ ...told('failing', text, `clinic-mirror health ${tenant} ${id}`), needs, sinceAt }];
+    return [{ ...report('failing', text, `clinic-mirror health ${tenant} ${id}`), needs, sinceAt }];
   }
   if (state === 'stale') {
-    return [{ ...told('stale', message('stale'), null), needs: 'time' }];
+    return [{ ...report('stale', message('stale'), null), needs: 'time' }];
   }
   if (firstSync?.of == null || !isLongerThan(FIRST_SYNC_LONG_MS)) return [];
   const text = message('first-sync-slow', {
     ...{ written: String(firstSync.written), all: String(firstSync.of) },
   });
-  return [{ ...told('first-sync-slow', text, `clinic-mirror health ${tenant} ${id}`), sinceAt }];
+  return [{ ...report('first-sync-slow', text, `clinic-mirror health ${tenant} ${id}`), sinceAt }];
 }
 
 /** What of a target is not known; ids in it are those of its file. */
@@ -136,9 +139,9 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
   }
 }
 
-function nextOf({ code }: TargetGap, tenant: string, target: string, place: string): Text {
-  if (code === 'agenda-unknown') return message('agenda-unknown.remedy', { target, place });
-  if (code === 'treatment-unknown') return message('treatment-unknown.remedy', { target, place });
+function nextOf({ code }: TargetGap, tenant: string, target: string, location: string): Text {
+  if (code === 'agenda-unknown') return message('agenda-unknown.remedy', { target, place: location });
+  if (code === 'treatment-unknown') return message('treatment-unknown.remedy', { target, place: location });
   if (code === 'record-forged') return FORGED.texts.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   if (code === 'records-unlisted') return message('records-unlisted.remedy');

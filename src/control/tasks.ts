@@ -3,7 +3,7 @@ import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError, storedError } from '../model/errors.ts';
-import type { KeptTask, TaskKind } from '../model/kept-task.ts';
+import type { StoredTask, TaskKind } from '../model/kept-task.ts';
 import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { type Installation, requireTenant } from './installation.ts';
@@ -18,8 +18,8 @@ const MOST_AT_ONCE = 5;
 const STOP_GRACE_MS = SECOND_MS;
 
 /** A task as it is told of. `lost`: its process ended without a word; the work is safe to be begun again. */
-export interface TaskView extends Omit<KeptTask, 'aliveAt' | 'state'> {
-  state: KeptTask['state'] | 'lost';
+export interface TaskView extends Omit<StoredTask, 'aliveAt' | 'state'> {
+  state: StoredTask['state'] | 'lost';
 }
 
 /** What a task does. What it gives must be what the API answers. */
@@ -49,16 +49,16 @@ export function openTasks(installation: Installation, log: Logger): Tasks {
     async begin(tenantId, kind, work) {
       const tenant = requireTenant(installation, tenantId);
       if ([...running.values()].filter((id) => id === tenantId).length >= MOST_AT_ONCE) throw tooMany();
-      const note = new TaskNote(tenant, kind, log);
-      const kept = note.keep();
-      const result = kept.then(() => note.follow(work(note.progress, signals)));
+      const record = new TaskRecord(tenant, kind, log);
+      const stored = record.keep();
+      const result = stored.then(() => record.follow(work(record.progress, signals)));
       const ended: Promise<unknown> = result.then(
         () => running.delete(ended),
         () => running.delete(ended),
       );
       running.set(ended, tenantId);
-      await kept;
-      return { id: note.task.id, result };
+      await stored;
+      return { id: record.task.id, result };
     },
     async close() {
       ending.abort();
@@ -78,8 +78,8 @@ export async function readTask(installation: Installation, tenantId: string, id:
 }
 
 /** Keeps what is known of a task while its work goes on. */
-class TaskNote {
-  readonly task: KeptTask;
+class TaskRecord {
+  readonly task: StoredTask;
   readonly #tenant: Pick<OpenTenant, 'tasks' | 'clock'>;
   readonly #log: Logger;
 

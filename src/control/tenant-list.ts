@@ -1,12 +1,12 @@
 import { type Problem, problemsWithin } from '../model/problems.ts';
-import { type Standing, worstOf } from '../model/standing.ts';
+import { type SyncState, worstOf } from '../model/standing.ts';
 import type { Installation } from './installation.ts';
 import { type Page, type PageQuestion, pageOf } from './paging.ts';
 import { status } from './status.ts';
 import type { Status, TenantStatus } from './status-view.ts';
 
 /** A tenant in a list: where it stands, all its targets together. */
-export interface TenantLine extends Standing {
+export interface TenantLine extends SyncState {
   tenant: string;
   /** Null where its configuration has faults, or is not checked yet. */
   name: string | null;
@@ -21,7 +21,7 @@ export interface TenantLine extends Standing {
 }
 
 /** One that is not run: somebody has to mend its file. */
-const NOT_RUN: Standing = { ...worstOf([]), canGoOn: 'waits-for-person' };
+const NOT_RUN: SyncState = { ...worstOf([]), canGoOn: 'waits-for-person' };
 
 /**
  * Tenants by their ids, those that are not run for faults among them. Only those of the page are looked at.

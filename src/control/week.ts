@@ -146,9 +146,9 @@ function calendarOf({ targets }: Pick<OpenTenant, 'targets'>, id: string): OpenT
 /** The days of a week, Monday first; a day may have 23 or 25 hours. @param date null, or what is no date, for the week of `now` */
 export function weekOf(zone: string, date: string | null, now: Instant): WeekView['days'] {
   const { startOfDay } = createZone(zone);
-  const given = date !== null && /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(date) : Number.NaN;
+  const requestedMs = date !== null && /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(date) : Number.NaN;
   const today = Math.floor((now + offsetMs(zone, now)) / DAY_MS) * DAY_MS;
-  const day = Number.isNaN(given) ? today : given;
+  const day = Number.isNaN(requestedMs) ? today : requestedMs;
   // 1970-01-01 was a Thursday.
   const monday = day - ((day / DAY_MS + 3) % 7) * DAY_MS;
   return Array.from({ length: 7 }, (_, index) => {
@@ -294,14 +294,14 @@ async function withNext(
 
 function nextOf(
   { record, difference }: WeekEntry,
-  known: {
+  state: {
     holds: readonly Hold[];
     pending: PendingChange | null;
     policy: 'repair' | 'keep' | 'report';
     restores(record: string): boolean;
   },
 ): WeekNext {
-  const { holds, pending, policy, restores } = known;
+  const { holds, pending, policy, restores } = state;
   if (record === null || difference?.kind === 'copy') return { step: 'person' };
   const hold = holds.find(({ recordIds }) => recordIds.includes(record));
   if (hold !== undefined) return { step: 'held', hold: hold.id };

@@ -101,12 +101,12 @@ function comparedStep(
     link(holdAddress(tenant, id), HOLD_NAMES[language][kind]),
     ` (${id}, ${state})`,
   ]);
-  const isSettled = compared.found === 'same' || compared.found === 'none';
+  const isInSync = compared.found === 'same' || compared.found === 'none';
   const isHeld = holds.some(({ state }) => state === 'open');
   return {
     name: words.compared,
     at: compared.at,
-    state: isHeld ? 'stopped' : compared.at === null || !isSettled ? 'waits' : 'done',
+    state: isHeld ? 'stopped' : compared.at === null || !isInSync ? 'waits' : 'done',
     lines: [
       compared.at === null ? words.never : COMPARISONS[language][compared.found],
       compared.fields.length > 0 && words.fields(fieldNames(compared.fields, language)),

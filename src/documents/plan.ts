@@ -1,5 +1,5 @@
 import type { Language } from '../messages/message.ts';
-import type { KeptPlan, PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
+import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/kept-plan.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import { explainAddress } from './addresses.ts';
 import {
@@ -21,7 +21,7 @@ import { reasonWord } from './reasons.ts';
 import { PLAN } from './texts/plan.ts';
 
 /** A plan target by target: what would be written where, and why; of a stored plan also the command that applies it. */
-export function planDocument(plan: PlanView | KeptPlan, language: Language): Document {
+export function planDocument(plan: PlanView | StoredPlan, language: Language): Document {
   const words = PLAN[language];
   const { tenant, asOf, snapshot, unconfirmed, remarks = [], left } = plan;
   const { records, completeness, reason, setAside } = snapshot;
@@ -49,8 +49,8 @@ export function planDocument(plan: PlanView | KeptPlan, language: Language): Doc
 function targetSection(tenant: string, target: TargetPlanView, language: Language): Block {
   const words = PLAN[language];
   const { lines, unchanged, waiting, failing, released } = target;
-  const count = (verdict: PlanLine['verdict'], operation?: PlanLine['operation']) =>
-    lines.filter((line) => line.verdict === verdict && (operation === undefined || line.operation === operation))
+  const count = (guardResult: PlanLine['verdict'], operation?: PlanLine['operation']) =>
+    lines.filter((line) => line.verdict === guardResult && (operation === undefined || line.operation === operation))
       .length;
   const counts: [number, (n: number) => string][] = [
     [count('go', 'create'), words.create],
@@ -62,8 +62,9 @@ function targetSection(tenant: string, target: TargetPlanView, language: Languag
     [failing, words.failing],
     [released, words.released],
   ];
-  const told = counts.filter(([n]) => n > 0).map(([n, text]) => text(n));
-  const summary = lines.length === 0 ? [words.nothing(unchanged), ...told] : [...told, words.unchanged(unchanged)];
+  const countTexts = counts.filter(([n]) => n > 0).map(([n, text]) => text(n));
+  const summary =
+    lines.length === 0 ? [words.nothing(unchanged), ...countTexts] : [...countTexts, words.unchanged(unchanged)];
   return {
     is: 'section',
     id: `target-${target.target}`,
@@ -103,7 +104,7 @@ function nextCommands(
 function linesTable(tenant: string, { target, lines }: TargetPlanView, language: Language): DocumentTable {
   const words = PLAN[language];
   const operations = { create: `+ ${words.creates}`, update: `~ ${words.updates}`, delete: `− ${words.deletes}` };
-  const verdicts = { go: words.go, held: words.isHeld, refused: words.isRefused };
+  const guardTexts = { go: words.go, held: words.isHeld, refused: words.isRefused };
   const rows = lines.map((line) => ({
     id: `line-${target}-${line.record}`,
     cells: [
@@ -112,7 +113,7 @@ function linesTable(tenant: string, { target, lines }: TargetPlanView, language:
       time(line.startAt),
       line.title,
       [whyOf(line, language), fieldsOf(target, line, language)],
-      toned(line.verdict === 'go' ? 'quiet' : 'hold', verdicts[line.verdict]),
+      toned(line.verdict === 'go' ? 'quiet' : 'hold', guardTexts[line.verdict]),
     ],
   }));
   return {

@@ -172,8 +172,8 @@ export function addAnswers(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showA
   app.post<{ Params: { token: string } }>(`${ANSWERS_PATH}/:token`, options, async (request, reply) => {
     const { params, headers, body, caller } = request;
     const form = new URLSearchParams(typeof body === 'string' ? body : '');
-    const given = { answer: form.get('answer') ?? '', proof: form.get('proof') ?? '' };
-    const page = await verbs.takeAnswer(params.token, given, caller).catch((error: unknown) => {
+    const input = { answer: form.get('answer') ?? '', proof: form.get('proof') ?? '' };
+    const page = await verbs.takeAnswer(params.token, input, caller).catch((error: unknown) => {
       log.error({ error }, 'an answer to a reminder could not be taken');
       return failed;
     });

@@ -32,12 +32,12 @@ export function trustedBy(networks: () => readonly string[]): IsTrusted {
 
 /** Adds `request.caller`, and logs once that a peer sends forwarding headers without being trusted. */
 export function addCaller(app: FastifyInstance, isTrusted: IsTrusted, log: Logger): void {
-  let isTold = false;
+  let isReported = false;
   app.decorateRequest('caller', {
     getter() {
       const peer = peerOf(this.raw);
-      if (!isTold && !isTrusted(peer) && FORWARDED.some((name) => this.headers[name] !== undefined)) {
-        isTold = true;
+      if (!isReported && !isTrusted(peer) && FORWARDED.some((name) => this.headers[name] !== undefined)) {
+        isReported = true;
         // The address of a patient or an administrator on the internet is not logged; the address of a proxy in a private network is needed.
         log.warn(
           { code: 'proxy-not-trusted', ...(isPublicAddress(peer) ? {} : { peer }) },
@@ -58,8 +58,8 @@ export function addCaller(app: FastifyInstance, isTrusted: IsTrusted, log: Logge
 export function callerOf(raw: Pick<IncomingMessage, 'socket' | 'headers'>, isTrusted: IsTrusted): string {
   let hop = peerOf(raw);
   if (isTrusted(hop)) {
-    const told = [raw.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-MOST_PROXIES);
-    for (const address of told.map(plainAddress).toReversed()) {
+    const forwarded = [raw.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-MOST_PROXIES);
+    for (const address of forwarded.map(plainAddress).toReversed()) {
       if (isIP(address) === 0) break;
       hop = address;
       if (!isTrusted(hop)) break;
@@ -85,9 +85,9 @@ export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');
   const [first, last] = [head, tail ?? ''].map((part) => part.split(':').filter((group) => group !== ''));
-  const given = [...(first ?? []), ...(last ?? [])];
-  const zeros = Array.from({ length: Math.max(0, 8 - given.length) }, () => '0');
-  const groups = tail === undefined ? given : [...(first ?? []), ...zeros, ...(last ?? [])];
+  const writtenGroups = [...(first ?? []), ...(last ?? [])];
+  const zeros = Array.from({ length: Math.max(0, 8 - writtenGroups.length) }, () => '0');
+  const groups = tail === undefined ? writtenGroups : [...(first ?? []), ...zeros, ...(last ?? [])];
   return `${groups
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessDesk } from '../control/access.ts';
+import type { AccessServices } from '../control/access.ts';
 import type { Problem } from '../model/problems.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { accessBy, addAccess } from './access/access.ts';
@@ -10,7 +10,7 @@ import { addSignIn } from './access/sign-in.ts';
 import { addApi } from './api/api.ts';
 import { type AppOptions, openApp, PAGES_POLICY } from './app.ts';
 import { bearerIn } from './bearer.ts';
-import type { OperatorDesk } from './operator-desk.ts';
+import type { OperatorServices } from './operator-desk.ts';
 import { addPages } from './pages/pages.ts';
 import type { NotReady, OperatorVerbs } from './verbs.ts';
 
@@ -26,8 +26,8 @@ export interface OperatorServerOptions extends AppOptions {
 
 /** What pages and API are made with. */
 export interface Administrators {
-  desk: OperatorDesk;
-  access: AccessDesk;
+  desk: OperatorServices;
+  access: AccessServices;
   /** How browsers reach the port, without a slash at the end. */
   publicUrl(): string;
 }
@@ -36,7 +36,7 @@ export interface Administrators {
 const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
 const PROBLEMS_TIMEOUT_MS = SECOND_MS;
 /** Metrics may be so old: they are written out once for all who ask meanwhile, since all tenants take seconds of the one thread. */
-const METRICS_KEPT_MS = 5 * SECOND_MS;
+const METRICS_CACHE_MS = 5 * SECOND_MS;
 
 /**
  * Builds the port for operators: health, readiness and metrics, pages and API where there are administrators; all else is 404. Without the
@@ -48,7 +48,7 @@ export async function createOperatorServer(
 ): Promise<FastifyInstance> {
   const app = await openApp({ ...options, ...(administrators === null ? {} : { policy: PAGES_POLICY }) });
   const mayKnow = token === null ? isOfThisMachine : bearerOf(token);
-  const metrics = keptFor(METRICS_KEPT_MS, clock, async () => Buffer.from(await verbs.metrics()));
+  const metrics = cachedFor(METRICS_CACHE_MS, clock, async () => Buffer.from(await verbs.metrics()));
   app.get('/healthz', { schema: { response: { 200: HEALTH_SCHEMA } } }, async () => ({ alive: true }));
   app.get(
     '/readyz',
@@ -94,8 +94,8 @@ function answerReadiness(
 
 /** Whether the daemon is ready must not wait for what is the matter: that is left out when it takes longer, or can't be told. */
 async function soon(problems: Promise<readonly Problem[]>): Promise<readonly Problem[]> {
-  const given = pause(PROBLEMS_TIMEOUT_MS, [], { ref: false });
-  return Promise.race([problems.catch(() => []), given]);
+  const offered = pause(PROBLEMS_TIMEOUT_MS, [], { ref: false });
+  return Promise.race([problems.catch(() => []), offered]);
 }
 
 /** Compared in constant time, whatever its length: digests are of one. */
@@ -103,26 +103,26 @@ function bearerOf(token: string): (request: FastifyRequest) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const expected = digest(token);
   return (request) => {
-    const given = bearerIn(request);
-    return given !== null && timingSafeEqual(digest(given), expected);
+    const offered = bearerIn(request);
+    return offered !== null && timingSafeEqual(digest(offered), expected);
   };
 }
 
 /** What was computed counts for so long; whoever asks while it is computed waits for the same. A failure counts for those alone. */
-function keptFor<Value>(keptMs: number, clock: () => number, compute: () => Promise<Value>): () => Promise<Value> {
-  let kept: { value: Value; untilMs: number } | null = null;
+function cachedFor<Value>(cacheMs: number, clock: () => number, compute: () => Promise<Value>): () => Promise<Value> {
+  let cached: { value: Value; untilMs: number } | null = null;
   let computing: Promise<Value> | null = null;
   async function computeNow(): Promise<Value> {
     try {
       const value = await compute();
-      kept = { value, untilMs: clock() + keptMs };
+      cached = { value, untilMs: clock() + cacheMs };
       return value;
     } finally {
       computing = null;
     }
   }
   return async () => {
-    if (kept !== null && clock() < kept.untilMs) return kept.value;
+    if (cached !== null && clock() < cached.untilMs) return cached.value;
     computing ??= computeNow();
     return computing;
   };

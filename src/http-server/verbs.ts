@@ -1,6 +1,6 @@
 import type { LoginLinkDescription } from '../control/logins.ts';
 import type { FeedAnswer } from '../features/feeds/feeds.ts';
-import type { AnswerPage, GivenAnswer } from '../features/reminders/answers.ts';
+import type { AnswerPage, PostedAnswer } from '../features/reminders/answers.ts';
 import type { Problem } from '../model/problems.ts';
 
 /** Something without which the daemon can't do its work now. Constant words, ids and codes only. */
@@ -107,14 +107,14 @@ export interface PublicVerbs {
    * A feed, for whoever knows its address.
    * @param token as the address has it
    * @param caller the client that the request comes from, for limits
-   * @param knownTag what the caller has already; null for nothing
+   * @param cachedTag what the caller has already; null for nothing
    */
-  showFeed(token: string, caller: string, knownTag: string | null): Promise<FeedAnswer>;
+  showFeed(token: string, caller: string, cachedTag: string | null): Promise<FeedAnswer>;
   /**
    * The page behind a reminder's link. Anybody can open one, programs that check links too: nothing changes.
    * @param caller the client that the request comes from, for limits
    */
   showAnswer(token: string, caller: string): Promise<AnswerPage>;
   /** Carries out what a patient chose on such a page. */
-  takeAnswer(token: string, given: GivenAnswer, caller: string): Promise<AnswerPage>;
+  takeAnswer(token: string, answer: PostedAnswer, caller: string): Promise<AnswerPage>;
 }

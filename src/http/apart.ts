@@ -18,7 +18,7 @@ export const APART_LIMITS: ApartLimits = { processorMs: 5 * SECOND_MS, elapsedMs
 /** Threads of one kind at once. A host has one of them at most, so that it keeps no other waiting. */
 const MOST_THREADS = 2;
 /** How long a thread without work is kept: a list has its next page soon. It keeps no process from its end. */
-const KEPT_MS = 2 * SECOND_MS;
+const IDLE_MS = 2 * SECOND_MS;
 /** How often a thread at work is looked at. */
 const TICK_MS = 100;
 
@@ -80,9 +80,9 @@ export class Apart {
   }
 
   #take(): Worker {
-    const kept = this.#idle.pop();
-    clearTimeout(kept?.timer);
-    const worker = kept?.worker ?? this.#start();
+    const idleWorker = this.#idle.pop();
+    clearTimeout(idleWorker?.timer);
+    const worker = idleWorker?.worker ?? this.#start();
     worker.ref();
     return worker;
   }
@@ -106,7 +106,7 @@ export class Apart {
         1,
       );
       void worker.terminate();
-    }, KEPT_MS).unref();
+    }, IDLE_MS).unref();
     this.#idle.push({ worker, timer });
   }
 }

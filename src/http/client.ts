@@ -133,17 +133,17 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     try {
       const response = await work();
       status = response.status;
-      tellHost(request, response);
-      await tell(request, response);
+      reportHost(request, response);
+      await reportToBudget(request, response);
       return response;
     } catch (error) {
-      if (status === 0 && isOfHost(error)) tellHost(request, { status, retryAfterMs: null });
+      if (status === 0 && isOfHost(error)) reportHost(request, { status, retryAfterMs: null });
       throw error;
     } finally {
       options.observe?.(request.label, status, options.clock() - startedAt);
     }
   }
-  function tellHost({ url }: HttpRequest, answer: Pick<HttpResponse, 'status' | 'retryAfterMs'>): void {
+  function reportHost({ url }: HttpRequest, answer: Pick<HttpResponse, 'status' | 'retryAfterMs'>): void {
     options.observeHost?.(URL.parse(url)?.host ?? '', hostState(answer));
   }
   const send: HttpClient['send'] = (request) =>
@@ -185,9 +185,12 @@ async function takeFrom({ budget, signal, units }: HttpRequest): Promise<void> {
 }
 
 /** What the budget can't be told, as while Redis is away, must not cost an answer that came. */
-async function tell({ budget }: HttpRequest, { status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>) {
-  const told = status === 429 ? budget?.refused(retryAfterMs) : budget?.accepted();
-  await told?.catch(() => {});
+async function reportToBudget(
+  { budget }: HttpRequest,
+  { status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>,
+) {
+  const update = status === 429 ? budget?.refused(retryAfterMs) : budget?.accepted();
+  await update?.catch(() => {});
 }
 
 /** No answer, or one that no request is to blame for, is the host's failure unless it names a wait. */

@@ -13,7 +13,7 @@ export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
 
 /** Where a connection is to lead. */
-export interface Place {
+export interface Destination {
   host: string;
   /** Without TLS. */
   isPlain: boolean;
@@ -34,10 +34,10 @@ export interface Way {
 export async function wayTo(url: string, reach: Reach, resolve: Resolve = systemResolve): Promise<Way> {
   const parsed = URL.parse(url);
   if (parsed === null) return {};
-  const place = { host: parsed.hostname.replace(/^\[|\]$/g, ''), isPlain: parsed.protocol !== 'https:' };
-  const lookup = pinnedLookup(place, reach, resolve);
+  const destination = { host: parsed.hostname.replace(/^\[|\]$/g, ''), isPlain: parsed.protocol !== 'https:' };
+  const lookup = pinnedLookup(destination, reach, resolve);
   if (reach.isDirect) return { lookup };
-  if (hasProxies && reach.purpose !== null) await checkedHere(place, reach, resolve);
+  if (hasProxies && reach.purpose !== null) await checkedHere(destination, reach, resolve);
   return { lookup, pool: reach.name };
 }
 
@@ -47,11 +47,11 @@ export async function wayTo(url: string, reach: Reach, resolve: Resolve = system
  * @returns what the connection is to look its host up with
  * @throws MirrorError `settings`, code `address-not-allowed`, here for an address without a name, else where it is looked up
  */
-export function pinnedLookup(place: Place, reach: Reach, resolve: Resolve = systemResolve): LookupFunction {
+export function pinnedLookup(destination: Destination, reach: Reach, resolve: Resolve = systemResolve): LookupFunction {
   // What has no name is not looked up.
-  if (isIP(place.host) !== 0) requireAllowed(place, [place.host], reach);
+  if (isIP(destination.host) !== 0) requireAllowed(destination, [destination.host], reach);
   return (name, { all }, callback) => {
-    allowedAddresses({ ...place, host: name }, reach, resolve).then(
+    allowedAddresses({ ...destination, host: name }, reach, resolve).then(
       (addresses) =>
         all ? callback(null, addresses) : callback(null, addresses[0]?.address ?? '', addresses[0]?.family),
       (error) => callback(error, ''),
@@ -59,11 +59,11 @@ export function pinnedLookup(place: Place, reach: Reach, resolve: Resolve = syst
   };
 }
 
-async function allowedAddresses(place: Place, reach: Reach, resolve: Resolve): Promise<LookupAddress[]> {
-  const addresses = await resolve(place.host);
+async function allowedAddresses(destination: Destination, reach: Reach, resolve: Resolve): Promise<LookupAddress[]> {
+  const addresses = await resolve(destination.host);
   if (addresses.length === 0) throw Object.assign(new Error('the name has no address'), { code: 'ENOTFOUND' });
   requireAllowed(
-    place,
+    destination,
     addresses.map(({ address }) => address),
     reach,
   );
@@ -71,14 +71,14 @@ async function allowedAddresses(place: Place, reach: Reach, resolve: Resolve): P
 }
 
 /** A name that nobody knows here, the proxy may know; but not one without a dot, which is one of an own network. */
-async function checkedHere(place: Place, reach: Reach, resolve: Resolve): Promise<void> {
-  await allowedAddresses(place, reach, resolve).catch((error: unknown) => {
+async function checkedHere(destination: Destination, reach: Reach, resolve: Resolve): Promise<void> {
+  await allowedAddresses(destination, reach, resolve).catch((error: unknown) => {
     if (error instanceof MirrorError) throw error;
-    if (!place.host.includes('.')) throw notAllowed(place.host, 'private', reach);
+    if (!destination.host.includes('.')) throw notAllowed(destination.host, 'private', reach);
   });
 }
 
-function requireAllowed({ host, isPlain }: Place, addresses: readonly string[], reach: Reach): void {
+function requireAllowed({ host, isPlain }: Destination, addresses: readonly string[], reach: Reach): void {
   for (const address of addresses) {
     const found = reach.refuses(address, isPlain);
     if (found !== null) throw notAllowed(host, found, reach);

@@ -73,11 +73,11 @@ function pointInTime(text: string): number | null {
  */
 function fromRateLimit(value: string | null, clocks: readonly number[]): number | null {
   const members = /(^|[\s,;])reset=/i.test(value ?? '') ? [value ?? ''] : (value ?? '').split(',');
-  const told = members.map((member) => ({
+  const parsed = members.map((member) => ({
     wait: waitIn(parameter(member, 'reset') ?? parameter(member, 't'), SECOND_MS, clocks),
     isSpent: Number(parameter(member, 'r') ?? 0) === 0,
   }));
-  const waits = told.flatMap(({ wait, isSpent }) => (isSpent && wait !== null ? [wait] : []));
+  const waits = parsed.flatMap(({ wait, isSpent }) => (isSpent && wait !== null ? [wait] : []));
   return waits.length === 0 ? null : Math.max(...waits);
 }
 

@@ -46,8 +46,8 @@ const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
  * A connection is kept for the next request for as long: less than the 5 s of common servers (Node, Apache), since what is sent while the
  * other side closes it gets no answer. Where the server tells its own time (`Keep-Alive: timeout`), that counts, up to a minute.
  */
-const KEPT = { keepAlive: true, timeout: 4 * SECOND_MS, maxFreeSockets: 64 };
-const LONGEST_KEPT_MS = MINUTE_MS;
+const POOL_OPTIONS = { keepAlive: true, timeout: 4 * SECOND_MS, maxFreeSockets: 64 };
+const LONGEST_IDLE_MS = MINUTE_MS;
 // As the operator tells Node (NODE_USE_ENV_PROXY): the agents that it makes by itself know.
 const { proxyEnv } = (http.globalAgent as HttpAgent & { options: HttpAgentOptions }).options;
 /** Whether requests may go through a proxy. */
@@ -56,13 +56,13 @@ const PROTOCOLS = {
   'http:': {
     send: http.request,
     opened: 'connect',
-    kept: keepingAsTold(inPools(new http.Agent({ ...KEPT, proxyEnv }))),
+    kept: withServerTimeout(inPools(new http.Agent({ ...POOL_OPTIONS, proxyEnv }))),
     alone: new http.Agent({ proxyEnv }),
   },
   'https:': {
     send: overHttps,
     opened: 'secureConnect',
-    kept: keepingAsTold(inPools(new HttpsAgent({ ...KEPT, proxyEnv }))),
+    kept: withServerTimeout(inPools(new HttpsAgent({ ...POOL_OPTIONS, proxyEnv }))),
     alone: new HttpsAgent({ proxyEnv }),
   },
 } as const;
@@ -247,7 +247,7 @@ export function answerTooLarge(text: Text = message('answer-too-large')): Mirror
 }
 
 /** An agent that keeps a connection as long as its server says. */
-type Keeping<Agent> = Agent & { noteTold(answer: IncomingMessage): void };
+type ReusingAgent<Agent> = Agent & { noteTold(answer: IncomingMessage): void };
 
 /** A connection that was checked for one pool is given to no request of another. */
 function inPools<Agent extends HttpAgent>(agent: Agent): Agent {
@@ -258,20 +258,20 @@ function inPools<Agent extends HttpAgent>(agent: Agent): Agent {
 }
 
 /** A second less than it was told, since the server counts from when it sent its answer. */
-function keepingAsTold<Agent extends HttpAgent>(agent: Agent): Keeping<Agent> {
-  const toldMs = new WeakMap<Duplex, number>();
+function withServerTimeout<Agent extends HttpAgent>(agent: Agent): ReusingAgent<Agent> {
+  const timeoutsMs = new WeakMap<Duplex, number>();
   const { keepSocketAlive } = agent;
   agent.keepSocketAlive = (socket) => {
-    const isKept = keepSocketAlive.call(agent, socket);
-    const keptMs = toldMs.get(socket);
-    if (keptMs !== undefined) (socket as Socket).setTimeout(keptMs);
-    return isKept;
+    const isReusable = keepSocketAlive.call(agent, socket);
+    const timeoutMs = timeoutsMs.get(socket);
+    if (timeoutMs !== undefined) (socket as Socket).setTimeout(timeoutMs);
+    return isReusable;
   };
   return Object.assign(agent, {
     noteTold({ socket, headers }: IncomingMessage) {
       const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
       if (seconds === undefined) return;
-      toldMs.set(socket, Math.min(Math.max(Number(seconds) - 1, 0) * SECOND_MS, LONGEST_KEPT_MS));
+      timeoutsMs.set(socket, Math.min(Math.max(Number(seconds) - 1, 0) * SECOND_MS, LONGEST_IDLE_MS));
     },
   });
 }

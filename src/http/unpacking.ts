@@ -30,8 +30,8 @@ export function unpacked(
 ): AsyncIterable<Uint8Array> {
   const names = coding?.toLowerCase().split(',', MOST_CODINGS + 1) ?? [];
   const unpackers = names.flatMap((name) => UNPACKERS.get(name.trim()) ?? []);
-  const isKnown = unpackers.length === names.length && names.length <= MOST_CODINGS;
-  return (isKnown ? unpackers : []).reduceRight(
+  const isSupported = unpackers.length === names.length && names.length <= MOST_CODINGS;
+  return (isSupported ? unpackers : []).reduceRight(
     (packed, unpacker) => bounded(unpackedOnce(packed, unpacker)),
     bounded(body),
   );

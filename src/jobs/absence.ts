@@ -10,7 +10,7 @@ const CONFIRMATIONS_PER_CYCLE = 200;
 /** As many of these at most are second looks while others were not looked at once. */
 const SECOND_LOOKS_PER_CYCLE = 100;
 /** Records in holds that are read alone all the same, and more for as long as any is there: those leave the hold. */
-const KEPT_LOOKS_PER_CYCLE = 20;
+const HELD_LOOKS_PER_CYCLE = 20;
 /** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
 const FAILURES_IN_TURN = 3;
 
@@ -63,16 +63,16 @@ export async function confirmAbsence<Source extends { id: string }>(
     else if ('setAside' in answer) confirmation.unusable.add(id);
     else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
   }
-  confirmation.kept = await lookAtKept(shuffled([...kept], tenant.random), ask, confirmation.found);
+  confirmation.kept = await lookAtHeld(shuffled([...kept], tenant.random), ask, confirmation.found);
   confirmation.unlisted = confirmation.found.filter(belongsOnList).length;
-  if (confirmation.unlisted > 0) keepUnapproved(confirmation, approved);
+  if (confirmation.unlisted > 0) retainUnapproved(confirmation, approved);
   const { found, vanished } = confirmation;
   confirmation.unconfirmed = candidates.size - found.length - vanished.size - confirmation.kept.size;
   return confirmation;
 }
 
 /** Only a complete list may remove records: of an incomplete one, removals wait unless an administrator approved them. */
-function keepUnapproved({ vanished, missedOnce }: Confirmation<unknown>, approved: ReadonlySet<string>): void {
+function retainUnapproved({ vanished, missedOnce }: Confirmation<unknown>, approved: ReadonlySet<string>): void {
   for (const id of [...vanished]) {
     if (approved.has(id)) continue;
     vanished.delete(id);
@@ -103,14 +103,14 @@ function asker<Source>(
 }
 
 /** @returns what stays kept: those that are there are put to the found ones */
-async function lookAtKept<Source extends { id: string }>(
-  kept: readonly string[],
+async function lookAtHeld<Source extends { id: string }>(
+  heldIds: readonly string[],
   ask: (recordId: string) => Promise<Lookup<Source> | null>,
   found: Source[],
 ): Promise<Set<string>> {
-  const staying = new Set(kept);
-  let looks = KEPT_LOOKS_PER_CYCLE;
-  for (const [index, id] of kept.entries()) {
+  const staying = new Set(heldIds);
+  let looks = HELD_LOOKS_PER_CYCLE;
+  for (const [index, id] of heldIds.entries()) {
     if (index >= looks) break;
     const answer = await ask(id);
     if (answer === null || !('found' in answer)) continue;

@@ -14,7 +14,7 @@ export const MOST_LOOKED_FOR = 100;
 const LAG_MS = 5 * MINUTE_MS;
 
 /** What a target told. */
-export interface Told {
+export interface TargetAnswer {
   changes: RemoteChanges<Item>;
   /** Records whose last write needs no more looking for. */
   seen: string[];
@@ -34,7 +34,7 @@ export async function askTarget(
   { target, container }: PreparedTarget,
   query: Query,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<TargetAnswer> {
   const writtenAt = await tenant.links.unseen(target.id);
   const changes = await read(tenant, { target, container }, query, signal);
   if (changes.scope === 'whole') return { changes, seen: [...writtenAt.keys()] };

@@ -8,7 +8,7 @@ import { refusedThere } from '../sync/refusals.ts';
 import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
+import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
@@ -79,7 +79,7 @@ async function auditInLane(
     // A calendar that is gone is noticed here, since a quiet cycle asks its target nothing.
     target.preparedContainer = null;
     const container = await openCalendar(tenant, target, lane, signal);
-    if (container === null) return await noteReplaced(tenant, target);
+    if (container === null) return await recordReplaced(tenant, target);
     const guarded = AbortSignal.any([signal, lane.signal]);
     const cursor = options.whole === true || isWholeDue(record, tenant.clock()) ? null : record.cursor;
     const startedAt = tenant.clock();
@@ -87,18 +87,18 @@ async function auditInLane(
     const { changes, seen } = await askTarget(tenant, { target, container }, { cursor, window }, guarded);
     const input = await auditInput(tenant, target, { reading: changes, window });
     // A feed names objects, of which such links don't tell which are theirs.
-    if (changes.scope === 'since' && (await noteUnplaced(tenant, target.id, input.links.values()))) return null;
+    if (changes.scope === 'since' && (await recordUnlocated(tenant, target.id, input.links.values()))) return null;
     const found = await compareWithTarget(target, container, input, guarded);
     // Before drift is noted: a plan that goes by it would take refusals for something to be put right.
-    if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);
-    const twinsRemoved = await removeTwins(tenant, { target, container }, found, guarded);
-    const report = await settle(tenant, target, { found, twinsRemoved }, lane);
+    if (changes.scope === 'whole') await recordManualObjects(tenant, target, { found, input, before: record }, guarded);
+    const duplicatesRemoved = await removeDuplicates(tenant, { target, container }, found, guarded);
+    const report = await storeAudit(tenant, target, { found, twinsRemoved: duplicatesRemoved }, lane);
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
-      await noteHostBack(tenant, target, record.outage);
+      await recordHostRecovery(tenant, target, record.outage);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
     lane.signal.throwIfAborted();
     const whole =
-      changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - twinsRemoved } : {};
+      changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - duplicatesRemoved } : {};
     // A login that reads works again; what else ailed the target ends with a write, and so does a refused write that waits.
     const isOfLogin = record.failure?.actor === 'authorization';
     const heard = isOfLogin && (await tenant.outbox.counts(target.id)).pending === 0 ? { failure: null } : {};
@@ -109,7 +109,7 @@ async function auditInLane(
     signal.throwIfAborted();
     const failure = asMirrorError(error);
     // Whoever took the lane over goes on with it: that is no failure of the target.
-    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteFailure(tenant, target, failure);
+    if (!lane.signal.aborted && failure.code !== 'lease-lost') await recordFailure(tenant, target, failure);
     return null;
   } finally {
     await lane.release();
@@ -117,7 +117,7 @@ async function auditInLane(
 }
 
 /** The links of the old calendar are forgotten by now; the next plan builds them again and fills the new one. */
-async function noteReplaced(
+async function recordReplaced(
   tenant: Pick<OpenTenant, 'clock' | 'targetStore'>,
   target: OpenTarget,
 ): Promise<DriftReport> {
@@ -134,13 +134,13 @@ function isWholeDue({ readWholeAt }: StoredTarget, now: Instant): boolean {
 async function auditInput(
   { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
   { id, identity }: OpenTarget,
-  told: Pick<AuditInput, 'reading' | 'window'>,
+  clinicRead: Pick<AuditInput, 'reading' | 'window'>,
 ): Promise<AuditInput> {
-  return { ...told, ...(await readState({ links, outbox }, id)), identity };
+  return { ...clinicRead, ...(await readState({ links, outbox }, id)), identity };
 }
 
 /** Notes what people made in a CRM and is left to them: copies of our objects, and refusals. */
-async function notePeoplesOwn(
+async function recordManualObjects(
   { targetStore }: Pick<OpenTenant, 'targetStore'>,
   { id, crm }: OpenTarget,
   { found, input, before }: { found: Audit; input: AuditInput; before: StoredTarget },
@@ -174,7 +174,7 @@ async function compareWithTarget(
  * what was put back from a bin. Our own removals, since no record loses its object.
  * @returns how many
  */
-async function removeTwins(
+async function removeDuplicates(
   tenant: Pick<OpenTenant, 'log'>,
   { target, container }: PreparedTarget,
   { surplus }: Audit,
@@ -195,7 +195,7 @@ async function removeTwins(
   return removed;
 }
 
-async function settle(
+async function storeAudit(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   { found, twinsRemoved }: { found: Audit; twinsRemoved: number },
@@ -210,17 +210,17 @@ async function settle(
   await tenant.links.nameDrifted(target.id, new Set(drifted.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
   const drift = await countDrift(tenant, target, [...edited, ...removed]);
-  const beside = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };
-  const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...drift, ...beside };
+  const extra = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };
+  const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...drift, ...extra };
   // What was planned is no longer what the target holds.
   await tenant.targetStore.write(target.id, { drift: report });
   if (overwritten > 0) await tenant.targetStore.noteOvertaken(target.id);
-  if (touched.length > 0) tell(tenant, target, await countDrift(tenant, target, touched));
+  if (touched.length > 0) logDrift(tenant, target, await countDrift(tenant, target, touched));
   return report;
 }
 
 /** Said once of each object, when it is found. */
-function tell(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: DriftCounts): void {
+function logDrift(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: DriftCounts): void {
   const { edited, removed, fields, churning, churningFields } = drift;
   tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
   if (churning > 0) {

@@ -6,7 +6,7 @@ import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
 import type { Reach } from '../sync/cycle-input.ts';
-import { commonWindow, computesFromHistory, nearWindow, windowOf } from '../sync/followed.ts';
+import { commonWindow, computesFromHistory, next48hWindow, windowOf } from '../sync/followed.ts';
 import type { Directory } from '../sync/project.ts';
 import type { ReadingScope } from './cycle-follower.ts';
 import type { Streams } from './streams.ts';
@@ -58,7 +58,7 @@ export async function readClinic(
   const readNames = (needed: boolean) => part('patients', needed, withheld, () => tenant.clinic.patients(signal));
   const lacked = namesPatients(targets) && tenant.memory.lacksNames;
   let patients = await readNames(lacked);
-  const readNow = () => (reach === 'whole' ? readAppointments : readNear)(tenant, targets, besides, signal);
+  const readNow = () => (reach === 'whole' ? readAppointments : readNext48h)(tenant, targets, besides, signal);
   let appointments = await readNow();
   // Two days without such an appointment say nothing of the others.
   tenant.memory.lacksNames =
@@ -102,27 +102,27 @@ type ReadNow = Pick<ClinicReading, 'snapshot' | 'startedAt'>;
 async function readAppointments(
   tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'memory'>,
   targets: readonly OpenTarget[],
-  besides: readonly ReadingScope[],
+  extraScopes: readonly ReadingScope[],
   signal: AbortSignal,
 ): Promise<ReadNow> {
   const now = tenant.clock();
-  const readings = [...targets.flatMap((target) => readingsOf(target, now)), ...besides];
+  const readings = [...targets.flatMap((target) => readingsOf(target, now)), ...extraScopes];
   return readAll(tenant, { readings, now }, signal, tenant.memory.appointments);
 }
 
 /** What is known of the last reading of all is for the next one of all: two days are a page or two. */
-async function readNear(
+async function readNext48h(
   tenant: Pick<OpenTenant, 'clinic' | 'clock'>,
   targets: readonly OpenTarget[],
-  besides: readonly ReadingScope[],
+  extraScopes: readonly ReadingScope[],
   signal: AbortSignal,
 ): Promise<ReadNow> {
   const now = tenant.clock();
   const calendars = targets.filter(({ crm }) => crm === null);
-  const near = [...calendars.flatMap((target) => readingsOf(target, now)), ...besides]
-    .map(({ window, agendas }) => ({ window: commonWindow(window, nearWindow(now)), agendas }))
+  const next48h = [...calendars.flatMap((target) => readingsOf(target, now)), ...extraScopes]
+    .map(({ window, agendas }) => ({ window: commonWindow(window, next48hWindow(now)), agendas }))
     .filter(({ window }) => window.fromAt < window.toAt);
-  return readAll(tenant, { readings: near, now }, signal);
+  return readAll(tenant, { readings: next48h, now }, signal);
 }
 
 async function readAll(
@@ -164,11 +164,11 @@ async function readCatalogue(
   lastRun: RunReport | undefined,
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
-  const known = lastRun?.clinic?.catalogue;
+  const lastCatalogue = lastRun?.clinic?.catalogue;
   // Patients are read only where names lack, so the catalogue's hash does not speak of them.
   if (lastRun?.withheld.some((each) => each.part === 'patients') === true) tenant.clinic.invalidate();
   const reading = await readParts(tenant, targets, signal);
-  if (known === undefined || known === reading.clinic.catalogue) return reading;
+  if (lastCatalogue === undefined || lastCatalogue === reading.clinic.catalogue) return reading;
   tenant.clinic.invalidate();
   return readParts(tenant, targets, signal);
 }
@@ -180,7 +180,7 @@ async function readParts(
 ): Promise<CatalogueReading> {
   const { clinic } = tenant;
   const withheld: Withheld[] = [];
-  const showsTreatment = targets.some(tellsTreatment) || namesTreatments(tenant, targets);
+  const showsTreatment = targets.some(usesTreatment) || namesTreatments(tenant, targets);
   const catalogue: Catalogue = {
     pageUrl: clinic.pageUrl,
     agendas: await part('agendas', true, withheld, () => clinic.agendas(signal)),
@@ -188,8 +188,8 @@ async function readParts(
     treatments: await part('treatments', showsTreatment, withheld, () => clinic.treatments(signal)),
   };
   const { pageUrl, ...parts } = catalogue;
-  const told = Object.entries(parts).map(([name, entries]) => [name, [...entries].sort(byFirst)]);
-  const seen = JSON.stringify([told, withheld.map((each) => each.part), ...(pageUrl === null ? [] : [pageUrl])]);
+  const sortedParts = Object.entries(parts).map(([name, entries]) => [name, [...entries].sort(byFirst)]);
+  const seen = JSON.stringify([sortedParts, withheld.map((each) => each.part), ...(pageUrl === null ? [] : [pageUrl])]);
   const hash = createHash('sha256').update(seen).digest('base64url');
   return { catalogue, withheld, clinic: { tenantId: await clinic.tenantId(signal), catalogue: hash } };
 }
@@ -236,7 +236,7 @@ function namesTreatments({ reminders }: Pick<OpenTenant, 'reminders'>, targets: 
   );
 }
 
-function tellsTreatment({ configuration, crm }: OpenTarget): boolean {
+function usesTreatment({ configuration, crm }: OpenTarget): boolean {
   return configuration.fields.includes('treatment') || crm?.mapping.needs.treatment === true;
 }
 

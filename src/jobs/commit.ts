@@ -1,19 +1,19 @@
 import { TARGET_HOLD_KINDS } from '../model/plan.ts';
 import { HOUR_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { Doubt } from '../state/protection.ts';
+import type { Uncertainty } from '../state/protection.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { snapshotOf, streamsOf, tombstonesIn } from '../sync/followed.ts';
 import { deletionClass, type GoneReason } from '../sync/guard.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import { noteMisses } from './confirm.ts';
+import { recordMisses } from './confirm.ts';
 import type { Cycle } from './cycle.ts';
 import type { Learned } from './cycle-follower.ts';
 import { differsByHand } from './drift.ts';
 import { gapsAfter } from './gaps.ts';
 import { targetRun } from './report.ts';
-import { settle } from './settled.ts';
+import { recordIdle } from './settled.ts';
 import { asOf } from './streams.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
@@ -37,30 +37,33 @@ export async function commitCycle(
   { run, wake }: { run: string; wake(target: string): Promise<void> },
 ): Promise<void> {
   const isMoving = ({ id }: { id: string }) => cycle.settled.every((target) => target.id !== id);
-  await noteProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
+  await recordProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
   const moving = cycle.plans.filter(({ target }) => isMoving(target));
   for (const plan of moving) {
     await commitPlan(tenant, plan, lease, run);
     if (plan.passed.length > 0) await wake(plan.target.id);
   }
-  await settle(tenant, cycle, lease);
-  await noteMisses(tenant.targetStore, cycle);
-  await (cycle.clinicReading.reach === 'near' ? noteNear : noteFreshness)(tenant, cycle, moving);
+  await recordIdle(tenant, cycle, lease);
+  await recordMisses(tenant.targetStore, cycle);
+  await (cycle.clinicReading.reach === 'near' ? recordNext48h : recordFreshness)(tenant, cycle, moving);
   const isForeign = cycle.plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
   if (isForeign) return;
   for (const follower of tenant.followers) await follower.follow(learnedOf(cycle));
 }
 
 /** Keeps a copy of what protects people, and remembers that this state has seen all that there is. */
-async function noteProtection(
+async function recordProtection(
   { targetStore, protection, log }: Pick<OpenTenant, 'targetStore' | 'protection' | 'log'>,
   targets: readonly OpenTarget[],
-  doubt: Doubt | null,
+  uncertainty: Uncertainty | null,
 ): Promise<void> {
   const stored = await Promise.all(targets.map(({ id }) => targetStore.read(id)));
-  await protection.cycleEnded({ allSeen: doubt === null && stored.every(({ adoptedAt }) => adoptedAt !== null) });
-  if (doubt === null) return void (await protection.copyOut());
-  log.error(doubt, 'it is not known who was forgotten: nothing is written or sent of people until a person decides');
+  await protection.cycleEnded({ allSeen: uncertainty === null && stored.every(({ adoptedAt }) => adoptedAt !== null) });
+  if (uncertainty === null) return void (await protection.copyOut());
+  log.error(
+    uncertainty,
+    'it is not known who was forgotten: nothing is written or sent of people until a person decides',
+  );
 }
 
 /** Carries a target's plan into the state: outbox, holds, released links, what the guard counts. */
@@ -101,9 +104,9 @@ function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, 
 /** A reading that a target doubts takes no follower's appointment away. */
 function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const { found, vanished: gone } = confirmations.appointments;
-  const isDoubted = plans.some(({ doubtsReading, target }) => doubtsReading && target.stream === 'appointments');
+  const isSuspect = plans.some(({ doubtsReading, target }) => doubtsReading && target.stream === 'appointments');
   // What the clinic itself says is off is no absence.
-  const vanished = new Set([...(isDoubted ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
+  const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
   return { records: clinicReading.snapshot.records, found, vanished, directory: clinicReading.directory };
 }
 
@@ -112,18 +115,18 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
  * approved, one whose reading replaces nearly everything, and one whose calendar was replaced meanwhile. With gaps it is so but for them:
  * its clock stands, the rest is as of now.
  */
-async function noteFreshness(tenant: Committed, cycle: Cycle, plans: readonly TargetPlan[]): Promise<void> {
+async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly TargetPlan[]): Promise<void> {
   const { clinicReading } = cycle;
   const all = gapsAfter(cycle.basis.gaps, plans);
   for (const plan of plans) {
     const gaps = all.get(plan.target.id) ?? [];
-    noteStopped(tenant, plan);
+    logStopped(tenant, plan);
     const { unconfirmed } = targetRun(plan, cycle);
     // A list that may not speak of absence says nothing of what the one before lacked.
-    const isAbsenceKnown = unconfirmed > 0 || isWhole(clinicReading, plan.target);
+    const isAbsenceChecked = unconfirmed > 0 || isWhole(clinicReading, plan.target);
     await tenant.targetStore.write(plan.target.id, {
       gaps: gaps.length === 0 ? null : gaps,
-      ...(isAbsenceKnown && { unconfirmed }),
+      ...(isAbsenceChecked && { unconfirmed }),
     });
     if (unconfirmed > 0 || !isWhole(clinicReading, plan.target)) continue;
     const { target, held, refused } = plan;
@@ -134,15 +137,15 @@ async function noteFreshness(tenant: Committed, cycle: Cycle, plans: readonly Ta
     const heldBack = Object.values(held).flat().length;
     const { pending } = await tenant.outbox.counts(target.id);
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
-    const isSettled = isQuiet && gaps.length === 0 && !(await differsByHand(tenant.links, target));
+    const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(tenant.links, target));
     const overtaken = cycle.basis.summaries.get(target.id)?.record.overtaken ?? 0;
-    const fresh = { plannedAsOf: asOf(target, clinicReading), isSettled };
+    const fresh = { plannedAsOf: asOf(target, clinicReading), isSettled: isInSync };
     await tenant.targetStore.noteFreshness(target.id, overtaken, fresh);
   }
 }
 
 /** Says what was kept back: only we can mend it. */
-function noteStopped({ log }: Pick<OpenTenant, 'log'>, { target, leftOut }: TargetPlan): void {
+function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, leftOut }: TargetPlan): void {
   const stopped = Object.fromEntries(egressStopped(leftOut));
   if (Object.keys(stopped).length === 0) return;
   log.error(
@@ -152,7 +155,7 @@ function noteStopped({ log }: Pick<OpenTenant, 'log'>, { target, leftOut }: Targ
 }
 
 /** The next two days are known as of now, whatever waits; all else is as old as it was. */
-async function noteNear(
+async function recordNext48h(
   { targetStore }: Pick<OpenTenant, 'targetStore'>,
   { clinicReading }: Cycle,
   plans: readonly TargetPlan[],

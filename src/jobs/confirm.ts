@@ -45,7 +45,7 @@ export async function confirmAll(
     const reads = { readAlone, belongsOnList: (record: Source) => belongs(record, before.readAt) };
     return confirmAbsence(tenant, { missing: new Map(asked), misses: before }, reads, signal);
   }
-  const withDoctors = tellsDoctors(targets.values());
+  const withDoctors = usesDoctors(targets.values());
   const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
   return {
     appointments: await confirm('appointments', clinic.readAppointment, (one, readAt) =>
@@ -87,7 +87,7 @@ async function missesBefore(
 }
 
 /** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
-export async function noteMisses(
+export async function recordMisses(
   targetStore: Pick<TargetStore, 'misses' | 'keepMisses'>,
   { clinicReading, confirmations }: Pick<Cycle, 'clinicReading' | 'confirmations'>,
 ): Promise<void> {
@@ -100,6 +100,6 @@ export async function noteMisses(
   }
 }
 
-function tellsDoctors(targets: Iterable<OpenTarget>): boolean {
+function usesDoctors(targets: Iterable<OpenTarget>): boolean {
   return [...targets].some(({ crm }) => crm?.mapping.needs.doctors === true);
 }

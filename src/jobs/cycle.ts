@@ -1,6 +1,6 @@
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
-import type { Doubt } from '../state/protection.ts';
+import type { Uncertainty } from '../state/protection.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { TargetSummary } from '../state/targets.ts';
 import type { Confirmations } from '../sync/absence.ts';
@@ -10,7 +10,7 @@ import type { ClinicReading } from './clinic-reading.ts';
 import type { OpenTarget } from './tenant.ts';
 
 /** What a cycle knows before it opens the states of targets. */
-export interface Basis {
+export interface LoadContext {
   clinicReading: ClinicReading;
   byAgenda: AgendaIndex;
   /** When the state last went back in time. */
@@ -24,7 +24,7 @@ export interface Basis {
 }
 
 /** A target that could not be read, or asked to be left alone, and why: nothing is planned for it. */
-export interface Left {
+export interface SkippedTarget {
   target: string;
   code: string;
 }
@@ -39,10 +39,10 @@ export interface Cycle {
   /** Those for which nothing was planned because the same was before; their plans are among the others. */
   settled: readonly OpenTarget[];
   /** What was known before the states of targets were opened. */
-  basis: Basis;
-  left: readonly Left[];
+  basis: LoadContext;
+  left: readonly SkippedTarget[];
   /** Why it is not known who must not be written of; null when it is. */
-  doubt: Doubt | null;
+  doubt: Uncertainty | null;
   /** Whether it leaves no question open: nothing of calendars is absent, held or in doubt. */
   isPlain: boolean;
 }

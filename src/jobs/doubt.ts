@@ -4,13 +4,13 @@ import { DAY_MS, type Instant } from '../model/time.ts';
  * A whole list that is shorter than the one before by more than this share and this count is doubted: more likely a list that lies than
  * a day's work. As with the guard of deletions, of which this is the counterpart for what is computed.
  */
-const DOUBTED_SHARE = 0.2;
-const DOUBTED_COUNT = 10;
+const SUSPECT_SHARE = 0.2;
+const SUSPECT_COUNT = 10;
 /** What the clinic has shown for so long is so. */
-const DOUBTED_FOR_MS = DAY_MS;
+const SUSPECT_FOR_MS = DAY_MS;
 
 /** The size of a list that is read again and again. */
-export interface Doubted {
+export interface ListSize {
   /** Rows of the last reading that was believed; null before the first. */
   count: number | null;
   /** Since when readings have not been believed. */
@@ -18,17 +18,17 @@ export interface Doubted {
 }
 
 /** Nothing was read yet: the first reading is believed. */
-export function createDoubted(): Doubted {
+export function createListSize(): ListSize {
   return { count: null, sinceAt: null };
 }
 
 /** Takes the size of another whole reading in. @returns false for one that must not be believed yet */
-export function isBelievable(known: Doubted, count: number, now: Instant): boolean {
-  const lost = (known.count ?? 0) - count;
-  const isDoubtful = lost > DOUBTED_COUNT && lost > (known.count ?? 0) * DOUBTED_SHARE;
-  known.sinceAt = isDoubtful ? (known.sinceAt ?? now) : null;
-  if (known.sinceAt !== null && now - known.sinceAt < DOUBTED_FOR_MS) return false;
-  known.count = count;
-  known.sinceAt = null;
+export function isBelievable(listSize: ListSize, count: number, now: Instant): boolean {
+  const lost = (listSize.count ?? 0) - count;
+  const isDoubtful = lost > SUSPECT_COUNT && lost > (listSize.count ?? 0) * SUSPECT_SHARE;
+  listSize.sinceAt = isDoubtful ? (listSize.sinceAt ?? now) : null;
+  if (listSize.sinceAt !== null && now - listSize.sinceAt < SUSPECT_FOR_MS) return false;
+  listSize.count = count;
+  listSize.sinceAt = null;
   return true;
 }

@@ -1,5 +1,5 @@
 import { lazily } from '../model/lazily.ts';
-import type { SetAside } from '../model/records.ts';
+import type { InvalidRow } from '../model/records.ts';
 import type { StreamName } from '../model/streams.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-record.ts';
@@ -12,7 +12,7 @@ import type { CycleFollower, NamedIds } from './cycle-follower.ts';
 import type { OpenTarget } from './tenant.ts';
 
 /** Most rows' codes, ids and suggestions that are told. */
-const TOLD = 5;
+const MOST_REPORTED = 5;
 
 type Part = 'agenda' | 'treatment';
 
@@ -26,22 +26,22 @@ export function gapsOf(
   const gaps = new Map<string, TargetGap[]>();
   for (const target of targets)
     gaps.set(target.id, [...unreadOf(target, clinicReading), ...check(target.configuration)]);
-  for (const { namedIds } of followers) for (const [place, named] of namedIds) gaps.set(place, check(named));
+  for (const { namedIds } of followers) for (const [location, named] of namedIds) gaps.set(location, check(named));
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 
 /** Adds to each target's gaps the records that its lists should have shown: other records may be missing for every target. */
 export function gapsConfirmed(
-  known: ReadonlyMap<string, readonly TargetGap[]>,
+  existing: ReadonlyMap<string, readonly TargetGap[]>,
   targets: readonly OpenTarget[],
   confirmations: Confirmations,
 ): ReadonlyMap<string, readonly TargetGap[]> {
-  const all = new Map(known);
+  const all = new Map(existing);
   for (const target of targets) {
     const streams = new Set<StreamName>([target.stream, ...streamsOf(target).filter((name) => name !== 'history')]);
     const count = [...streams].reduce((sum, stream) => sum + confirmations[stream].unlisted, 0);
     if (count === 0) continue;
-    all.set(target.id, [...(known.get(target.id) ?? []), { code: 'records-unlisted', count, what: [], near: [] }]);
+    all.set(target.id, [...(existing.get(target.id) ?? []), { code: 'records-unlisted', count, what: [], near: [] }]);
   }
   return all;
 }
@@ -51,16 +51,16 @@ export function gapsConfirmed(
  * patients than the target may know.
  */
 export function gapsAfter(
-  known: ReadonlyMap<string, readonly TargetGap[]>,
+  existing: ReadonlyMap<string, readonly TargetGap[]>,
   plans: readonly Pick<TargetPlan, 'target' | 'leftOut'>[],
 ): ReadonlyMap<string, readonly TargetGap[]> {
-  const all = new Map(known);
+  const all = new Map(existing);
   for (const { target, leftOut } of plans) {
     const found = egressStopped(leftOut);
     if (found.length === 0) continue;
     const count = found.reduce((sum, [, each]) => sum + each, 0);
     const gap: TargetGap = { code: 'egress-stopped', count, what: found.map(([code]) => code), near: [] };
-    all.set(target.id, [...(known.get(target.id) ?? []), gap]);
+    all.set(target.id, [...(existing.get(target.id) ?? []), gap]);
   }
   return all;
 }
@@ -69,7 +69,7 @@ export function gapsAfter(
 function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): TargetGap[] {
   const names = streamsOf(target);
   const { agendas } = target.configuration;
-  const follows = ({ agendaId }: SetAside) =>
+  const follows = ({ agendaId }: InvalidRow) =>
     agendaId === undefined || agendas === 'all' || names.includes('history') || agendas.includes(agendaId);
   const seesAppointments = target.stream === 'appointments' || names.includes('history');
   const rows = [
@@ -79,7 +79,7 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): Tar
   ];
   const unread = rows.filter(({ isTombstone }) => isTombstone !== true);
   if (unread.length === 0) return [];
-  const what = [...new Set(unread.map(({ code }) => code))].slice(0, TOLD);
+  const what = [...new Set(unread.map(({ code }) => code))].slice(0, MOST_REPORTED);
   return [{ code: 'rows-unread', count: unread.length, what, near: [] }];
 }
 
@@ -105,26 +105,30 @@ function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Na
 
 /**
  * Ids of the configuration that the clinic's catalogue does not list: how many, the first of them, and what may be meant. Null when it lists all.
- * @param isKnown tells of an id that is known by something else
+ * @param isConfigured tells of an id that is known by something else
  */
 export function unlisted(
   ids: 'all' | readonly string[],
   catalogue: ReadonlyMap<string, { name: string }>,
   { near = true }: { near?: boolean } = {},
-  isKnown: (id: string) => boolean = () => false,
+  isConfigured: (id: string) => boolean = () => false,
 ): Pick<TargetGap, 'count' | 'what' | 'near'> | null {
-  const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !isKnown(id));
+  const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !isConfigured(id));
   if (unknown.length === 0) return null;
   const meant = near ? unknown.flatMap((id) => nearest(id, catalogue)) : [];
-  return { count: unknown.length, what: unknown.slice(0, TOLD), near: [...new Set(meant)].slice(0, TOLD) };
+  return {
+    count: unknown.length,
+    what: unknown.slice(0, MOST_REPORTED),
+    near: [...new Set(meant)].slice(0, MOST_REPORTED),
+  };
 }
 
 /** By their ids, by their names (people write these), else the first ones that there are. */
 function nearest(id: string, catalogue: ReadonlyMap<string, { name: string }>): string[] {
-  const told = (known: string) => `${known} (${catalogue.get(known)?.name ?? ''})`;
+  const label = (existing: string) => `${existing} (${catalogue.get(existing)?.name ?? ''})`;
   const byId = didYouMean(id, catalogue.keys());
-  const byName = new Map([...catalogue].map(([known, { name }]) => [name, known]));
+  const byName = new Map([...catalogue].map(([existing, { name }]) => [name, existing]));
   const named = byName.get(didYouMean(id, byName.keys()) ?? '');
   const found = [byId, named].filter((one) => one != null);
-  return (found.length > 0 ? found : [...catalogue.keys()].slice(0, TOLD)).map(told);
+  return (found.length > 0 ? found : [...catalogue.keys()].slice(0, MOST_REPORTED)).map(label);
 }

@@ -13,7 +13,7 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 export { laneLease };
 
 /** What a target's failure is noted with. */
-type Noting = Pick<
+type FailureContext = Pick<
   OpenTenant,
   'id' | 'clock' | 'configuration' | 'log' | 'outages' | 'random' | 'targets' | 'targetStore'
 >;
@@ -25,7 +25,12 @@ const TRIES_FIRST_MS = 2 * SECOND_MS;
 
 /** Lets the other targets of a vendor account rest while it limits requests: each would be refused too. */
 async function shareWait(
-  { clock, configuration, targets, targetStore }: Pick<Noting, 'clock' | 'configuration' | 'targets' | 'targetStore'>,
+  {
+    clock,
+    configuration,
+    targets,
+    targetStore,
+  }: Pick<FailureContext, 'clock' | 'configuration' | 'targets' | 'targetStore'>,
   { id, configuration: { connection } }: OpenTarget,
   until: Instant,
 ): Promise<void> {
@@ -40,13 +45,13 @@ async function shareWait(
 }
 
 /** Remembers what keeps a whole target from going on, and lets it rest. */
-export async function noteFailure(tenant: Noting, target: OpenTarget, error: MirrorError): Promise<number> {
+export async function recordFailure(tenant: FailureContext, target: OpenTarget, error: MirrorError): Promise<number> {
   // That is no failure of the target, and whoever is superseded notes nothing.
   if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
   const { failure } = await tenant.targetStore.read(target.id);
-  const isKnown = failure?.code === error.code;
-  const sinceAt = isKnown ? failure.sinceAt : now;
+  const isSameFailure = failure?.code === error.code;
+  const sinceAt = isSameFailure ? failure.sinceAt : now;
   const outage = tenant.outages.causeOf(error);
   const longestMs =
     outage === null ? null : await tenant.outages.wait(outage, { tenant: tenant.id, target: target.id }, error);
@@ -69,7 +74,7 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
   // Whoever reads the log alone learns which setting to change.
   const remedy = forTenant(error.remedy, tenant.id);
   // An outage of a host has its own line for all targets. Any other failure has one when it begins or its code changes.
-  tenant.log[outage === null && !isKnown ? 'warn' : 'debug'](
+  tenant.log[outage === null && !isSameFailure ? 'warn' : 'debug'](
     { target: target.id, code, actor, status, host: outage, backoffMs, ...(remedy === null ? {} : { remedy }) },
     'a target rests',
   );
@@ -77,7 +82,7 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
 }
 
 /** The host that a target waited for answers: what else waits for that host, of all tenants, has its turn. */
-export async function noteHostBack(
+export async function recordHostRecovery(
   tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
   { id }: Pick<OpenTarget, 'id'>,
   outage: string,
@@ -108,7 +113,7 @@ export async function endImpossibleWaits(
 }
 
 /** Takes out records of targets that were not as we wrote them: the cycle finds each calendar by what is ours in it, and reads it anew. */
-export async function setForgedAside(
+export async function discardForged(
   tenant: Pick<OpenTenant, 'log' | 'targetStore'>,
   summaries: ReadonlyMap<string, TargetSummary>,
 ): Promise<void> {
@@ -125,7 +130,7 @@ export async function setForgedAside(
  * Whether of some of these links it isn't known where their objects are. Then nothing may go by them, and the next plan reads the target's
  * own objects first.
  */
-export async function noteUnplaced(
+export async function recordUnlocated(
   { log, targetStore }: Pick<OpenTenant, 'log' | 'targetStore'>,
   target: string,
   links: Iterable<Link>,
@@ -147,15 +152,15 @@ export async function noteUnplaced(
 export async function prepareCalendar(
   links: Pick<LinkStore, 'count'>,
   { id, connector }: OpenTarget,
-  known: string | null,
+  storedContainer: string | null,
   signal: AbortSignal,
 ): Promise<string> {
   const isMissed =
-    known === null &&
+    storedContainer === null &&
     connector.locate !== undefined &&
     (await links.count(id)) > 0 &&
     (await connector.locate(signal)) === null;
-  if (!isMissed) return await connector.prepare(known, signal);
+  if (!isMissed) return await connector.prepare(storedContainer, signal);
   throw new MirrorError('the calendar that was written to is not found by our owner tag: none is made in its place', {
     actor: 'settings',
     code: 'calendar-not-found',
@@ -177,19 +182,19 @@ export async function openCalendar(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { container: known, isForged } = await targetStore.read(target.id);
+  const { container: storedContainer, isForged } = await targetStore.read(target.id);
   if (isForged) return null;
-  if (known !== null && target.preparedContainer === known) return known;
-  const container = await prepareCalendar(links, target, known, signal);
+  if (storedContainer !== null && target.preparedContainer === storedContainer) return storedContainer;
+  const container = await prepareCalendar(links, target, storedContainer, signal);
   target.preparedContainer = container;
-  if (known === container) return container;
-  if (known !== null) {
+  if (storedContainer === container) return container;
+  if (storedContainer !== null) {
     await links.clear(target.id, lease);
     await outbox.clear(target.id);
     log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
   }
   // What a person approved, or was not asked for, was the first run into the other one.
-  const replaced = known === null ? {} : { firstRunApprovedAt: null, replacedAt: clock() };
+  const replaced = storedContainer === null ? {} : { firstRunApprovedAt: null, replacedAt: clock() };
   // Whatever was known of freshness and failure was known of the other calendar.
   const unknown = {
     cursor: null,

@@ -3,7 +3,7 @@ import { eachInPieces } from '../model/pieces.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { Doubt } from '../state/protection.ts';
+import type { Uncertainty } from '../state/protection.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { ContactsInput, CycleInput, TargetInput } from '../sync/cycle-input.ts';
@@ -14,32 +14,32 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Questioner } from './absence.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import { confirmAll, withProvedGaps } from './confirm.ts';
-import type { Basis, Left } from './cycle.ts';
+import type { LoadContext, SkippedTarget } from './cycle.ts';
 import type { CycleFollower } from './cycle-follower.ts';
 import { restorationsOf } from './drift.ts';
 import { gapsConfirmed, gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { type Opener, openStates, readState } from './open-states.ts';
 import { nextOutside } from './outside.ts';
-import { keepPatientHistories } from './patient-histories.ts';
+import { updatePatientHistories } from './patient-histories.ts';
 import { plannedBefore } from './settled.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** All that a plan goes by, and what was found on the way to it. */
 export interface Loaded {
   input: CycleInput;
-  basis: Basis;
+  basis: LoadContext;
   /** Calendars for which the same was planned before as would be planned now, with that plan: their states are not opened. */
   resting: ReadonlyMap<OpenTarget, TargetPlan>;
-  left: readonly Left[];
-  doubt: Doubt | null;
+  left: readonly SkippedTarget[];
+  doubt: Uncertainty | null;
 }
 
 /** What is known of a target before the last of it is read. */
-type Known = Omit<TargetInput, 'stored' | 'gone' | 'restorations'>;
+type PreparedInput = Omit<TargetInput, 'stored' | 'gone' | 'restorations'>;
 
 /** A target whose state was opened. */
-interface Opened extends Known {
+interface Opened extends PreparedInput {
   target: OpenTarget;
 }
 
@@ -76,18 +76,18 @@ export async function loadCycle(
   const unlisted = await withUnlisted(tenant, some.opened, { clinicReading: listed, note: lease !== null });
   const confirmations = await confirmUnlisted(tenant, unlisted, { clinicReading: listed, progress }, signal);
   const clinicReading = withProvedGaps(listed, confirmations);
-  const basis = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations) };
+  const loadContext = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations) };
   progress('planning');
-  await keepPatientHistories(tenant, clinicReading, confirmations, signal);
+  await updatePatientHistories(tenant, clinicReading, confirmations, signal);
   // After the targets were opened: what was found there may tell that the state was lost.
-  const doubt = await tenant.protection.doubt({ lookOnly: lease === null, whole: true });
+  const uncertainty = await tenant.protection.doubt({ lookOnly: lease === null, whole: true });
   const isForgotten = await tenant.tombstones.load();
-  const isMore = isForgotten.version !== basis.forgotten || saysMore(confirmations);
-  const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis, lease }, signal);
-  const cycle = { clinicReading, byAgenda, confirmations, isForgotten, isDoubted: doubt !== null };
+  const isMore = isForgotten.version !== loadContext.forgotten || saysMore(confirmations);
+  const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis: loadContext, lease }, signal);
+  const cycle = { clinicReading, byAgenda, confirmations, isForgotten, isDoubted: uncertainty !== null };
   const opened = [...(await withMapped(unlisted, cycle, signal)), ...others.opened];
   return {
-    ...{ input: await inputOf(tenant, opened, cycle), basis, doubt },
+    ...{ input: await inputOf(tenant, opened, cycle), basis: loadContext, doubt: uncertainty },
     resting: isMore ? new Map() : resting,
     left: [...some.left, ...others.left],
   };
@@ -114,10 +114,10 @@ export async function lookAround(
     protection,
   }: Pick<OpenTenant, 'tombstones' | 'holds' | 'targetStore' | 'protection'>,
   targets: readonly OpenTarget[],
-  known: Pick<Basis, 'clinicReading' | 'byAgenda' | 'gaps'>,
-): Promise<Basis> {
+  prepared: Pick<LoadContext, 'clinicReading' | 'byAgenda' | 'gaps'>,
+): Promise<LoadContext> {
   return {
-    ...known,
+    ...prepared,
     wentBackAt: await protection.wentBackAt(),
     forgotten: (await tombstones.load()).version,
     holds: await holds.list(),
@@ -129,9 +129,9 @@ export async function lookAround(
 export async function openAll(
   tenant: Opener & Pick<OpenTenant, 'journal'>,
   targets: readonly OpenTarget[],
-  { basis: { clinicReading, wentBackAt }, lease }: { basis: Basis; lease: Lease | null },
+  { basis: { clinicReading, wentBackAt }, lease }: { basis: LoadContext; lease: Lease | null },
   signal: AbortSignal,
-): Promise<{ opened: Opened[]; left: readonly Left[] }> {
+): Promise<{ opened: Opened[]; left: readonly SkippedTarget[] }> {
   const { states, left } = await openStates(tenant, targets, { clinicReading, lease, wentBackAt }, signal);
   const opened: Opened[] = [];
   for (const [target, state] of states) {
@@ -262,14 +262,14 @@ export type Stores = Pick<
 >;
 
 /** Reads the last of what a plan goes by: what is decided from then on counts in the next cycle. */
-export async function inputOf(tenant: Stores, known: readonly Known[], seen: Seen): Promise<CycleInput> {
+export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[], seen: Seen): Promise<CycleInput> {
   const { configuration, targetStore } = tenant;
   const now = tenant.clock();
-  const generation = await tenant.generation.newest();
+  const newestConfig = await tenant.generation.newest();
   // Before what is noted of targets: an approval is a hold's first.
   const holds = await tenant.holds.list();
   const targets: TargetInput[] = [];
-  for (const one of known) {
+  for (const one of prepared) {
     const { id } = one.target;
     const [{ firstRunApprovedAt, comparableUnder, refusedThere }, gone, restorations] = await Promise.all([
       targetStore.read(id),
@@ -279,19 +279,30 @@ export async function inputOf(tenant: Stores, known: readonly Known[], seen: See
     targets.push({ ...one, stored: { firstRunApprovedAt, comparableUnder, refusedThere }, gone, restorations });
   }
   const locale = { language: configuration.language, zone: configuration.zone };
-  return { ...seen, now, generation, holds, locale, targets, unplannedContacts: await contactsBeside(tenant, known) };
+  return {
+    ...seen,
+    now,
+    generation: newestConfig,
+    holds,
+    locale,
+    targets,
+    unplannedContacts: await unplannedContactsOf(tenant, prepared),
+  };
 }
 
 /** Contacts that are paused, or could not be read now, as far as others' records go by them. */
-async function contactsBeside(tenant: Stores, known: readonly Known[]): Promise<Map<string, ContactsInput>> {
-  const planned = new Set(known.map(({ target }) => target.id));
-  const beside = new Map<string, ContactsInput>();
-  for (const { target } of known) {
+async function unplannedContactsOf(
+  tenant: Stores,
+  prepared: readonly PreparedInput[],
+): Promise<Map<string, ContactsInput>> {
+  const planned = new Set(prepared.map(({ target }) => target.id));
+  const extra = new Map<string, ContactsInput>();
+  for (const { target } of prepared) {
     const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
-    if (contacts === undefined || planned.has(contacts.id) || beside.has(contacts.id)) continue;
+    if (contacts === undefined || planned.has(contacts.id) || extra.has(contacts.id)) continue;
     const { id } = contacts;
     const state = await readState(tenant, id);
-    beside.set(id, { target: contacts, state, pinned: await tenant.journal.pinned(id, tenant.clock()) });
+    extra.set(id, { target: contacts, state, pinned: await tenant.journal.pinned(id, tenant.clock()) });
   }
-  return beside;
+  return extra;
 }

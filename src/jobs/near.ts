@@ -9,7 +9,7 @@ import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import type { ReadingScope } from './cycle-follower.ts';
 import { inputOf, type Loaded, type Loading, lookAround, openAll, type Stores } from './load.ts';
 import type { Opener } from './open-states.ts';
-import { isNearDue, paceOf } from './pace.ts';
+import { isNext48hDue, paceOf } from './pace.ts';
 import { NO_STREAMS } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -17,7 +17,7 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
  * Calendars that the cycle that begins now may plan by the next two days alone, as the pace and the targets let it.
  * @returns null when all must be read
  */
-export async function nearCalendars(
+export async function next48hCalendars(
   tenant: Pick<
     OpenTenant,
     'generation' | 'holds' | 'planLifeMs' | 'protection' | 'pullEveryMs' | 'reminders' | 'targetStore'
@@ -25,7 +25,7 @@ export async function nearCalendars(
   targets: readonly OpenTarget[],
   { startedAt, last }: { startedAt: Instant; last: RunReport | undefined },
 ): Promise<readonly OpenTarget[] | null> {
-  if (!isNearDue(paceOf(last, startedAt, tenant.pullEveryMs))) return null;
+  if (!isNext48hDue(paceOf(last, startedAt, tenant.pullEveryMs))) return null;
   // A person's word on what was held is carried out by a reading of all.
   if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return null;
   const summaries = await tenant.targetStore.summarize(targets.map(({ id }) => id));
@@ -33,8 +33,8 @@ export async function nearCalendars(
   // What waits is written for as long as a plan of all of it is not too old: that comes well before.
   const oldAt = startedAt - tenant.planLifeMs / 2;
   if ([...summaries.values()].some((summary) => needsWhole(summary, now, oldAt))) return null;
-  const known = targets.filter(({ id, crm }) => crm === null && summaries.get(id)?.record.adoptedAt != null);
-  return known.length === 0 && tenant.reminders === null ? null : known;
+  const adopted = targets.filter(({ id, crm }) => crm === null && summaries.get(id)?.record.adoptedAt != null);
+  return adopted.length === 0 && tenant.reminders === null ? null : adopted;
 }
 
 /**
@@ -53,7 +53,7 @@ function needsWhole(
 }
 
 /** How a cycle over the next two days is loaded. */
-export interface NearOptions extends Omit<Loading, 'clinicReading'> {
+export interface Next48hOptions extends Omit<Loading, 'clinicReading'> {
   /** Calendars that may be planned so. */
   known: readonly OpenTarget[];
   /** What is read for others than targets. */
@@ -68,10 +68,10 @@ export interface NearOptions extends Omit<Loading, 'clinicReading'> {
  * @param targets all that are not paused: what of the catalogue is read depends on all of them
  * @returns null when all must be read
  */
-export async function loadNear(
+export async function loadNext48h(
   tenant: Opener & Stores & ClinicReader & Pick<OpenTenant, 'tombstones'>,
   targets: readonly OpenTarget[],
-  { lease, progress, known, besides, last }: NearOptions,
+  { lease, progress, known, besides, last }: Next48hOptions,
   signal: AbortSignal,
 ): Promise<Loaded | null> {
   const wanted = { besides, ...(last && { last }), reach: 'near', streams: NO_STREAMS } as const;
@@ -79,8 +79,8 @@ export async function loadNear(
   if (clinicReading.snapshot.completeness === 'partial') return null;
   progress('planning the next two days');
   const byAgenda = indexByAgenda(clinicReading.snapshot.records.values());
-  const basis = await lookAround(tenant, known, { clinicReading, byAgenda, gaps: new Map() });
-  const { opened, left } = await openAll(tenant, known, { basis, lease }, signal);
+  const loadContext = await lookAround(tenant, known, { clinicReading, byAgenda, gaps: new Map() });
+  const { opened, left } = await openAll(tenant, known, { basis: loadContext, lease }, signal);
   if (opened.some(({ target, state }) => missingFrom(clinicReading, target, state, new Set()).length > 0)) return null;
   if ((await tenant.protection.doubt({ lookOnly: lease === null })) !== null) return null;
   const confirmations: Confirmations = {
@@ -90,7 +90,7 @@ export async function loadNear(
   };
   const isForgotten = await tenant.tombstones.load();
   const shown = { clinicReading, byAgenda, confirmations, isForgotten, isDoubted: false };
-  return { input: await inputOf(tenant, opened, shown), basis, resting: new Map(), left, doubt: null };
+  return { input: await inputOf(tenant, opened, shown), basis: loadContext, resting: new Map(), left, doubt: null };
 }
 
 /**

@@ -16,7 +16,7 @@ export type IsNeedless = (job: JobName, tenant: string) => Promise<boolean>;
 export const neverNeedless: IsNeedless = async () => false;
 
 /** What is asked about a tenant that need not be open. */
-type Kept = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
+type ConfiguredTenant = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
 
 /**
  * Tells from Redis alone that a repeated job would change nothing, so that no tenant is opened for it: of a tenant that nobody is logged in
@@ -27,17 +27,17 @@ type Kept = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
  */
 export function createNeedless(
   redis: RedisClient,
-  outlines: () => ReadonlyMap<string, Kept>,
+  outlines: () => ReadonlyMap<string, ConfiguredTenant>,
   identityKey: Uint8Array,
 ): IsNeedless {
-  const looks = new Map<Kept, Promise<readonly Trace[]>>();
-  async function find(tenant: Kept): Promise<readonly Trace[]> {
+  const looks = new Map<ConfiguredTenant, Promise<readonly Trace[]>>();
+  async function find(tenant: ConfiguredTenant): Promise<readonly Trace[]> {
     const traces = Object.entries(tracesOf(tenant)) as [Trace, string[]][];
     const asked = traces.flatMap(([, those]) => those);
     const found = await existingKeys(redis, asked);
     return traces.flatMap(([trace, those]) => (those.some((key) => found.includes(key)) ? [trace] : []));
   }
-  function look(tenant: Kept): Promise<readonly Trace[]> {
+  function look(tenant: ConfiguredTenant): Promise<readonly Trace[]> {
     // A look that is under way may not have seen what whoever asks later knows of, such as a login.
     if (looks.size === 0) process.nextTick(() => looks.clear());
     const finding = looks.get(tenant) ?? find(tenant);
@@ -45,10 +45,10 @@ export function createNeedless(
     return finding;
   }
   /** What a former id keeps lies elsewhere. */
-  async function remindsElsewhere({ formerly }: Kept): Promise<boolean> {
+  async function remindsElsewhere({ formerly }: ConfiguredTenant): Promise<boolean> {
     return formerly !== null && (await redis.exists(keys.remindersOpen(formerly))) > 0;
   }
-  async function wasNotConnected({ id }: Kept): Promise<boolean> {
+  async function wasNotConnected({ id }: ConfiguredTenant): Promise<boolean> {
     const [last] = await createRunStore(redis, id, createProofSealer(identityKey, id)).list(1);
     return last?.error?.code === 'not-connected';
   }
@@ -64,7 +64,7 @@ export function createNeedless(
 }
 
 /** What there may be of a tenant for which a job does something. */
-function tracesOf({ id, formerly, targets, connections }: Kept) {
+function tracesOf({ id, formerly, targets, connections }: ConfiguredTenant) {
   return {
     clinic: [keys.credential(id, CLINIC_CONNECTION)],
     logins: connections.map((connection) => keys.credential(id, connection)),

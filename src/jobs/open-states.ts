@@ -8,14 +8,21 @@ import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { StoredTarget } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
-import { asItStands, withoutObject } from '../sync/audit.ts';
-import type { GivenState } from '../sync/diff.ts';
+import { currentLinkOf, withoutObject } from '../sync/audit.ts';
+import type { PushedState } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/followed.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import type { Left } from './cycle.ts';
+import type { SkippedTarget } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar, prepareCalendar } from './lanes.ts';
+import {
+  laneLease,
+  openCalendar,
+  prepareCalendar,
+  recordFailure,
+  recordHostRecovery,
+  recordUnlocated,
+} from './lanes.ts';
 import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -62,27 +69,27 @@ export async function openStates(
   targets: readonly OpenTarget[],
   opening: Opening,
   signal: AbortSignal,
-): Promise<{ states: Map<OpenTarget, GivenState>; left: readonly Left[] }> {
-  const states = new Map<OpenTarget, GivenState>();
-  const left: Left[] = [];
+): Promise<{ states: Map<OpenTarget, PushedState>; left: readonly SkippedTarget[] }> {
+  const states = new Map<OpenTarget, PushedState>();
+  const skipped: SkippedTarget[] = [];
   for (const target of targets) {
     const unread = unreadFor(target, opening.clinicReading.streams);
     if (unread !== null) {
-      left.push({ target: target.id, code: unread });
+      skipped.push({ target: target.id, code: unread });
       continue;
     }
     try {
-      const state = await openOrNote(tenant, target, opening, signal);
-      if (state === null) left.push({ target: target.id, code: 'resting' });
+      const state = await openOrRecordFailure(tenant, target, opening, signal);
+      if (state === null) skipped.push({ target: target.id, code: 'resting' });
       else states.set(target, state);
     } catch (error) {
       signal.throwIfAborted();
       const failure = asMirrorError(error);
       if (ENDS_CYCLE.has(failure.code)) throw failure;
-      left.push({ target: target.id, code: failure.code });
+      skipped.push({ target: target.id, code: failure.code });
     }
   }
-  return { states, left };
+  return { states, left: skipped };
 }
 
 /** Why a target can't be planned as to the streams that it needs; null when it can. */
@@ -93,19 +100,19 @@ function unreadFor(target: OpenTarget, { failed, awaited }: Streams): string | n
 }
 
 /** Opens a state; a failure is noted while it is known which host caused it. */
-function openOrNote(
+function openOrRecordFailure(
   tenant: Opener,
   target: OpenTarget,
   opening: Opening,
   signal: AbortSignal,
-): Promise<GivenState | null> {
+): Promise<PushedState | null> {
   return tenant.outages.watch(async () => {
     try {
       return await openState(tenant, target, opening, signal);
     } catch (error) {
       const failure = asMirrorError(error);
-      const isNoted = opening.lease !== null && !signal.aborted && !ENDS_CYCLE.has(failure.code);
-      if (isNoted) await noteFailure(tenant, target, failure);
+      const isRecorded = opening.lease !== null && !signal.aborted && !ENDS_CYCLE.has(failure.code);
+      if (isRecorded) await recordFailure(tenant, target, failure);
       throw failure;
     }
   });
@@ -117,16 +124,16 @@ async function openState(
   target: OpenTarget,
   opening: Opening,
   signal: AbortSignal,
-): Promise<GivenState | null> {
+): Promise<PushedState | null> {
   const { clinicReading, lease, wentBackAt } = opening;
   // What was written in the time that the state lost has no link, and would stay for good once its record is gone.
-  const isKnown = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
+  const isAdopted = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
   let record = await tenant.targetStore.read(target.id);
-  if (lease !== null && isKnown(record) && (await isReplaced(tenant, target, record, signal))) {
+  if (lease !== null && isAdopted(record) && (await isReplaced(tenant, target, record, signal))) {
     record = await tenant.targetStore.read(target.id);
   }
-  const state = isKnown(record) ? await readState(tenant, target.id) : null;
-  if (state !== null && (lease === null || !(await noteUnplaced(tenant, target.id, state.links.values())))) {
+  const state = isAdopted(record) ? await readState(tenant, target.id) : null;
+  if (state !== null && (lease === null || !(await recordUnlocated(tenant, target.id, state.links.values())))) {
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }
@@ -154,7 +161,7 @@ async function openState(
 export async function readState(
   { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
   target: string,
-): Promise<GivenState> {
+): Promise<PushedState> {
   const pending = await outbox.pending(target);
   return { links: await links.read(target), pending };
 }
@@ -177,7 +184,7 @@ async function isReplaced(
   try {
     target.preparedContainer = null;
     if ((await openCalendar(tenant, target, lane, signal)) === null) return true;
-    if (outage !== null && tenant.outages.hasAnswered(outage)) await noteHostBack(tenant, target, outage);
+    if (outage !== null && tenant.outages.hasAnswered(outage)) await recordHostRecovery(tenant, target, outage);
     const { pending } = await tenant.outbox.counts(target.id);
     if (failure !== null && pending === 0) {
       await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null });
@@ -186,7 +193,7 @@ async function isReplaced(
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
-    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteFailure(tenant, target, failure);
+    if (!lane.signal.aborted && failure.code !== 'lease-lost') await recordFailure(tenant, target, failure);
     return false;
   } finally {
     await lane.release();
@@ -199,7 +206,7 @@ async function rebuildLinks(
   target: OpenTarget,
   { known, opening: { clinicReading, wentBackAt } }: { known: string | null; opening: Opening },
   { lane, signal }: { lane: Lease; signal: AbortSignal },
-): Promise<GivenState> {
+): Promise<PushedState> {
   const container = await prepareCalendar(tenant.links, target, known, signal);
   target.preparedContainer = container;
   const own = await readOwn(tenant.links, target, { container, clinicReading }, signal);
@@ -252,7 +259,7 @@ async function lookForState(
   target: OpenTarget,
   clinicReading: ClinicReading,
   signal: AbortSignal,
-): Promise<GivenState> {
+): Promise<PushedState> {
   try {
     const container = (await target.connector.locate?.(signal)) ?? null;
     return { links: await readOwnLinks(stored, target, { container, clinicReading }, signal), pending: new Map() };
@@ -299,7 +306,7 @@ async function readOwn(
   const survivors = await stored.read(target.id);
   for (const survivor of survivors.values()) {
     const asFound = links.get(survivor.recordId);
-    links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : asItStands(survivor, asFound));
+    links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : currentLinkOf(survivor, asFound));
   }
   return { links, adopted: found.length, ambiguous, revision, survivors, remoteItems };
 }

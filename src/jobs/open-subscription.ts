@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Subscription, Subscriptions } from '../connectors/connector.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import { type KeptSubscription, type SubscriptionAddressee, subscriptionSecretHash } from '../state/subscriptions.ts';
+import { type StoredSubscription, type SubscriptionAddressee, subscriptionSecretHash } from '../state/subscriptions.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Path of the receiver, below the public address; connector and subscription id follow. */
@@ -34,7 +34,7 @@ export async function openSubscription(
   { target, container, targets }: HeardCalendar,
   heardSinceAt: Instant,
   signal: AbortSignal,
-): Promise<KeptSubscription> {
+): Promise<StoredSubscription> {
   const { directory } = tenant.notifications;
   const now = tenant.clock();
   const { connector, connection, settings } = target.configuration;
@@ -63,14 +63,14 @@ export async function openSubscription(
 }
 
 /** When it ends and is renewed: after half of what the vendor gave, so that there is time for many tries. */
-export function lifeOf({ expiresAt }: Subscription, now: Instant): Pick<KeptSubscription, 'renewAt' | 'expiresAt'> {
+export function lifeOf({ expiresAt }: Subscription, now: Instant): Pick<StoredSubscription, 'renewAt' | 'expiresAt'> {
   return { renewAt: now + (expiresAt - now) / 2, expiresAt };
 }
 
 /** Ends a subscription. Its hints count no more, whatever the vendor says. @throws MirrorError as the connector does */
 export async function closeSubscription(
   tenant: Pick<OpenTenant, 'notifications'>,
-  subscription: KeptSubscription,
+  subscription: StoredSubscription,
   signal: AbortSignal,
 ): Promise<void> {
   await tenant.notifications.directory.remove(subscription.id);

@@ -7,8 +7,8 @@ import type { OpenTarget } from './tenant.ts';
 /** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
 export function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
   const { recordId, revision } = entry;
-  const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
-  const key = target.identity.key(recordId, epoch);
+  const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
+  const key = target.identity.key(recordId, idAttempt);
   if (entry.item === null) {
     const { versionTag = null, remoteId = null } = link ?? {};
     const deletion = { kind: 'delete', recordId, key, revision, versionTag, remoteId } as const;
@@ -18,7 +18,7 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   }
   const sealedRecordId = target.identity.sealedRecordId(recordId);
   const item = withoutIdleDenials(asMappedNow(entry.item, target), link, entry.fingerprint ?? '', target);
-  if (link === null || link.epoch !== epoch) {
+  if (link === null || link.epoch !== idAttempt) {
     const mayExist = entry.sent || entry.reason !== 'new';
     return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
   }
@@ -41,8 +41,8 @@ export function wholeOf(stored: Item, wanted: Item | null): Item {
 function asMappedNow(item: Item, { crm }: OpenTarget): Item {
   if (crm === null || !('properties' in item)) return item;
   const names = new Set(crm.mapping.properties.map(({ name }) => name));
-  const kept = Object.entries(item.properties).filter(([name]) => names.has(name));
-  return { ...item, properties: Object.fromEntries(kept) };
+  const retained = Object.entries(item.properties).filter(([name]) => names.has(name));
+  return { ...item, properties: Object.fromEntries(retained) };
 }
 
 /**
@@ -54,6 +54,6 @@ function withoutIdleDenials(item: Item, link: Link | null, fingerprint: string, 
   const changed = link === null ? [] : identity.differingFields(link.fingerprint, fingerprint);
   const isIdle = (name: string) =>
     crm.refusals.some(({ property }) => property === name) && item.properties[name] !== true && !changed.includes(name);
-  const kept = Object.entries(item.properties).filter(([name]) => !isIdle(name));
-  return { ...item, properties: Object.fromEntries(kept) };
+  const retained = Object.entries(item.properties).filter(([name]) => !isIdle(name));
+  return { ...item, properties: Object.fromEntries(retained) };
 }

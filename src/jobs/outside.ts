@@ -1,5 +1,5 @@
 import type { TargetStore } from '../state/targets.ts';
-import { type GivenState, outlying } from '../sync/diff.ts';
+import { outlying, type PushedState } from '../sync/diff.ts';
 import { listedIn, snapshotOf, windowOf } from '../sync/followed.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { OpenTarget } from './tenant.ts';
@@ -16,7 +16,7 @@ const LOOKS_PER_CYCLE = 20;
 export async function nextOutside(
   targetStore: Pick<TargetStore, 'read' | 'write'>,
   target: OpenTarget,
-  cycle: { clinicReading: ClinicReading; state: GivenState; targets: number; note: boolean },
+  cycle: { clinicReading: ClinicReading; state: PushedState; targets: number; note: boolean },
   absent: readonly string[],
 ): Promise<string[]> {
   const { clinicReading, state, targets, note } = cycle;

@@ -13,7 +13,7 @@ const IN_TIME_IN_TURN = 3;
 /** Once some cycles read the next two days alone, at most so many times fewer of them read all with one step: what is left to gain is little. */
 const LARGEST_STEP = 1.5;
 /** With more of them the next two days would be little fresher, and all else much older. */
-const MOST_NEAR_PER_WHOLE = 12;
+const MOST_NEXT_48H_PER_WHOLE = 12;
 
 /**
  * The pace of a cycle that begins now, by when the one before began. Cycles of a client queue for its budget, so where it is short they come
@@ -44,17 +44,23 @@ export function paceOf(
 function slower(pace: Pace, startedAt: Instant, times: number): Pace {
   const step = pace.nearPerWhole === 0 ? times : Math.min(times, LARGEST_STEP);
   const cyclesPerWhole = Math.ceil((pace.nearPerWhole + 1) * step);
-  return changed(pace, startedAt, Math.min(cyclesPerWhole - 1, MOST_NEAR_PER_WHOLE));
+  return changed(pace, startedAt, Math.min(cyclesPerWhole - 1, MOST_NEXT_48H_PER_WHOLE));
 }
 
 /**
  * Tenants of a client come late together. So that they don't all read all together after that, each goes on at another place of its way from
  * one reading of all to the next: as far on it as it was, and by chance a little further.
  */
-function changed({ isPlain, ...before }: Pace, startedAt: Instant, nearPerWhole: number): Pace {
+function changed({ isPlain, ...before }: Pace, startedAt: Instant, next48hPerWhole: number): Pace {
   const cyclesPerWhole = before.nearPerWhole + 1;
-  const place = (before.nearSince + drawOf(startedAt, cyclesPerWhole)) / cyclesPerWhole;
-  return { isPlain, nearPerWhole, nearSince: Math.floor(place * (nearPerWhole + 1)), late: 0, inTime: 0 };
+  const position = (before.nearSince + drawOf(startedAt, cyclesPerWhole)) / cyclesPerWhole;
+  return {
+    isPlain,
+    nearPerWhole: next48hPerWhole,
+    nearSince: Math.floor(position * (next48hPerWhole + 1)),
+    late: 0,
+    inTime: 0,
+  };
 }
 
 /** A number from 0 to below 1, the same for the same cycle. What is simpler than a hash falls in step with the cycles. */
@@ -63,6 +69,6 @@ function drawOf(startedAt: Instant, cyclesPerWhole: number): number {
 }
 
 /** Whether the pace lets this cycle read the next two days alone. */
-export function isNearDue({ nearPerWhole, nearSince, isPlain }: Pace): boolean {
+export function isNext48hDue({ nearPerWhole, nearSince, isPlain }: Pace): boolean {
   return isPlain && nearSince < nearPerWhole;
 }

@@ -4,19 +4,19 @@ import type { Confirmations } from '../sync/absence.ts';
 import type { PatientHistory } from '../sync/derive.ts';
 import { unusableIn } from '../sync/followed.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
+import { createListSize, isBelievable, type ListSize } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
 import type { History, Taken } from './stream-memory.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** A patient history, and what it has taken. */
-interface Kept {
+interface CachedHistory {
   patientHistory: PatientHistory;
   taken: Taken;
 }
 
 /** Carries what a cycle read into the histories from which derived properties are computed. */
-export async function keepPatientHistories(
+export async function updatePatientHistories(
   { targets, log }: Pick<OpenTenant, 'targets' | 'log'>,
   { snapshot, streams, startedAt }: ClinicReading,
   { appointments }: Confirmations,
@@ -24,10 +24,10 @@ export async function keepPatientHistories(
 ): Promise<void> {
   for (const { crm } of targets.values()) {
     if (crm === null || crm.patientHistory === null) continue;
-    const kept = { patientHistory: crm.patientHistory, taken: crm.taken };
-    await putHistory(kept, streams.history, signal);
-    await putWindow(log, kept, { snapshot, appointments, startedAt }, signal);
-    await putInvoices(kept, streams.invoices, startedAt, signal);
+    const cachedHistory = { patientHistory: crm.patientHistory, taken: crm.taken };
+    await putHistory(cachedHistory, streams.history, signal);
+    await putWindow(log, cachedHistory, { snapshot, appointments, startedAt }, signal);
+    await putInvoices(cachedHistory, streams.invoices, startedAt, signal);
     crm.patientHistory.prune(startedAt);
   }
   if (streams.history !== null) streams.history.appointments = new Map();
@@ -35,7 +35,7 @@ export async function keepPatientHistories(
 
 /** Each reading once: the cycles' own windows, which are newer, go on top. */
 async function putHistory(
-  { patientHistory, taken }: Kept,
+  { patientHistory, taken }: CachedHistory,
   history: History | null,
   signal: AbortSignal,
 ): Promise<void> {
@@ -49,7 +49,7 @@ async function putHistory(
 /** A list that broke off, or that shows far fewer appointments than before, tells of what it shows alone. */
 async function putWindow(
   log: Logger,
-  { patientHistory, taken }: Kept,
+  { patientHistory, taken }: CachedHistory,
   {
     snapshot,
     appointments,
@@ -73,15 +73,15 @@ async function putWindow(
   if (isBelieved) for (const id of appointments.vanished) patientHistory.remove(id);
 }
 
-function sizeOf({ windowSizes }: Taken, { fromAt, toAt }: TimeWindow): Doubted {
+function sizeOf({ windowSizes }: Taken, { fromAt, toAt }: TimeWindow): ListSize {
   const hours = Math.round((toAt - fromAt) / HOUR_MS);
-  const known = windowSizes.get(hours) ?? createDoubted();
-  windowSizes.set(hours, known);
-  return known;
+  const listSize = windowSizes.get(hours) ?? createListSize();
+  windowSizes.set(hours, listSize);
+  return listSize;
 }
 
 async function putInvoices(
-  { patientHistory, taken }: Kept,
+  { patientHistory, taken }: CachedHistory,
   reading: ClinicReading['streams']['invoices'],
   now: Instant,
   signal: AbortSignal,

@@ -7,11 +7,11 @@ import { windowOf } from '../sync/followed.ts';
 import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
 import { type ClinicReader, readClinic } from './clinic-reading.ts';
-import type { Cycle, Left } from './cycle.ts';
+import type { Cycle, SkippedTarget } from './cycle.ts';
 import type { ReadingScope } from './cycle-follower.ts';
 import { inPieces } from './in-pieces.ts';
 import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';
-import { canStand, loadNear, type NearOptions, nearCalendars } from './near.ts';
+import { canStand, loadNext48h, type Next48hOptions, next48hCalendars } from './near.ts';
 import type { Opener } from './open-states.ts';
 import { remember } from './settled.ts';
 import { readAllStreams, type StreamReader } from './stream-readers.ts';
@@ -46,19 +46,24 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
   const targets = activeTargets(tenant);
   const { lease, progress } = options;
   progress('reading the clinic');
-  const besides = await readingsBesides(tenant, targets);
+  const extraScopes = await findExtraScopes(tenant, targets);
   // Somebody asked: what the clinic did not tell by itself is wanted too.
   if (options.pacedAt === undefined) tenant.memory.appointments.doubt();
   const [last] = await tenant.runs.list(1);
-  const near = await planNear(tenant, targets, { ...options, besides, last }, signal);
-  if (near !== null) return near;
+  const next48hCycle = await planNext48h(tenant, targets, { ...options, besides: extraScopes, last }, signal);
+  if (next48hCycle !== null) return next48hCycle;
   const streams =
     lease === null
       ? await readAllStreams(tenant, targets, progress, signal)
       : (await findDueStreams(tenant, targets, { justRead: options.justRead ?? false, ...(last && { lastRun: last }) }))
           .streams;
   const loaded = await spanned(tenant.spans, 'cycle read', {}, async () => {
-    const clinicReading = await readClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
+    const clinicReading = await readClinic(
+      tenant,
+      targets,
+      { besides: extraScopes, streams, ...(last && { last }) },
+      signal,
+    );
     return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
   });
   const cycle = await planWhole(tenant, targets, { some: loaded, lease }, signal);
@@ -71,17 +76,19 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
 }
 
 /** @returns null when all must be read */
-async function planNear(
+async function planNext48h(
   tenant: CyclePlanner,
   targets: readonly OpenTarget[],
-  { pacedAt: startedAt, ...options }: PlanOptions & Omit<NearOptions, 'known'>,
+  { pacedAt: startedAt, ...options }: PlanOptions & Omit<Next48hOptions, 'known'>,
   signal: AbortSignal,
 ): Promise<Cycle | null> {
   if (startedAt === undefined) return null;
-  const known = await nearCalendars(tenant, targets, { startedAt, last: options.last });
+  const calendars = await next48hCalendars(tenant, targets, { startedAt, last: options.last });
   const loaded =
-    known &&
-    (await spanned(tenant.spans, 'cycle read', {}, () => loadNear(tenant, targets, { ...options, known }, signal)));
+    calendars &&
+    (await spanned(tenant.spans, 'cycle read', {}, () =>
+      loadNext48h(tenant, targets, { ...options, known: calendars }, signal),
+    ));
   const planned = loaded && (await planInput(tenant, loaded, signal));
   return loaded && planned?.plans.every(canStand) === true ? cycleOf(targets, loaded, planned) : null;
 }
@@ -94,7 +101,7 @@ async function planWhole(
   signal: AbortSignal,
 ): Promise<Cycle> {
   const first = await planInput(tenant, some, signal);
-  const isEnough = some.resting.size === 0 || !first.plans.some(isDoubted);
+  const isEnough = some.resting.size === 0 || !first.plans.some(isSuspect);
   const loaded = isEnough ? some : await withResting(tenant, some, lease, signal);
   const planned = isEnough ? first : await planInput(tenant, loaded, signal);
   const { input, basis } = loaded;
@@ -112,7 +119,7 @@ async function planWhole(
 /** Plans, and targets whose plan could not be made. */
 interface Planned {
   plans: TargetPlan[];
-  failed: Left[];
+  failed: SkippedTarget[];
 }
 
 /** Has the plan made of what was loaded, and keeps for the next cycle who was found to be gone. */
@@ -151,12 +158,12 @@ function isPlain({ clinicReading, targets }: CycleInput, plans: readonly TargetP
 }
 
 /** Whether a plan asks if the reading can be believed, which is a question about all targets. */
-function isDoubted({ replaced, doubtsReading, reading }: TargetPlan): boolean {
+function isSuspect({ replaced, doubtsReading, reading }: TargetPlan): boolean {
   return replaced || doubtsReading || (reading?.decided ?? null) !== null;
 }
 
 /** What followers need, and every agenda where many records were put back whose own agendas may feed no target. */
-async function readingsBesides(
+async function findExtraScopes(
   { clock, followers, journal }: Pick<OpenTenant, 'clock' | 'followers' | 'journal'>,
   targets: readonly OpenTarget[],
 ): Promise<ReadingScope[]> {

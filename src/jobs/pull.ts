@@ -8,7 +8,7 @@ import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
 import { type CycleCommitter, commitCycle } from './commit.ts';
 import type { Cycle } from './cycle.ts';
-import { endImpossibleWaits, setForgedAside } from './lanes.ts';
+import { discardForged, endImpossibleWaits } from './lanes.ts';
 import { type CyclePlanner, planCycle } from './plan-cycle.ts';
 import { reportRun } from './report.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
@@ -44,18 +44,18 @@ export async function pullTenant(
 
 /**
  * The same, after the cycle that is under way, and all is read.
- * @param tell is told of the steps, and of what is waited for
+ * @param progress is told of the steps, and of what is waited for
  * @param options.justRead what CRMs need beside appointments was read just before
  * @throws what `options.refusalOf` gives; MirrorError `conflict`, code `lease-lost`
  */
 export async function pullWhenFree(
   tenant: CycleRunner,
-  tell: Progress,
+  progress: Progress,
   signal: AbortSignal,
   { justRead = false, refusalOf }: { justRead?: boolean; refusalOf?: RefusalOf | undefined } = {},
 ): Promise<RunReport> {
-  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell }, signal);
-  return underLease(tenant, lease, { progress: tell, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
+  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
+  return underLease(tenant, lease, { progress: progress, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
 }
 
 /** Looks at what was planned before anything of it is carried into the state. @returns why none of it must be; null when it may */
@@ -102,7 +102,7 @@ async function runCycle(
     if (activeTargets(tenant).length === 0 && tenant.followers.length === 0)
       return await reportRun(tenant, startedAt, null, null);
     const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
-    await setForgedAside(tenant, summaries);
+    await discardForged(tenant, summaries);
     await endImpossibleWaits(tenant, summaries);
     const paced = isPaced ? { pacedAt: startedAt } : {};
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);
@@ -110,7 +110,7 @@ async function runCycle(
     if (refusal !== null) throw refusal;
     const run = runIdOf(startedAt);
     await spanned(tenant.spans, 'cycle commit', {}, () => commitCycle(tenant, cycle, lease, { run, wake }));
-    span.tell({ 'clinic_mirror.run': run, ...tellDecided(tenant, run, cycle) });
+    span.tell({ 'clinic_mirror.run': run, ...logDecisions(tenant, run, cycle) });
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -133,7 +133,7 @@ async function runCycle(
 }
 
 /** A line for a cycle that had something to do; what came of it each target tells when it was written to. @returns the same in figures */
-function tellDecided({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): SpanFacts {
+function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): SpanFacts {
   const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
   if (changes + held > 0) log.info({ run, changes, held }, 'a cycle decided changes');

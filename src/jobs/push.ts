@@ -10,11 +10,11 @@ import type { OutboxEntry, OutboxSettlement } from '../state/outbox-format.ts';
 import { CONTACT_MISSING, restsOfContacts, wakeBelonging } from './belonging.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
-import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
+import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { operationFor } from './operation-for.ts';
 import { settlementOf, unanswered } from './settlement.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
-import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
+import { lookForLate, recordUnanswered, restsUntil } from './unanswered.ts';
 
 /** How one turn of a lane ended. */
 export interface PushResult {
@@ -92,9 +92,9 @@ async function isPlanned(
   { id, configuration }: OpenTarget,
 ): Promise<boolean> {
   if (configuration.paused) return false;
-  const doubt = await protection.doubt();
+  const uncertainty = await protection.doubt();
   const { lastPlannedAt, plannedUnder } = await targetStore.read(id);
-  if (doubt !== null && (lastPlannedAt ?? 0) < doubt.sinceAt) return false;
+  if (uncertainty !== null && (lastPlannedAt ?? 0) < uncertainty.sinceAt) return false;
   return plannedUnder === (await generation.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
 }
 
@@ -135,32 +135,32 @@ async function drain(
   { signals, progress, span, outage }: Turn,
 ): Promise<PushResult> {
   const endsAt = tenant.clock() + tenant.slice.durationMs;
-  let settled = 0;
+  let synced = 0;
   let lookAt: number | null = null;
   let awaited = outage;
   const written = { created: 0, updated: 0, deleted: 0, adopted: 0, failed: 0 };
   const met = new Set<string>();
   try {
     const container = await openCalendar(tenant, target, lease, signals.abort);
-    if (container === null) return { settled, idle: false, nextInMs: null };
-    while (settled < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
+    if (container === null) return { settled: synced, idle: false, nextInMs: null };
+    while (synced < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
       const count = await pushBatch(tenant, { target, container }, lease, { written, met, abort: signals.abort });
       if (count === 0) break;
-      settled += count;
-      progress?.('writing', settled);
-      awaited = await noteIfBack(tenant, target, awaited);
+      synced += count;
+      progress?.('writing', synced);
+      awaited = await recordIfRecovered(tenant, target, awaited);
     }
     lookAt = await lookForLate(tenant, { target, container }, lease, signals.abort);
-    await noteIfBack(tenant, target, awaited);
-    await noteSettled(tenant, target, met);
+    await recordIfRecovered(tenant, target, awaited);
+    await recordInSync(tenant, target, met);
   } catch (error) {
     const failure = asMirrorError(error);
     // Being asked to wait says nothing against the calendar: it need not be looked at again.
     if (failure.actor !== 'remote' || failure.retryAfterMs === undefined) target.preparedContainer = null;
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
     span.tell({ 'error.type': failure.code });
-    if (signals.abort.aborted || lost) return { settled, idle: false, nextInMs: SECOND_MS };
-    return { settled, idle: false, nextInMs: await noteFailure(tenant, target, failure) };
+    if (signals.abort.aborted || lost) return { settled: synced, idle: false, nextInMs: SECOND_MS };
+    return { settled: synced, idle: false, nextInMs: await recordFailure(tenant, target, failure) };
   } finally {
     span.tell(inItems(written));
     // Also of a turn that failed later: its entries are settled, and nothing else tells of them.
@@ -172,20 +172,20 @@ async function drain(
   }
   const times = [await tenant.outbox.nextDueAt(target.id), lookAt].filter((at) => at !== null);
   return {
-    settled,
+    settled: synced,
     idle: false,
     nextInMs: times.length === 0 ? null : Math.max(0, Math.min(...times) - tenant.clock()),
   };
 }
 
 /** @returns the host that the target still waits for */
-async function noteIfBack(
+async function recordIfRecovered(
   tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   outage: string | null,
 ): Promise<string | null> {
   if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
-  await noteHostBack(tenant, target, outage);
+  await recordHostRecovery(tenant, target, outage);
   return null;
 }
 
@@ -210,7 +210,7 @@ async function pushBatch(
     target.id,
     entries.map(({ recordId }) => recordId),
   );
-  await noteUnplaced(tenant, target.id, links.values());
+  await recordUnlocated(tenant, target.id, links.values());
   const toSend = new Map<string, { entry: OutboxEntry; operation: Operation<Item>; link: Link | null }>();
   const moot: OutboxSettlement[] = [];
   const resting = new Map<string, number>();
@@ -229,7 +229,7 @@ async function pushBatch(
   if (resting.size > 0) await tenant.outbox.postpone(target.id, resting, lease);
   const operations = [...toSend.values()];
   if (operations.length === 0) return entries.length;
-  await noteUnanswered(tenant, target, operations);
+  await recordUnanswered(tenant, target, operations);
   await tenant.outbox.markSent(
     target.id,
     operations.map(({ entry }) => entry),
@@ -245,14 +245,14 @@ async function pushBatch(
       batch.map(({ operation }) => operation),
       signal,
     );
-    const outcomes = await notingUnsent(applied, batch, (entries) =>
+    const outcomes = await recordingUnsent(applied, batch, (entries) =>
       tenant.outbox.markUnsent(target.id, entries, lease),
     );
     const putOff = outcomes.flatMap(({ recordId, result }) => (result === 'put-off' ? [recordId] : []));
     // Behind what is due already: then one call carries those of several.
     const behind = new Map(putOff.map((recordId) => [recordId, tenant.clock()]));
     if (behind.size > 0) await tenant.outbox.postpone(target.id, behind, lease);
-    await settleOutcomes(
+    await resolveOutcomes(
       tenant,
       target,
       [...outcomes.filter((outcome) => outcome.result !== 'put-off'), ...unanswered(batch, outcomes)],
@@ -265,17 +265,17 @@ async function pushBatch(
 }
 
 /** Has those of which nothing was written by this call, or by one before, noted as never sent: they need not rest. */
-async function notingUnsent(
+async function recordingUnsent(
   applied: Promise<Outcome<Item>[]>,
   batch: readonly { entry: OutboxEntry }[],
-  note: (entries: readonly OutboxEntry[]) => Promise<void>,
+  record: (entries: readonly OutboxEntry[]) => Promise<void>,
 ): Promise<Outcome<Item>[]> {
   const [result] = await Promise.allSettled([applied]);
   const outcomes = result.status === 'fulfilled' ? result.value : [];
   const areAll = result.status === 'rejected' && asMirrorError(result.reason).unsent;
   const unsent = new Set(outcomes.flatMap((one) => (isUnsent(one) ? [one.recordId] : [])));
   const first = batch.flatMap(({ entry }) => (!entry.sent && (areAll || unsent.has(entry.recordId)) ? [entry] : []));
-  if (first.length > 0) await note(first);
+  if (first.length > 0) await record(first);
   if (result.status === 'rejected') throw result.reason;
   return outcomes;
 }
@@ -286,7 +286,7 @@ function isUnsent(outcome: Outcome<Item>): boolean {
 
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
-async function settleOutcomes(
+async function resolveOutcomes(
   tenant: Pick<
     OpenTenant,
     'id' | 'clock' | 'elapsedBetween' | 'log' | 'outages' | 'outbox' | 'random' | 'targetStore' | 'targets'
@@ -297,23 +297,23 @@ async function settleOutcomes(
 ): Promise<void> {
   const now = tenant.clock();
   // What belongs to a contact goes by its life.
-  const noteTakenOut = target.stream === 'patients';
+  const tracksRemovals = target.stream === 'patients';
   const made = outcomes.filter(({ result, recordId }) => result === 'written' && sent.get(recordId)?.link === null);
-  const candidates = noteTakenOut ? made.map(({ recordId }) => recordId) : [];
+  const candidates = tracksRemovals ? made.map(({ recordId }) => recordId) : [];
   const takenOut = await tenant.outbox.takenOut(target.id, candidates);
   const probe = await waitForHost(tenant, target, outcomes);
   const rests = await restsOfContacts(tenant, target, outcomes);
   const settlements: OutboxSettlement[] = [];
   const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
   for (const outcome of outcomes) {
-    const known = sent.get(outcome.recordId);
-    if (known === undefined) continue;
+    const sentEntry = sent.get(outcome.recordId);
+    if (sentEntry === undefined) continue;
     const isAnew = takenOut.has(outcome.recordId);
-    const settlement = settlementOf(outcome, { ...known, isAnew }, { tenant, target, now });
+    const settlement = settlementOf(outcome, { ...sentEntry, isAnew }, { tenant, target, now });
     if (settlement.kind === 'retry') {
       met.add(settlement.error);
       if (CONTACT_MISSING.has(settlement.error))
-        settlement.dueAt = Math.max(settlement.dueAt, rests.get(contactOf(known.entry)) ?? 0);
+        settlement.dueAt = Math.max(settlement.dueAt, rests.get(contactOf(sentEntry.entry)) ?? 0);
       if (outcome.recordId === probe?.recordId && !settlement.parked)
         settlement.dueAt = Math.min(settlement.dueAt, now + probe.longestMs);
     }
@@ -325,11 +325,11 @@ async function settleOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
-  await tenant.outbox.settle(target.id, settlements, { now, lease, noteTakenOut });
+  await tenant.outbox.settle(target.id, settlements, { now, lease, noteTakenOut: tracksRemovals });
   await tenant.targetStore.count(target.id, counts);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;
-  tellDeletions(tenant, target, outcomes, sent);
+  logDeletions(tenant, target, outcomes, sent);
 }
 
 /** Key of the contact that an entry's object belongs to. */
@@ -355,7 +355,7 @@ async function waitForHost(
 }
 
 /** A line for each entry that was taken out, by ids alone; of whoever was forgotten not even that. */
-function tellDeletions(
+function logDeletions(
   { log }: Pick<OpenTenant, 'log'>,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
@@ -374,7 +374,7 @@ function tellDeletions(
  * left the target is as fresh as the snapshot that was planned last.
  * @param met codes with which entries failed in this turn
  */
-async function noteSettled(
+async function recordInSync(
   tenant: Pick<OpenTenant, 'clock' | 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,
   target: OpenTarget,
   met: ReadonlySet<string>,
@@ -386,10 +386,10 @@ async function noteSettled(
   const holds = await tenant.holds.list();
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');
   const held = isOpen || (await approvedUnplanned(tenant, target.id, holds)) > 0;
-  const isKnown = record.plannedAsOf !== null && record.gaps === null && record.unconfirmed === 0;
-  const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant.links, target));
-  const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
+  const isFullyRead = record.plannedAsOf !== null && record.gaps === null && record.unconfirmed === 0;
+  const isInSync = pending === 0 && !held && isFullyRead && !(await differsByHand(tenant.links, target));
+  const synced = isInSync ? { settledAsOf: record.plannedAsOf } : {};
   const isFirst = record.settledAsOf === null && record.writtenOnceAt === null && pending === 0 && !held;
   const once = isFirst ? { writtenOnceAt: tenant.clock() } : {};
-  await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...settled, ...once });
+  await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...synced, ...once });
 }

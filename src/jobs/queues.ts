@@ -1,7 +1,7 @@
 import type { JobsOptions, Queue } from 'bullmq';
 import { noSpans, type Spans } from '../log/spans.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { RedisPlace } from '../settings/redis-schema.ts';
+import type { RedisLocation } from '../settings/redis-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectRedis } from '../state/redis.ts';
 import { JOBS, type JobName } from './catalogue.ts';
@@ -76,7 +76,7 @@ const LOOK_SHARE = 0.5;
  * @param spans what is asked for at once belongs to what asks for it; what comes later is traced by itself
  */
 export function openQueues(
-  redis: RedisPlace,
+  redis: RedisLocation,
   isNeedless: IsNeedless,
   checkEveryMs = REPETITION_CHECK_MS,
   spans: Spans = noSpans,
@@ -163,7 +163,7 @@ function lookRegularly(repetitions: Repetitions, everyMs: number): { end(): Prom
 }
 
 /** BullMQ is loaded with the first work that is given: most commands give none. */
-async function openAll(redis: RedisPlace) {
+async function openAll(redis: RedisLocation) {
   const { Queue } = await import('bullmq');
   const connection = connectRedis(redis);
   const names = Object.keys(JOBS) as JobName[];

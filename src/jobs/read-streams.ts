@@ -62,23 +62,28 @@ export async function readStreamsInTurn(
 /**
  * One cycle for a person who waits for it: nothing that was read before will do. What CRMs follow is read first, while the
  * daemon's cycles go on.
- * @param tell is told what is read, and what is waited for
+ * @param progress is told what is read, and what is waited for
  * @param refusalOf looks at the plan before it is carried into the state
  * @throws what `refusalOf` gives
  */
 export async function pullAfresh(
   tenant: CycleRunner,
-  tell: Progress,
+  progress: Progress,
   signal: AbortSignal,
   refusalOf?: RefusalOf,
 ): Promise<RunReport> {
   const targets = activeTargets(tenant);
-  if (targets.every(({ crm }) => crm === null)) return pullWhenFree(tenant, tell, signal, { refusalOf });
-  const lease = await waitForLease(tenant.leases, STREAMS_LEASE, { what: 'a reading of patients', tell }, signal);
+  if (targets.every(({ crm }) => crm === null)) return pullWhenFree(tenant, progress, signal, { refusalOf });
+  const lease = await waitForLease(
+    tenant.leases,
+    STREAMS_LEASE,
+    { what: 'a reading of patients', tell: progress },
+    signal,
+  );
   try {
     const found = await findDueStreams(tenant, targets, { fresh: true });
-    await readStreams(tenant, found, tell, AbortSignal.any([signal, lease.signal]));
-    return await pullWhenFree(tenant, tell, signal, { justRead: true, refusalOf });
+    await readStreams(tenant, found, progress, AbortSignal.any([signal, lease.signal]));
+    return await pullWhenFree(tenant, progress, signal, { justRead: true, refusalOf });
   } finally {
     await lease.release();
   }

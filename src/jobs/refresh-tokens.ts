@@ -2,7 +2,7 @@ import { asMirrorError } from '../model/errors.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** The upkeep of one login. */
-export interface KeptLogin {
+export interface MaintainedLogin {
   connection: string;
   refreshIfDue(signal: AbortSignal): Promise<boolean>;
 }
@@ -12,7 +12,7 @@ export interface KeptLogin {
  * keeps no other from its turn; what a person must do stands with the credential. A failure is a warning when it begins or its code changes.
  */
 export async function refreshTokens(
-  logins: Iterable<KeptLogin>,
+  logins: Iterable<MaintainedLogin>,
   tenant: Pick<OpenTenant, 'id' | 'log' | 'outages'>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -23,7 +23,7 @@ export async function refreshTokens(
 }
 
 async function refresh(
-  { connection, refreshIfDue }: KeptLogin,
+  { connection, refreshIfDue }: MaintainedLogin,
   { id, log, outages }: Pick<OpenTenant, 'id' | 'log' | 'outages'>,
   signal: AbortSignal,
 ): Promise<void> {

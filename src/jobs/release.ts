@@ -96,11 +96,11 @@ async function releaseParts(
   );
   // What was missed before stands in a key of the tenant's own.
   const hasMissed = holders.get(null)?.has('removed') === true;
-  const known = hasMissed ? await removed.parts(tenant.id) : new Map<RemovablePart, Instant>();
+  const missedBefore = hasMissed ? await removed.parts(tenant.id) : new Map<RemovablePart, Instant>();
   const now = clock();
-  const missed = missing.filter((part) => !known.has(part));
-  const due = missing.filter((part) => (known.get(part) ?? now) <= now - keepMs);
-  const ended = [...known.keys()].filter((part) => !missing.includes(part));
+  const missed = missing.filter((part) => !missedBefore.has(part));
+  const due = missing.filter((part) => (missedBefore.get(part) ?? now) <= now - keepMs);
+  const ended = [...missedBefore.keys()].filter((part) => !missing.includes(part));
   if (missed.length + due.length + ended.length === 0) return;
   const { leases, log } = open(tenant.id);
   const lease = await leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
@@ -126,16 +126,16 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
   const missing = [...holders].flatMap(([tenant, held]) =>
     present.has(tenant) || [...held.values()].every((kinds) => isAllSpared(kinds, sparedOf(tenant))) ? [] : [tenant],
   );
-  const known = await removed.tenants();
+  const missedBefore = await removed.tenants();
   const now = clock();
-  const missed = missing.filter((tenant) => !known.has(tenant));
-  const ended = [...known.keys()].filter((tenant) => !missing.includes(tenant));
+  const missed = missing.filter((tenant) => !missedBefore.has(tenant));
+  const ended = [...missedBefore.keys()].filter((tenant) => !missing.includes(tenant));
   await removed.noteTenants({ missed, ended }, now);
   for (const tenant of missed)
     log.info({ tenant, releaseAt: now + keepMs }, 'no longer configured: its state is kept until then');
   // A broken file does not tell what its tenant was called before.
   if (setAside.length > 0) return;
-  for (const tenant of missing.filter((each) => (known.get(each) ?? now) <= now - keepMs)) {
+  for (const tenant of missing.filter((each) => (missedBefore.get(each) ?? now) <= now - keepMs)) {
     await attempt(parts, tenant, async () => {
       const lease = await parts.leasesOf(tenant).take(PLAN_LEASE, LEASE_WAIT_MS, signal);
       try {

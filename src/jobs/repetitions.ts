@@ -155,9 +155,9 @@ class QueuedRepetitions implements Repetitions {
 
   async #schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
     const queue = await this.#queueOf(name);
-    const told = await schedules(await this.#connection(), [queue.toKey('repeat')]);
+    const stored = await schedules(await this.#connection(), [queue.toKey('repeat')]);
     return new Map(
-      slices(told, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
+      slices(stored, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
     );
   }
 

@@ -24,7 +24,7 @@ export async function reportRun(
 ): Promise<RunReport> {
   const snapshot = cycle?.clinicReading.snapshot ?? null;
   const { patients, invoices } = cycle?.clinicReading.streams ?? {};
-  const setAside = [snapshot, patients?.snapshot, invoices?.snapshot].flatMap((one) =>
+  const invalid = [snapshot, patients?.snapshot, invoices?.snapshot].flatMap((one) =>
     (one?.setAside ?? []).filter(({ isTombstone }) => isTombstone !== true),
   );
   const unknown = new Set<string>();
@@ -36,13 +36,13 @@ export async function reportRun(
   if (cycle !== null && OUTAGE_CODES.has(previous?.error?.code ?? '')) await tenant.outages.endByCycle(tenant.id);
   const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
   if (cycle?.clinicReading.reach === 'near' && previous !== undefined) {
-    const run = { ...previous, ...nearRun({ startedAt, finishedAt: tenant.clock() }, cycle, { previous, pace }) };
+    const run = { ...previous, ...next48hRun({ startedAt, finishedAt: tenant.clock() }, cycle, { previous, pace }) };
     await tenant.runs.add(run);
     return run;
   }
   const remarks = cycle === null ? (previous?.remarks ?? []) : tenant.clinic.remarks();
   const isForgotten = await tenant.tombstones.load();
-  const examples = setAside.slice(0, SHOWN_EXAMPLES);
+  const examples = invalid.slice(0, SHOWN_EXAMPLES);
   const run: RunReport = {
     id: runIdOf(startedAt),
     startedAt,
@@ -60,7 +60,7 @@ export async function reportRun(
     near: null,
     pace: { ...pace, nearSince: 0, isPlain: cycle?.isPlain ?? false },
     hourly: hourlyAfter(previous, startedAt, cycle),
-    setAside: countBy(setAside, ({ code }) => code),
+    setAside: countBy(invalid, ({ code }) => code),
     setAsideExamples: examples.map(({ recordId, code, field }) => ({
       recordId: isForgotten(recordId ?? '') ? null : recordId,
       code,
@@ -84,10 +84,10 @@ export async function reportRun(
 }
 
 function unreadIn(snapshots: Record<string, Pick<SnapshotContent<unknown>, 'unread'> | null | undefined>) {
-  const told = Object.entries(snapshots).flatMap(([stream, snapshot]) =>
+  const counts = Object.entries(snapshots).flatMap(([stream, snapshot]) =>
     Object.entries(snapshot?.unread ?? {}).map(([field, count]) => [`${stream}.${field}`, count] as const),
   );
-  return Object.fromEntries(told);
+  return Object.fromEntries(counts);
 }
 
 function hourlyAfter(previous: RunReport | undefined, at: Instant, cycle: Cycle | null): HourlyChanges {
@@ -101,7 +101,7 @@ function hadCrms({ plans, clinicReading }: Cycle): boolean {
 }
 
 /** What a cycle over the next two days changes of the report of the last one that read all. */
-function nearRun(
+function next48hRun(
   { startedAt, finishedAt }: { startedAt: number; finishedAt: number },
   cycle: Cycle,
   { previous, pace }: { previous: RunReport; pace: Pace },
@@ -132,7 +132,7 @@ export function targetRun(
   const absent = missing.get(plan.target.id) ?? [];
   const found = new Set(confirmation.found.map(({ id }) => id));
   const vanished = absent.filter((id) => confirmation.vanished.has(id)).length;
-  const kept = absent.filter((id) => confirmation.kept.has(id)).length;
+  const heldCount = absent.filter((id) => confirmation.kept.has(id)).length;
   const stillThere = absent.filter((id) => found.has(id)).length;
   return {
     target: plan.target.id,
@@ -142,7 +142,7 @@ export function targetRun(
     unchanged: plan.unchanged,
     confirmed: vanished + stillThere,
     stillThere,
-    unconfirmed: absent.length - vanished - stillThere - kept,
+    unconfirmed: absent.length - vanished - stillThere - heldCount,
     leftOut: { ...plan.leftOut },
     unusable: { ...plan.unusable },
   };

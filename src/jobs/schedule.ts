@@ -51,8 +51,11 @@ export async function beginWork(
 ): Promise<void> {
   async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
     if (triggersEveryMinutes === null) await clearTriggers(id);
-    const [keepsNothing, pullsNothing] = await Promise.all([isNeedless('subscriptions', id), isNeedless('pull', id)]);
-    if (!keepsNothing) await queues.keepSubscriptions(id);
+    const [hasNoSubscriptions, pullsNothing] = await Promise.all([
+      isNeedless('subscriptions', id),
+      isNeedless('pull', id),
+    ]);
+    if (!hasNoSubscriptions) await queues.keepSubscriptions(id);
     if (paused) return;
     if (!pullsNothing) await queues.pullNow(id);
     if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });

@@ -1,10 +1,10 @@
 import type { Lease } from '../state/leases.ts';
-import type { GivenState } from '../sync/diff.ts';
+import type { PushedState } from '../sync/diff.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { windowOf } from '../sync/followed.ts';
-import { settledUntil } from '../sync/settled.ts';
+import { idleUntil } from '../sync/settled.ts';
 import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
-import type { Basis, Cycle } from './cycle.ts';
+import type { Cycle, LoadContext } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -14,39 +14,51 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 export async function plannedBefore(
   { journal }: Pick<OpenTenant, 'journal'>,
   targets: readonly OpenTarget[],
-  basis: Basis,
+  loadContext: LoadContext,
 ): Promise<Map<OpenTarget, TargetPlan>> {
-  const now = basis.clinicReading.startedAt;
+  const now = loadContext.clinicReading.startedAt;
   const candidates = targets.filter((target) => {
     const { settled } = target;
     const isInTime = settled !== null && settled.fromAt <= now && now < settled.untilAt;
-    return isInTime && settled.by === nameOf(target, basis) && isAtRest(target, basis);
+    return isInTime && settled.by === nameOf(target, loadContext) && isAtRest(target, loadContext);
   });
   const pinned = await Promise.all(candidates.map(({ id }) => journal.pinned(id, now)));
   const resting = candidates.filter((_, index) => pinned[index]?.size === 0);
-  return new Map(resting.flatMap((target) => (target.settled === null ? [] : [[target, planOf(target, basis)]])));
+  return new Map(resting.flatMap((target) => (target.settled === null ? [] : [[target, planOf(target, loadContext)]])));
 }
 
 /**
  * Remembers of a plan that had nothing to do what it went by; of another one nothing.
  * @param state what it was compared with; null when it went by more than lists and state
  */
-export function remember(target: OpenTarget, plan: TargetPlan, state: GivenState | null, basis: Basis): void {
+export function remember(
+  target: OpenTarget,
+  plan: TargetPlan,
+  state: PushedState | null,
+  loadContext: LoadContext,
+): void {
   target.settled = null;
-  if (state === null || target.crm !== null || !isAtRest(target, basis) || hasWork(plan)) return;
-  const { clinicReading, byAgenda } = basis;
+  if (state === null || target.crm !== null || !isAtRest(target, loadContext) || hasWork(plan)) return;
+  const { clinicReading, byAgenda } = loadContext;
   const { agendas } = target.configuration;
   const own = new Map([...byAgenda.of(agendas)].map((appointment) => [appointment.id, appointment]));
   const window = windowOf(target, clinicReading.startedAt);
-  const untilAt = settledUntil({ own, state, window, now: clinicReading.startedAt });
+  const untilAt = idleUntil({ own, state, window, now: clinicReading.startedAt });
   if (untilAt === null) return;
   const { agenda: _, ...leftOut } = plan.leftOut;
   const { unchanged, linkCount: links } = plan;
-  target.settled = { by: nameOf(target, basis), fromAt: clinicReading.startedAt, untilAt, links, unchanged, leftOut };
+  target.settled = {
+    by: nameOf(target, loadContext),
+    fromAt: clinicReading.startedAt,
+    untilAt,
+    links,
+    unchanged,
+    leftOut,
+  };
 }
 
 /** Notes of targets for which nothing was planned that it was so. */
-export async function settle(
+export async function recordIdle(
   { clock, generation, targetStore }: Pick<OpenTenant, 'clock' | 'generation' | 'targetStore'>,
   { clinicReading, settled, basis }: Cycle,
   lease: Lease,
@@ -58,15 +70,18 @@ export async function settle(
     }),
   );
   if (versions.size === 0) return;
-  const note = {
+  const idleRecord = {
     plannedAt: clock(),
     plannedUnder: await generation.join(),
     asOf: clinicReading.snapshot.completeness === 'complete' ? clinicReading.startedAt : null,
   };
-  await targetStore.settle(versions, note, lease);
+  await targetStore.settle(versions, idleRecord, lease);
 }
 
-function nameOf({ id, configuration }: OpenTarget, { clinicReading, byAgenda, summaries, forgotten }: Basis): string {
+function nameOf(
+  { id, configuration }: OpenTarget,
+  { clinicReading, byAgenda, summaries, forgotten }: LoadContext,
+): string {
   const { linksVersion = null } = summaries.get(id) ?? {};
   return JSON.stringify([
     linksVersion,
@@ -77,7 +92,7 @@ function nameOf({ id, configuration }: OpenTarget, { clinicReading, byAgenda, su
 }
 
 /** Whether nothing but its appointments and links decides what a calendar is given. */
-function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, wentBackAt }: Basis): boolean {
+function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, wentBackAt }: LoadContext): boolean {
   const summary = summaries.get(target.id);
   if (
     summary === undefined ||
@@ -87,10 +102,10 @@ function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, w
   )
     return false;
   const { adoptedAt, failure, wentBackAt: adoptedFor } = summary.record;
-  const isKnown = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
+  const isAdopted = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
   // Names out of the list of patients may change without any appointment.
   const isNamedByRows = clinicReading.directory.patients.size === 0;
-  return isKnown && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
+  return isAdopted && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
 }
 
 /** Whether it does anything, keeps something back, or may keep what the rules leave out. */
@@ -106,12 +121,12 @@ function hasWork(plan: TargetPlan): boolean {
   );
 }
 
-function planOf(target: OpenTarget, { clinicReading, byAgenda }: Basis): TargetPlan {
+function planOf(target: OpenTarget, { clinicReading, byAgenda }: LoadContext): TargetPlan {
   const { links = 0, unchanged = 0, leftOut = {} } = target.settled ?? {};
   const { agendas } = target.configuration;
-  const beside = agendas === 'all' ? 0 : byAgenda.countBeside(agendas, windowOf(target, clinicReading.startedAt));
+  const otherCount = agendas === 'all' ? 0 : byAgenda.countBeside(agendas, windowOf(target, clinicReading.startedAt));
   return {
     ...{ ...NOTHING_PLANNED, target, unchanged, linkCount: links },
-    leftOut: beside === 0 ? leftOut : { ...leftOut, agenda: beside },
+    leftOut: otherCount === 0 ? leftOut : { ...leftOut, agenda: otherCount },
   };
 }

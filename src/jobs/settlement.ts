@@ -4,7 +4,7 @@ import type { FinalOutcome, Link, Operation, Outcome, RemoteItem } from '../mode
 import type { Instant } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/outbox-format.ts';
 import { linkOf } from '../sync/adopt.ts';
-import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
+import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from '../sync/identity.ts';
 import { wholeOf } from './operation-for.ts';
 import { nextTry, nextTryInTarget } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -36,7 +36,7 @@ export function settlementOf(
   switch (outcome.result) {
     case 'written': {
       const { versionTag, remoteId, stored } = outcome;
-      const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
+      const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
       const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
       const storedAs = stored === undefined ? fingerprint : identity.fingerprint(wholeOf(stored, entry.item));
@@ -50,12 +50,12 @@ export function settlementOf(
           endAt,
           fingerprint,
           versionTag,
-          epoch,
+          epoch: idAttempt,
           remoteId,
           drift: null,
           revision: entry.revision,
           ...storedFingerprint,
-          ...(isAnew ? { generation: entry.revision } : generationOf(outcome, link)),
+          ...(isAnew ? { generation: entry.revision } : recreationsOf(outcome, link)),
         },
         ...(link === null ? {} : { effect: 'updated' }),
       };
@@ -114,8 +114,8 @@ function outcomeMissing(): MirrorError {
 }
 
 function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number, now: Instant): OutboxSettlement {
-  const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
-  if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };
+  const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
+  if (idAttempt < HIGHEST_ID_ATTEMPT) return { entry: { ...entry, epoch: idAttempt }, kind: 'next-epoch' };
   const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, random);
   return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
 }
@@ -131,15 +131,15 @@ function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Li
  * Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. Where the
  * link went with the object before, the write's revision is above every count.
  */
-function generationOf(
+function recreationsOf(
   { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
   link: Link | null,
 ): Pick<Link, 'generation'> {
   if (link === null) return {};
   const isMadeAgain = effect === 'created' || effect === 'recreated' || effect === 'revived';
   const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;
-  const generation = (link.generation ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
-  return generation === 0 ? {} : { generation };
+  const recreations = (link.generation ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
+  return recreations === 0 ? {} : { generation: recreations };
 }
 
 function keysExhausted(): MirrorError {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ReadingMemory } from '../clinic/read/reading-memory.ts';
 import type { MirrorError } from '../model/errors.ts';
-import type { KeptRoom } from '../model/kept.ts';
+import type { CacheBudget } from '../model/kept.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
-import { createDoubted, type Doubted } from './doubt.ts';
+import { createListSize, type ListSize } from './doubt.ts';
 
 /** What was read of a stream, and when the reading began. */
 export interface StreamReading<Source> {
@@ -42,14 +42,14 @@ export interface Taken {
   /** When the reading of the far past began that it holds; null before the first. */
   historyAt: Instant | null;
   /** How many appointments the windows held that it took, by their length in hours: other readings widen them at times. */
-  windowSizes: Map<number, Doubted>;
+  windowSizes: Map<number, ListSize>;
   /** How many invoices there were. */
-  invoices: Doubted;
+  invoices: ListSize;
 }
 
 /** It has taken none. */
 export function nothingTaken(): Taken {
-  return { historyAt: null, windowSizes: new Map(), invoices: createDoubted() };
+  return { historyAt: null, windowSizes: new Map(), invoices: createListSize() };
 }
 
 /** A stream that could not be read. */
@@ -66,7 +66,7 @@ export interface StreamMemory extends StreamReadings {
   process: string | null;
   failures: Map<keyof StreamReadings, FailedReading>;
   /** How many appointments the past that was taken last held. */
-  historySize: Doubted;
+  historySize: ListSize;
   /** What each cycle reads again. */
   appointments: ReadingMemory<Appointment>;
   /** Those of the last reading by agenda; null when none is kept. */
@@ -80,7 +80,7 @@ export interface StreamMemory extends StreamReadings {
  * @param room for what is kept of appointments between two cycles
  * @param goesOn whether this process goes on working for the tenant; a person's command does not
  */
-export function emptyStreamMemory(room: KeptRoom, goesOn: boolean): StreamMemory {
+export function emptyStreamMemory(room: CacheBudget, goesOn: boolean): StreamMemory {
   const memory: StreamMemory = {
     process: goesOn ? randomUUID() : null,
     ...{ patients: null, invoices: null, history: null, byAgenda: null, lacksNames: false },
@@ -88,7 +88,7 @@ export function emptyStreamMemory(room: KeptRoom, goesOn: boolean): StreamMemory
       memory.byAgenda = null;
     }),
     failures: new Map(),
-    historySize: createDoubted(),
+    historySize: createListSize(),
   };
   return memory;
 }

@@ -19,11 +19,11 @@ export interface StreamReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'log
 export async function readAllStreams(
   tenant: StreamReader & Pick<OpenTenant, 'runs'>,
   targets: readonly OpenTarget[],
-  tell: Progress,
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<Streams> {
   const found = await findDueStreams(tenant, targets, { fresh: true });
-  await readStreams(tenant, found, tell, signal);
+  await readStreams(tenant, found, progress, signal);
   const names = [...found.needs.everyMs.keys()];
   // Whatever others planned by meanwhile: nothing is written by it.
   const read = new Set(names.filter((name) => tenant.memory[name] !== null));
@@ -37,12 +37,12 @@ export async function readAllStreams(
 export async function readStreams(
   tenant: StreamReader,
   { needs, due, streams: { plannedBy } }: Pick<DueStreams, 'needs' | 'due' | 'streams'>,
-  tell: Progress,
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<boolean> {
   let isRead = false;
   for (const name of due) {
-    tell(READING[name]);
+    progress(READING[name]);
     // After what was planned by, also by the clock of a machine that is behind the other one's.
     const readAt = Math.max(tenant.clock(), plannedBy[name] ?? -Infinity);
     isRead = (await attemptReading(tenant, name, { ...needs, readAt }, signal)) || isRead;

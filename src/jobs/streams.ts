@@ -84,14 +84,14 @@ export async function findDueStreams(
   if (names.length === 0) return { needs, streams: NO_STREAMS, due: [], isElsewhere: false };
   const lastRun = options.lastRun ?? (await tenant.runs.list(1))[0];
   const plannedBy = notToCome(lastRun?.read ?? {}, now);
-  const standing = (name: SlowStream) => standingOf(name, { memory, needs, plannedBy, now });
+  const freshness = (name: SlowStream) => freshnessOf(name, { memory, needs, plannedBy, now });
   const isDue = (name: SlowStream) => {
     const everyMs = needs.everyMs.get(name) ?? Infinity;
-    if (options.fresh === true) return name !== 'history' || standing(name) !== 'young';
-    return standing(name) !== 'young' && !isResting(memory.failures.get(name), everyMs, now);
+    if (options.fresh === true) return name !== 'history' || freshness(name) !== 'young';
+    return freshness(name) !== 'young' && !isResting(memory.failures.get(name), everyMs, now);
   };
   const unusable = options.justRead === true ? ['unusable'] : ['unusable', 'expired'];
-  const usable = new Set(names.filter((name) => !unusable.includes(standing(name))));
+  const usable = new Set(names.filter((name) => !unusable.includes(freshness(name))));
   const streams = { ...streamsIn(memory, names, usable), plannedBy };
   const planner = lastRun?.crmPlanner ?? null;
   const isElsewhere = planner !== null && planner !== memory.process;
@@ -128,7 +128,7 @@ function notToCome(read: StreamsRead, now: Instant): StreamsRead {
   return Object.fromEntries(Object.entries(read).filter(([, readAt]) => readAt <= now + CLOCK_TOLERANCE_MS));
 }
 
-interface Standing {
+interface FreshnessInput {
   memory: StreamMemory;
   needs: StreamNeeds;
   plannedBy: StreamsRead;
@@ -136,9 +136,9 @@ interface Standing {
 }
 
 /** `old`: a new reading is due, and this one is planned by until it is there; `expired`: for too long. */
-function standingOf(
+function freshnessOf(
   name: SlowStream,
-  { memory, needs, plannedBy, now }: Standing,
+  { memory, needs, plannedBy, now }: FreshnessInput,
 ): 'young' | 'old' | 'expired' | 'unusable' {
   const reading = memory[name];
   if (reading === null || reading.readAt > now + CLOCK_TOLERANCE_MS) return 'unusable';
@@ -166,6 +166,6 @@ export function asOf(target: Follower, { streams, startedAt }: { streams: Stream
 
 /** When the streams of a cycle were read, for its report. */
 export function streamsRead({ patients, invoices, history }: Streams): StreamsRead {
-  const known = Object.entries({ patients, invoices, history }).filter(([, reading]) => reading !== null);
-  return Object.fromEntries(known.map(([name, reading]) => [name, reading?.readAt]));
+  const present = Object.entries({ patients, invoices, history }).filter(([, reading]) => reading !== null);
+  return Object.fromEntries(present.map(([name, reading]) => [name, reading?.readAt]));
 }

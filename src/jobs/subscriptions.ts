@@ -1,7 +1,7 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import { type KeptSubscription, NO_SUBSCRIPTIONS, type TargetSubscriptions } from '../state/subscriptions.ts';
+import { NO_SUBSCRIPTIONS, type StoredSubscription, type TargetSubscriptions } from '../state/subscriptions.ts';
 import { IMPOSSIBLE_WAIT_MS } from './lanes.ts';
 import {
   addressOf,
@@ -43,7 +43,7 @@ interface SubscriptionRun extends Work {
  * @param options.hurry try at once what rests after a failure: a person has acted
  * @returns targets that were not heard of before and are now: what happened meanwhile is not told; null when another worker is doing this
  */
-export async function keepSubscriptions(
+export async function maintainSubscriptions(
   tenant: SubscriptionUpkeep & Pick<OpenTenant, 'configuration' | 'leases' | 'targetStore' | 'targets'>,
   options: { hurry: boolean },
   { stop, abort }: StopSignals,
@@ -62,9 +62,9 @@ export async function keepSubscriptions(
     const calendars = await wantedCalendars(tenant);
     for (const target of new Set([...calendars.keys(), ...all.keys()])) {
       if (stop.aborted) break;
-      const kept = all.get(target) ?? NO_SUBSCRIPTIONS;
-      if (!options.hurry && rests(kept, tenant.clock())) continue;
-      await attempt({ ...work, target, kept }, calendars.get(target));
+      const stored = all.get(target) ?? NO_SUBSCRIPTIONS;
+      if (!options.hurry && rests(stored, tenant.clock())) continue;
+      await attempt({ ...work, target, kept: stored }, calendars.get(target));
     }
     return { opened: work.opened };
   } finally {
@@ -106,12 +106,12 @@ async function sayGoodbye(
     const going = all.filter((subscription) => subscription.connection === connection);
     if (going.length === 0) continue;
     await Promise.all(going.map(({ id }) => directory.remove(id)));
-    const left = {
+    const remaining = {
       current: current?.connection === connection ? null : current,
       closing: closing.filter((subscription) => subscription.connection !== connection),
       failure: null,
     };
-    if (lease !== null) await store.write(target, left, lease);
+    if (lease !== null) await store.write(target, remaining, lease);
     await Promise.all(going.map((subscription) => closeSubscription(tenant, subscription, signal).catch(() => {})));
   }
 }
@@ -146,7 +146,7 @@ async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined
   const before = run.kept.failure;
   try {
     if (calendar === undefined) await end(run);
-    else await keep(run, calendar);
+    else await maintain(run, calendar);
     if (run.kept.failure !== null) await save(run, { failure: null });
   } catch (error) {
     signal.throwIfAborted();
@@ -163,9 +163,9 @@ async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined
 }
 
 async function save(run: SubscriptionRun, changes: Partial<TargetSubscriptions>): Promise<void> {
-  const kept = { ...run.kept, ...changes };
-  await run.tenant.notifications.store.write(run.target, kept, run.lease);
-  run.kept = kept;
+  const stored = { ...run.kept, ...changes };
+  await run.tenant.notifications.store.write(run.target, stored, run.lease);
+  run.kept = stored;
 }
 
 /** A time further ahead than any rule puts work off was set while the clock ran ahead. */
@@ -186,13 +186,13 @@ async function end(run: SubscriptionRun): Promise<void> {
   await closeRetired(run);
 }
 
-async function keep(run: SubscriptionRun, calendar: HeardCalendar): Promise<void> {
+async function maintain(run: SubscriptionRun, calendar: HeardCalendar): Promise<void> {
   await sortOut(run, calendar);
   // Before the new one is asked for: where a calendar can have one only, the old one stands in its way. A failure does not.
   const failure = await closeRetired(run).catch(asMirrorError);
   const { current } = run.kept;
   if (current === null) {
-    await keepOpened(run, await openSubscription(run.tenant, calendar, run.tenant.clock(), run.signal), null);
+    await storeOpened(run, await openSubscription(run.tenant, calendar, run.tenant.clock(), run.signal), null);
     run.opened.push(...calendar.targets);
   } else {
     await tend(run, calendar, current);
@@ -221,7 +221,7 @@ async function sortOut(run: SubscriptionRun, { target, container }: HeardCalenda
 }
 
 /** Prolongs a subscription when it is time; where the vendor can't, another is opened before this one is closed. */
-async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: KeptSubscription): Promise<void> {
+async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: StoredSubscription): Promise<void> {
   const { tenant, signal } = run;
   const { directory } = tenant.notifications;
   const addressee = await directory.find(current.id);
@@ -234,7 +234,7 @@ async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: Kept
   if (current.renewAt > now && addressee.asked !== 'extend') return;
   const extended = await subscriptionsOf(calendar.target).extend(current, now + CHANNEL_LIFE_MS, signal);
   if (extended === null) {
-    await keepOpened(run, await openSubscription(tenant, calendar, current.heardSinceAt, signal), current);
+    await storeOpened(run, await openSubscription(tenant, calendar, current.heardSinceAt, signal), current);
     return closeRetired(run);
   }
   await save(run, { current: { ...current, handle: extended.handle, ...lifeOf(extended, now) } });
@@ -242,10 +242,10 @@ async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: Kept
 }
 
 /** Keeps a subscription that was just opened. One that can't be kept is closed again as far as possible: nobody would look after it. */
-async function keepOpened(
+async function storeOpened(
   run: SubscriptionRun,
-  opened: KeptSubscription,
-  former: KeptSubscription | null,
+  opened: StoredSubscription,
+  former: StoredSubscription | null,
 ): Promise<void> {
   const { tenant, signal, kept } = run;
   const closing = former === null ? kept.closing : [...kept.closing, former];

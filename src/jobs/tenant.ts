@@ -3,8 +3,8 @@ import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/
 import type { Logger } from '../log/logger.ts';
 import type { Spans } from '../log/spans.ts';
 import type { Item } from '../model/items.ts';
-import type { KeptPlan } from '../model/kept-plan.ts';
-import type { KeptTask } from '../model/kept-task.ts';
+import type { StoredPlan } from '../model/kept-plan.ts';
+import type { StoredTask } from '../model/kept-task.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import type { Refusal } from '../model/refusals.ts';
 import type { StreamName } from '../model/streams.ts';
@@ -12,16 +12,16 @@ import type { Clock } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { TenantFeeds } from '../state/feeds.ts';
-import type { Generation } from '../state/generations.ts';
+import type { ConfigVersion } from '../state/generations.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
-import type { KeptDocuments } from '../state/kept-documents.ts';
+import type { StoredDocuments } from '../state/kept-documents.ts';
 import type { Leases } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RunStore } from '../state/runs.ts';
-import type { KeptSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
+import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import type { UnansweredStore } from '../state/unanswered.ts';
@@ -29,7 +29,7 @@ import type { PatientHistory } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
 import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
-import type { Settled } from '../sync/settled.ts';
+import type { IdleTarget } from '../sync/settled.ts';
 import type { CycleFollower } from './cycle-follower.ts';
 import type { Outages } from './outages.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';
@@ -66,7 +66,7 @@ export interface OpenTarget {
   /** The calendar that this process made sure of; null before the first time and after failure. */
   preparedContainer: string | null;
   /** What this process remembers of the last plan, when that had nothing to do. */
-  settled: Settled | null;
+  settled: IdleTarget | null;
 }
 
 /** A target with its calendar, or with the container of its objects in a CRM. */
@@ -82,7 +82,9 @@ export interface TenantNotifications {
   store: SubscriptionStore;
   directory: SubscriptionDirectory;
   /** To end a subscription whose target may be gone; null when its login is no longer configured, so that it runs out by itself. */
-  subscriptionsOf(subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>): Subscriptions | null;
+  subscriptionsOf(
+    subscription: Pick<StoredSubscription, 'connector' | 'connection' | 'settings'>,
+  ): Subscriptions | null;
 }
 
 /**
@@ -107,15 +109,15 @@ export interface OpenTenant {
   memory: StreamMemory;
   tombstones: TombstoneStore;
   /** Plans that a person may apply. */
-  plans: KeptDocuments<KeptPlan>;
+  plans: StoredDocuments<StoredPlan>;
   /** Long work that somebody began by the API. */
-  tasks: KeptDocuments<KeptTask>;
+  tasks: StoredDocuments<StoredTask>;
   protection: Protection;
   notifications: TenantNotifications;
   /** What goes by the tenant's appointments in each cycle, beside its targets. */
   followers: readonly CycleFollower[];
   /** The configuration that this process works under; planner and lanes have their leases only while it is the newest. */
-  generation: Generation;
+  generation: ConfigVersion;
   /** How often cycles should begin. */
   pullEveryMs: number;
   /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */

@@ -31,7 +31,7 @@ export type Admission =
   | { verdict: 'leave' };
 
 /** Places are kept for whoever was called for this long: another process may have taken the job, and then they stand empty. */
-const KEPT_MS = SECOND_MS;
+const RESERVED_MS = SECOND_MS;
 /** Whoever had room in one share and none in another this often keeps its places from then on, so that busy shares can't pass it for ever. */
 const PASSED_OVER = 4;
 
@@ -74,14 +74,14 @@ export class Turns {
   /** Asks for a turn. Whoever was told to wait comes again when called. */
   admit(comer: Comer): Admission {
     const { work, job, shares } = comer;
-    const known = this.#waiting.get(work);
-    if (known !== undefined && known.job !== job) return { verdict: 'leave' };
-    if (known?.kept != null) {
-      clearTimeout(known.kept);
+    const waiting = this.#waiting.get(work);
+    if (waiting !== undefined && waiting.job !== job) return { verdict: 'leave' };
+    if (waiting?.kept != null) {
+      clearTimeout(waiting.kept);
       this.#waiting.delete(work);
       return this.#begin(shares);
     }
-    if (known !== undefined) return { verdict: 'wait', ahead: this.#ahead(known) };
+    if (waiting !== undefined) return { verdict: 'wait', ahead: this.#ahead(waiting) };
     const full = shares.find((share) => this.#isFull(share));
     if (full === undefined) {
       this.#occupy(shares);
@@ -172,7 +172,7 @@ export class Turns {
       this.#waiting.delete(waiter.work);
       this.#vacate(waiter.shares);
     };
-    waiter.kept = setTimeout(giveUp, KEPT_MS).unref();
+    waiter.kept = setTimeout(giveUp, RESERVED_MS).unref();
     waiter.call().catch(giveUp);
   }
 

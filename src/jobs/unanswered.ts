@@ -38,7 +38,7 @@ export function restsUntil(
  * Notes of what was sent before without an answer that it may still arrive, whatever becomes of it now. Where keys are looked up, a look
  * shows it later still.
  */
-export async function noteUnanswered(
+export async function recordUnanswered(
   tenant: Pick<OpenTenant, 'clock' | 'unanswered'>,
   target: OpenTarget,
   operations: readonly { entry: OutboxEntry; operation: { key: string } }[],
@@ -84,13 +84,13 @@ async function cameLate(
   found: readonly RemoteItem<Item>[],
 ): Promise<Link[]> {
   const there = found.flatMap((remote) => linkOf(remote, identity, clock()) ?? []);
-  const known = await links.readSome(
+  const stored = await links.readSome(
     id,
     there.map(({ recordId }) => recordId),
   );
   const late: Link[] = [];
   for (const asFound of there) {
-    const link = known.get(asFound.recordId);
+    const link = stored.get(asFound.recordId);
     const now = link === undefined ? asFound : asOtherWrite(link, asFound);
     if (now !== null && (await outbox.pendingOf(id, asFound.recordId)) === null) late.push(now);
   }

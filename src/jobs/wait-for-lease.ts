@@ -2,7 +2,7 @@ import type { Progress } from '../model/progress.ts';
 import type { Lease, Leases } from '../state/leases.ts';
 
 /** Whom a person's command tells what it waits for. */
-export interface Told {
+export interface WaitReport {
   /** What may be under way, in words that follow "waiting for". */
   what: string;
   tell: Progress;
@@ -15,7 +15,7 @@ export interface Told {
 export async function waitForLease(
   leases: Leases,
   name: string,
-  { what, tell }: Told,
+  { what, tell }: WaitReport,
   signal: AbortSignal,
 ): Promise<Lease> {
   const free = await leases.tryTake(name);

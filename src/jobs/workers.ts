@@ -4,7 +4,7 @@ import { type Spans, spanned } from '../log/spans.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { UNCHECKED } from '../settings/configuration.ts';
-import type { RedisPlace } from '../settings/redis-schema.ts';
+import type { RedisLocation } from '../settings/redis-schema.ts';
 import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import type { Processes } from '../state/processes.ts';
@@ -43,7 +43,7 @@ const HAND_ON_MS = 100;
 
 /** How the workers run. */
 export interface WorkersOptions {
-  redis: RedisPlace;
+  redis: RedisLocation;
   handlers: JobHandlers;
   /** Turns of each kind that may be under way in this process at once; nearly all of them wait for answers. */
   inFlight: Record<JobName, number>;
@@ -66,7 +66,7 @@ export interface Workers {
 
 const NAMES = Object.keys(JOBS) as JobName[];
 /** After so long a job is tried again that this process must not do: another one may take it then. */
-const LEFT_MS = 2 * SECOND_MS;
+const HANDOFF_DELAY_MS = 2 * SECOND_MS;
 /** A job that waits for room comes back by itself after this time, and later the more are ahead: this process may have died. */
 const PARKED_MS = 30 * SECOND_MS;
 const PARKED_EACH_MS = 10;
@@ -97,17 +97,17 @@ function followDeaths(
   processes: Pick<Processes, 'addWorker' | 'onDeath'>,
   log: Logger,
 ): void {
-  const tell = (error: unknown) =>
+  const logFailure = (error: unknown) =>
     log.warn({ error: asMirrorError(error) }, 'jobs of a dead process wait for their locks');
   processes.onDeath(async (dead) => {
     if (dead.length === 0) return;
-    await Promise.all(workers.map((worker) => takeUp(worker, connection, dead))).catch(tell);
+    await Promise.all(workers.map((worker) => takeUp(worker, connection, dead))).catch(logFailure);
   });
   const run = (worker: Worker) => {
     if (worker.closing === undefined) worker.run().catch((error) => worker.emit('error', error));
   };
   Promise.all(workers.map(({ id }) => processes.addWorker(id)))
-    .catch(tell)
+    .catch(logFailure)
     .finally(() => workers.forEach(run));
 }
 
@@ -160,10 +160,10 @@ async function handle(
   const startedAt = performance.now();
   try {
     if (await options.isNeedless(name, parsed.data.tenant)) return;
-    const run = options.handlers[name] as (data: unknown, given: JobSignals) => Promise<void>;
-    const given = { ...signals, taken: job.attemptsStarted };
+    const run = options.handlers[name] as (data: unknown, input: JobSignals) => Promise<void>;
+    const input = { ...signals, taken: job.attemptsStarted };
     await inTurn(name, job, { data: parsed.data, token, ...options }, () =>
-      traced(name, job, options.spans, () => run(parsed.data, given)),
+      traced(name, job, options.spans, () => run(parsed.data, input)),
     );
   } catch (error) {
     if (error instanceof DelayedError) throw error;
@@ -171,7 +171,8 @@ async function handle(
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
     // Said once, where it is found: the job is for a process with the newer configuration, or for this one in some seconds.
-    if (failure.code === SUPERSEDED || failure.code === UNCHECKED) return await leaveToNext(job, token, LEFT_MS);
+    if (failure.code === SUPERSEDED || failure.code === UNCHECKED)
+      return await leaveToNext(job, token, HANDOFF_DELAY_MS);
     options.log.error(
       { job: name, ...parsed.data, code: failure.code, actor: failure.actor, error: failure },
       'a job failed',
@@ -219,7 +220,7 @@ async function inTurn(
   }: Pick<WorkersOptions, 'sharesOf' | 'turns'> & { data: unknown; token?: string | undefined },
   work: () => Promise<void>,
 ): Promise<void> {
-  const shares = await (sharesOf[name] as (given: unknown) => ReturnType<SharesOf[JobName]>)(data);
+  const shares = await (sharesOf[name] as (input: unknown) => ReturnType<SharesOf[JobName]>)(data);
   let parked = Promise.resolve();
   const call = async () => {
     await parked;

@@ -79,13 +79,13 @@ function once(make: () => Pino.Logger): () => Pino.Logger {
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
 /** Where lines go beside the log, and what stands on every line. */
-interface Beside {
+interface LoggerExtras {
   mirror: LineMirror | null;
   bound: Record<string, unknown>;
 }
 
 /** @param made gives the logger behind, when a line is first written */
-function wrap(least: Level, made: () => Pino.Logger, { mirror, bound }: Beside): Logger {
+function wrap(least: Level, made: () => Pino.Logger, { mirror, bound }: LoggerExtras): Logger {
   function writer(level: Level) {
     const isWritten = LEVELS.indexOf(level) >= LEVELS.indexOf(least);
     return (data: object, message: string): void => {

@@ -13,12 +13,12 @@ export function takeLibraryWords(
   console: Pick<Console, 'warn' | 'error'> = globalThis.console,
 ): () => void {
   const { warn, error } = console;
-  const told = new Set<string>();
+  const logged = new Set<string>();
   const once = (...parts: unknown[]) => {
     const [first = ''] = parts.map(String).join(' ').split('\n');
     const words = first.slice(0, LONGEST);
-    if (told.has(words)) return;
-    told.add(words);
+    if (logged.has(words)) return;
+    logged.add(words);
     log.warn({ words }, 'a library warns');
   };
   Object.assign(console, { warn: once, error: once });

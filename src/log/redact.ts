@@ -53,8 +53,8 @@ function redactValue(value: unknown, depth: number): unknown {
 
 function redactList(values: readonly unknown[], depth: number): unknown[] {
   const shown = values.slice(0, LONGEST_LIST).map((value) => redactValue(value, depth + 1));
-  const left = values.length - shown.length;
-  return left === 0 ? shown : [...shown, `[${left} more]`];
+  const remaining = values.length - shown.length;
+  return remaining === 0 ? shown : [...shown, `[${remaining} more]`];
 }
 
 function redactEntry(key: string, value: unknown, depth: number): unknown {

@@ -1,6 +1,6 @@
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import type { MailServer } from '../settings/delivery-schema.ts';
-import { namingPlaces } from '../settings/secret.ts';
+import { namingSources } from '../settings/secret.ts';
 import type { SmtpFailure } from './smtp.ts';
 
 /** Where secrets of a mail server's settings are kept. */
@@ -48,12 +48,12 @@ function busy(status: number): MirrorError {
 }
 
 function loginRefused({ login }: Pick<MailServer, 'login'>, status?: number): MirrorError {
-  const remedy = namingPlaces('correct user and password', [login?.password]);
+  const remedy = namingSources('correct user and password', [login?.password]);
   return forOperator('the mail server refuses the login', 'smtp-login-refused', remedy, status);
 }
 
 function tlsRefused({ certificateAuthority }: Pick<MailServer, 'certificateAuthority'>): MirrorError {
-  const remedy = namingPlaces(
+  const remedy = namingSources(
     'correct host, port and security, or give certificateAuthority for a certificate of your own',
     [certificateAuthority],
   );

@@ -50,19 +50,22 @@ export function render(text: Text, language: Language = 'en'): string {
   if (typeof text === 'string') return text;
   const { code, values = {} } = text;
   if (!isCode(code)) return String(code);
-  return (SENTENCES[language][code] ?? code).replaceAll(PLACE, (place, name: string, one?: string, many?: string) => {
-    const value = values[name] ?? place;
-    const shown = typeof value === 'number' ? String(value) : render(value, language);
-    return one === undefined ? shown : `${shown} ${Number(value) === 1 ? one : many}`;
-  });
+  return (SENTENCES[language][code] ?? code).replaceAll(
+    VARIABLE,
+    (match, name: string, one?: string, many?: string) => {
+      const value = values[name] ?? match;
+      const shown = typeof value === 'number' ? String(value) : render(value, language);
+      return one === undefined ? shown : `${shown} ${Number(value) === 1 ? one : many}`;
+    },
+  );
 }
 
 /** A value in a template: `{name}`, or `{count:one|many}`. */
-const PLACE = /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g;
+const VARIABLE = /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g;
 
 /** Names of the values that a template has. */
 export function namesIn(template: string): string[] {
-  return [...template.matchAll(PLACE)].map(([, name = '']) => name);
+  return [...template.matchAll(VARIABLE)].map(([, name = '']) => name);
 }
 
 /** A sentence with a tenant's id in place of `<tenant>`, so that its command can be pasted; null for none. */

@@ -33,7 +33,7 @@ export interface TokenSet {
  * `reason` tells why, in a stable kebab-case code: with `needs-login` what ended the login, with `connected` what is amiss
  * although the login still works (the token endpoint is away, the client was rejected, a scope is missing); null when nothing is.
  */
-export interface CredentialStanding {
+export interface CredentialState {
   state: 'connected' | 'needs-login';
   reason: string | null;
   /** Since when state and reason are as they are. */
@@ -51,7 +51,7 @@ export interface CredentialStanding {
 }
 
 /** One login of a connection. */
-export interface Credential extends CredentialStanding {
+export interface Credential extends CredentialState {
   /** Grows with every change of the tokens, and only then. */
   version: number;
   tokens: TokenSet;

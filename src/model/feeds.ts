@@ -18,7 +18,7 @@ export interface FeedEntry {
 export type StoodThere = 'nothing' | 'earlier' | 'later';
 
 /** What a feed holds, sealed. It is this daemon's own: nobody else writes there. */
-export interface FeedShelf {
+export interface FeedStore {
   /** Those of the keys that are there; all without keys. */
   entries(keys?: readonly ItemKey[]): Promise<Map<ItemKey, FeedEntry>>;
   put(key: ItemKey, entry: FeedEntry): Promise<StoodThere>;

@@ -43,7 +43,7 @@ export interface ErasedTraces {
  * - `opt-outs-stay`: what the patient asked not to be sent stays, as a keyed hash that protects them;
  * - `erasures-wait`: not all is erased yet; the same command tells how it stands.
  */
-export type ForgetNote =
+export type ForgetWarning =
   | 'clinic-has-no-patient'
   | 'patient-unread'
   | 'patient-unusable'
@@ -67,5 +67,5 @@ export interface ForgetReceipt {
   upcoming: number;
   targets: readonly ErasedTarget[];
   state: ErasedTraces;
-  notes: readonly ForgetNote[];
+  notes: readonly ForgetWarning[];
 }

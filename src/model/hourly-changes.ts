@@ -4,12 +4,12 @@ import { HOUR_MS, type Instant } from './time.ts';
 export interface HourlyChanges {
   /** When the hour of the last count began. */
   lastHourAt: Instant;
-  /** Oldest first, at most {@link KEPT_HOURS}; hours without any are counted too. */
+  /** Oldest first, at most {@link STORED_HOURS}; hours without any are counted too. */
   counts: readonly number[];
 }
 
 /** Hours that are remembered: those of a day. */
-export const KEPT_HOURS = 24;
+export const STORED_HOURS = 24;
 
 /** Before the first change. */
 export const NO_CHANGES: HourlyChanges = { lastHourAt: 0, counts: [] };
@@ -24,7 +24,7 @@ export function withChanges(before: HourlyChanges, at: Instant, changes: number)
 /** The counts of the last day's hours, the hour of this moment last; the same number of them whatever is remembered. */
 export function countsUntil({ lastHourAt, counts }: HourlyChanges, at: Instant): number[] {
   const passed = Math.round((hourOf(at) - lastHourAt) / HOUR_MS);
-  return Array.from({ length: KEPT_HOURS }, (_, index) => counts[counts.length - KEPT_HOURS + index + passed] ?? 0);
+  return Array.from({ length: STORED_HOURS }, (_, index) => counts[counts.length - STORED_HOURS + index + passed] ?? 0);
 }
 
 function hourOf(at: Instant): Instant {

@@ -49,12 +49,12 @@ export function layoutWorkIn(text: Uint8Array, mostWork = MOST_LAYOUT_WORK): num
 
 function workOf(object: OpenObject, name: string, layouts: Map<string, number>): number {
   const key = `${object.layout} ${name}`;
-  const known = layouts.get(key);
+  const existing = layouts.get(key);
   const { names } = object;
   object.names += 1;
-  object.layout = known ?? layouts.size + 1;
-  if (known === undefined) layouts.set(key, object.layout);
-  return (names > WIDE ? 0.5 : 0) + (known === undefined ? 1 + Math.min(names, WIDE) / NAMES_PER_WORK : 0);
+  object.layout = existing ?? layouts.size + 1;
+  if (existing === undefined) layouts.set(key, object.layout);
+  return (names > WIDE ? 0.5 : 0) + (existing === undefined ? 1 + Math.min(names, WIDE) / NAMES_PER_WORK : 0);
 }
 
 /** More members than any page of usual size has: what holds fewer is parsed at once, by whoever wants it. */

@@ -57,7 +57,7 @@ export function exactNumber(digits: string): number | object {
 export function longNumbersIn(text: string): LongNumbers {
   const found = new Set<string>();
   if (!mayHoldLongNumber(text)) return found;
-  exactJson.parse(text, function note(name, value, { source = '' }) {
+  exactJson.parse(text, function collect(name, value, { source = '' }) {
     const isRounded = typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value);
     if (isRounded) found.add(keyOf(Array.isArray(this) ? '' : name, source));
     return value;

@@ -60,7 +60,7 @@ export interface PlanView {
 }
 
 /** A plan that is kept, so that exactly it can be applied. */
-export interface KeptPlan extends PlanView {
+export interface StoredPlan extends PlanView {
   /** A digest of the lines and of what they were made of. */
   id: string;
   keptAt: Instant;

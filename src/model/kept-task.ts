@@ -7,7 +7,7 @@ export const TASK_KINDS = ['plan', 'apply', 'sync', 'audit', 'undo', 'forget', '
 export type TaskKind = (typeof TASK_KINDS)[number];
 
 /** Long work that a caller of the API began, as any process can tell of it. */
-export interface KeptTask {
+export interface StoredTask {
   id: string;
   kind: TaskKind;
   beganAt: Instant;

@@ -14,7 +14,7 @@ export interface SmallThings {
  * all of the room is dropped as well. Small ones push out nothing: thousands of them in turn would each be dropped before their next
  * use, and they are had again in a few milliseconds. Those that came first stay.
  */
-export class KeptRoom {
+export class CacheBudget {
   readonly #entries: number;
   readonly #small: SmallThings;
   /** In the order of their last use. */
@@ -32,14 +32,14 @@ export class KeptRoom {
    * Takes note that something was used, and of the entries that it keeps now.
    * @param options.isDear to have it again others must be asked for more: it is not small, however few its entries are
    */
-  use(kept: Cached, entries: number, { isDear = false }: { isDear?: boolean } = {}): void {
-    this.#drop(kept);
+  use(cached: Cached, entries: number, { isDear = false }: { isDear?: boolean } = {}): void {
+    this.#drop(cached);
     const isSmall = entries < this.#small.under && !isDear;
     if (isSmall && this.#sumOfSmall + entries > this.#small.entries) {
-      kept.invalidate();
+      cached.invalidate();
       return;
     }
-    this.#sizes.set(kept, { entries, isSmall });
+    this.#sizes.set(cached, { entries, isSmall });
     this.#count(entries, isSmall);
     for (const oldest of this.#sizes.keys()) {
       if (this.#sum <= this.#entries) break;
@@ -48,11 +48,11 @@ export class KeptRoom {
     }
   }
 
-  #drop(kept: Cached): void {
-    const known = this.#sizes.get(kept);
-    if (known === undefined) return;
-    this.#sizes.delete(kept);
-    this.#count(-known.entries, known.isSmall);
+  #drop(cached: Cached): void {
+    const existing = this.#sizes.get(cached);
+    if (existing === undefined) return;
+    this.#sizes.delete(cached);
+    this.#count(-existing.entries, existing.isSmall);
   }
 
   #count(entries: number, isSmall: boolean): void {

@@ -6,7 +6,7 @@ import { remembered } from './remembered.ts';
 export type PatientFact = 'first-name' | 'last-name' | 'email' | 'phone' | 'tax-code' | 'birth-date' | 'address';
 
 /** As much of a patient as is known where something leaves. */
-export type KnownPatient = Pick<Patient, 'firstName' | 'lastName'> &
+export type PatientDetails = Pick<Patient, 'firstName' | 'lastName'> &
   Partial<Pick<Patient, 'email' | 'phone' | 'mobilePhone' | 'taxCode' | 'birthDate' | 'address'>>;
 
 /** What is about to leave, and what of a patient it may tell. */
@@ -43,7 +43,7 @@ export class FactSearch {
    * The first fact of a patient that stands in texts which may not tell it; null when none does. Words count whole, whatever their case and
    * accents, also where they are escaped as JSON or addresses escape them.
    */
-  toldIn(patient: KnownPatient, { texts, mayTell, own }: Leaving): PatientFact | null {
+  toldIn(patient: PatientDetails, { texts, mayTell, own }: Leaving): PatientFact | null {
     const leaving = lazily(() => this.#contentsOf(texts));
     const legitimate = lazily(() => {
       const open = FACTS.filter(mayTell).flatMap((fact) => writingsOf(fact, patient));
@@ -116,7 +116,7 @@ const FACTS: readonly PatientFact[] = [
 ];
 
 /** How the clinic writes a fact. */
-function writingsOf(fact: PatientFact, patient: KnownPatient): readonly (string | null | undefined)[] {
+function writingsOf(fact: PatientFact, patient: PatientDetails): readonly (string | null | undefined)[] {
   switch (fact) {
     case 'first-name':
       return [patient.firstName];

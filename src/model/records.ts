@@ -124,7 +124,7 @@ export interface Invoice {
 }
 
 /** A source row that could not become a record: set aside, counted and shown; the others go on. */
-export interface SetAside {
+export interface InvalidRow {
   /** The row's id when it has one; a row without one cannot be told from an absent record. */
   recordId: string | null;
   /** Stable kebab-case code: `missing-id`, `bad-time`, `wrong-type`, … */

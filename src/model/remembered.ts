@@ -4,15 +4,15 @@
  */
 export function remembered<Value, Given = string>(
   most: number,
-  make: (given: Given) => Value,
-): (given: Given) => Value {
+  make: (input: Given) => Value,
+): (input: Given) => Value {
   const made = new Map<Given, Value>();
-  return (given) => {
-    const known = made.get(given);
-    if (known !== undefined) return known;
+  return (input) => {
+    const cached = made.get(input);
+    if (cached !== undefined) return cached;
     if (made.size >= most) made.clear();
-    const value = make(given);
-    made.set(given, value);
+    const value = make(input);
+    made.set(input, value);
     return value;
   };
 }

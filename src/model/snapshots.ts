@@ -1,4 +1,4 @@
-import type { Appointment, SetAside } from './records.ts';
+import type { Appointment, InvalidRow } from './records.ts';
 import type { TimeWindow } from './time.ts';
 
 /**
@@ -27,7 +27,7 @@ export interface SnapshotContent<Source> {
   /** Newest version of each record by id, cancelled ones included as far as the clinic lists them. */
   records: Map<string, Source>;
   /** Rows that are there and can't be used. Those with a `recordId` are present, not absent. */
-  setAside: SetAside[];
+  setAside: InvalidRow[];
   /** How many of `setAside` have no id: any absent record might be one of them. */
   unidentified: number;
   /** Values of the records that could not be read and count as not told, by their fields. */
@@ -73,4 +73,4 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
 };
 
 /** One record, read alone: it is there, the clinic says that it is not, or it is there and can't be used. */
-export type Lookup<Found> = { found: Found } | { absent: true } | { setAside: SetAside };
+export type Lookup<Found> = { found: Found } | { absent: true } | { setAside: InvalidRow };

@@ -24,7 +24,7 @@ export interface FirstSync {
 }
 
 /** Where a target, or all of a clinic's together, stand. */
-export interface Standing extends Axes {
+export interface SyncState extends Axes {
   /**
    * It showed what the clinic showed at this time, as far as is known; null before the first time. It stands still while changes
    * by hand are known that the policy does not accept.
@@ -68,7 +68,7 @@ const FIRST_SYNC_WORDS = {
 
 /** The first axis in words: of a first sync with how far it is. */
 export function inStepWords(
-  { inStep, firstSync }: Pick<Standing, 'inStep' | 'firstSync'>,
+  { inStep, firstSync }: Pick<SyncState, 'inStep' | 'firstSync'>,
   language: 'en' | 'it',
 ): string {
   if (inStep !== 'first-sync' || firstSync?.of == null) return AXES_WORDS[language][inStep];
@@ -80,7 +80,7 @@ const WORST_STEP: readonly InStep[] = ['held', 'unknown', 'first-sync', 'behind'
 const WORST_ABLE: readonly CanGoOn[] = ['waits-for-person', 'waits-for-vendor', 'yes'];
 
 /** Targets taken together: as the worst of them has it. Where there is none nothing is known to be in step, and nothing waits. */
-export function worstOf(targets: readonly Standing[]): Standing {
+export function worstOf(targets: readonly SyncState[]): SyncState {
   const sum = (count: 'pending' | 'failing' | 'held') => targets.reduce((total, each) => total + each[count], 0);
   const times = targets.map(({ inSyncAsOf }) => inSyncAsOf);
   const inStep = WORST_STEP.find((each) => targets.some((target) => target.inStep === each)) ?? 'unknown';
@@ -94,7 +94,7 @@ export function worstOf(targets: readonly Standing[]): Standing {
 }
 
 /** Of how many there are to be is known once it is known of all. */
-function together(targets: readonly Standing[]): FirstSync {
+function together(targets: readonly SyncState[]): FirstSync {
   const all = targets.flatMap(({ firstSync }) => firstSync ?? []);
   const of = all.some((each) => each.of === null) ? null : all.reduce((total, each) => total + (each.of ?? 0), 0);
   return { written: all.reduce((total, { written }) => total + written, 0), of };

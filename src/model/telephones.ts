@@ -186,8 +186,8 @@ function readerFor(region: string): Reader {
     const trimmed = written.trim();
     const bare = (text: string) => text.replace(/[()]/g, ' ').replace(MEXICO_MOBILE, '+52 ').trim();
     if (!TRUNK_ZERO.test(trimmed)) return parse(bare(trimmed));
-    const [kept, dropped] = ['$1 0', '$1 '].map((prefix) => parse(bare(trimmed.replace(TRUNK_ZERO, prefix))));
-    if (kept == null || dropped == null) return kept ?? dropped ?? null;
-    return kept.number === dropped.number ? kept : null;
+    const [withZero, dropped] = ['$1 0', '$1 '].map((prefix) => parse(bare(trimmed.replace(TRUNK_ZERO, prefix))));
+    if (withZero == null || dropped == null) return withZero ?? dropped ?? null;
+    return withZero.number === dropped.number ? withZero : null;
   };
 }

@@ -29,10 +29,10 @@ export interface TimeSpan {
 
 /** Whether a span lies in a window, at least in part. Every test of a window is this one: a block of a month ends with its end. */
 export function overlaps(span: TimeSpan, window: TimeWindow): boolean {
-  return span.startAt < window.toAt && !hasLeft(span, window);
+  return span.startAt < window.toAt && !hasPassed(span, window);
 }
 
 /** Whether a span lies wholly before a window: time has passed over it, or it was moved there. */
-export function hasLeft({ startAt, endAt }: TimeSpan, { fromAt }: TimeWindow): boolean {
+export function hasPassed({ startAt, endAt }: TimeSpan, { fromAt }: TimeWindow): boolean {
   return Math.max(endAt, startAt + 1) <= fromAt;
 }

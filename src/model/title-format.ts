@@ -32,11 +32,11 @@ export function valuesOf(format: TitleFormat): TitleValue[] {
   return format.flatMap(valuesIn);
 }
 
-/** @param tell gives null where there is nothing to tell */
-export function formatTitle(format: TitleFormat, tell: (name: TitleValue) => string | null): string {
+/** @param resolve gives null where there is nothing to tell */
+export function formatTitle(format: TitleFormat, resolve: (name: TitleValue) => string | null): string {
   const text = format.map((section) => {
-    if (section.isOptional && valuesIn(section).some((value) => !tell(value))) return '';
-    return section.parts.map((part) => (typeof part === 'string' ? part : (tell(part.value) ?? ''))).join('');
+    if (section.isOptional && valuesIn(section).some((value) => !resolve(value))) return '';
+    return section.parts.map((part) => (typeof part === 'string' ? part : (resolve(part.value) ?? ''))).join('');
   });
   return text.join('').replaceAll(/\s+/g, ' ').trim();
 }

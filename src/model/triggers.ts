@@ -8,7 +8,7 @@ export type TriggerEvent = 'report.available' | 'invoice.issued' | AppointmentEv
 export type AppointmentEvent = 'appointment.booked' | 'appointment.moved' | 'appointment.cancelled';
 
 /** An appointment as the last reading left it, for one endpoint and event: what the next one is compared with. */
-export interface KnownAppointment {
+export interface StoredAppointment {
   /** The clinic's id of it. */
   recordId: string;
   /** Null for a row that could not be used at first: nobody knows how it was. */

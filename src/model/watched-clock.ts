@@ -23,7 +23,7 @@ interface Stand {
 /** Less is no jump: clocks that are kept right step by step, or that were read one after the other. Our choice. */
 const JUMP_MS = SECOND_MS / 2;
 /** Jumps that are remembered; of what was before them only the wall clock tells. */
-const KEPT_STANDS = 32;
+const STORED_OFFSETS = 32;
 
 /**
  * Has everybody who asks for the time look whether the wall clock jumped. What passes while this process runs is told by the steady one: two
@@ -31,22 +31,22 @@ const KEPT_STANDS = 32;
  * @param steady milliseconds since any moment, such as `performance.now`
  */
 export function watchClock(wall: Clock, steady: () => number): WatchedClock {
-  const stands: Stand[] = [];
+  const offsets: Stand[] = [];
   const look = () => {
     const now = steady();
     const wallNow = wall();
-    const last = stands.at(-1);
+    const last = offsets.at(-1);
     if (last !== undefined) last.untilAt = now;
     if (last === undefined || Math.abs(wallNow - now - last.offsetMs) >= JUMP_MS) {
-      stands.push({ offsetMs: wallNow - now, fromAt: now, untilAt: now });
-      if (stands.length > KEPT_STANDS) stands.shift();
+      offsets.push({ offsetMs: wallNow - now, fromAt: now, untilAt: now });
+      if (offsets.length > STORED_OFFSETS) offsets.shift();
     }
     return { now, wallNow };
   };
   const first = look();
   /** The same moment by the steady clock; null when it was not while this process looked, nor before. */
   const steadyAt = (at: Instant): number | null => {
-    const may = stands.flatMap(({ offsetMs, fromAt, untilAt }) => {
+    const may = offsets.flatMap(({ offsetMs, fromAt, untilAt }) => {
       const moment = at - offsetMs;
       return moment > fromAt - JUMP_MS && moment < untilAt + JUMP_MS ? [moment] : [];
     });

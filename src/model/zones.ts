@@ -27,8 +27,8 @@ const caches = new Map<string, ZoneCache>();
 export function offsetMs(zone: string, at: Instant): number {
   const cache = cacheOf(zone);
   const quarter = Math.floor(at / QUARTER_MS);
-  const known = cache.offsets.get(quarter);
-  if (known !== undefined) return known;
+  const cached = cache.offsets.get(quarter);
+  if (cached !== undefined) return cached;
   if (cache.offsets.size >= CACHE_LIMIT) cache.offsets.clear();
   const offset = lookUpOffset(cache.format, quarter * QUARTER_MS);
   cache.offsets.set(quarter, offset);
@@ -40,8 +40,8 @@ export function toZonedIso(zone: string, at: Instant): string {
   const step = at / COMMON_STEP_MS;
   if (!Number.isInteger(step)) return zonedIso(zone, at);
   const { texts } = cacheOf(zone);
-  const known = texts.get(step);
-  if (known !== undefined) return known;
+  const cached = texts.get(step);
+  if (cached !== undefined) return cached;
   if (texts.size >= CACHE_LIMIT) texts.clear();
   const text = zonedIso(zone, at);
   texts.set(step, text);
@@ -72,15 +72,15 @@ export function meansOnly(local: string, zone: string, at: Instant): boolean {
   const shownAt = Date.parse(`${local}Z`);
   if (offsetMs(zone, at) !== shownAt - at) return false;
   // A clock is put on or back by less than a day, unless it skips one: then nothing comes twice.
-  return [at - DAY_MS, at + DAY_MS].every((near) => {
-    const other = shownAt - offsetMs(zone, near);
+  return [at - DAY_MS, at + DAY_MS].every((adjacentAt) => {
+    const other = shownAt - offsetMs(zone, adjacentAt);
     return other === at || offsetMs(zone, other) !== shownAt - other;
   });
 }
 
 function cacheOf(zone: string): ZoneCache {
-  const known = caches.get(zone);
-  if (known !== undefined) return known;
+  const cached = caches.get(zone);
+  if (cached !== undefined) return cached;
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     hourCycle: 'h23',

@@ -8,7 +8,7 @@ import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './d
 import { loginEnded, notConnected, REFUSAL_UNCONFIRMED } from './login-state.ts';
 import { baseUrlOf, requireBaseUrl } from './placed-tokens.ts';
 import type { Refresher } from './refresh.ts';
-import type { CredentialKeeper } from './store.ts';
+import type { CredentialStorage } from './store.ts';
 
 /** Gives the Authorization header of a connection: the shape that connectors and the clinic's client ask for. */
 export interface ConnectionAuthorizer {
@@ -38,7 +38,7 @@ export interface TokenAuthorizer extends ConnectionAuthorizer {
 /** What a token authorizer works with. */
 export interface TokenAuthorizerOptions {
   connection: string;
-  credentials: Pick<CredentialKeeper, 'read' | 'recent'>;
+  credentials: Pick<CredentialStorage, 'read' | 'recent'>;
   refresher: Pick<Refresher, 'refresh'>;
   rules: RefreshRules;
   clock: Clock;
@@ -69,7 +69,7 @@ const AWAY_COOL_DOWN_MS = 5 * SECOND_MS;
  */
 export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAuthorizer {
   const { connection, clock, rules } = options;
-  const isPlaced = options.isPlaced ?? false;
+  const hasBaseUrl = options.isPlaced ?? false;
   let baseUrl: string | null = null;
   const coolDown = new CoolDown(clock);
 
@@ -107,22 +107,22 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   }
 
   /** The place is known by the time the header is given: whoever asks for both has those of one token. */
-  function given(credential: Credential): string {
+  function headerOf(credential: Credential): string {
     const { accessToken } = credential.tokens;
-    if (isPlaced) baseUrl = requireBaseUrl(baseUrlOf(credential.tokens), connection);
+    if (hasBaseUrl) baseUrl = requireBaseUrl(baseUrlOf(credential.tokens), connection);
     return `Bearer ${accessToken}`;
   }
 
   return {
     quotaUser: null,
     isAtRest: () => coolDown.isOver(),
-    ...(isPlaced ? { baseUrl: () => requireBaseUrl(baseUrl, connection) } : {}),
-    header: async (signal) => given(await fresh(signal)),
+    ...(hasBaseUrl ? { baseUrl: () => requireBaseUrl(baseUrl, connection) } : {}),
+    header: async (signal) => headerOf(await fresh(signal)),
     async renew(signal) {
       const credential = required(await options.credentials.read(connection));
       const { refreshedAt } = credential;
       const isJustRefreshed = refreshedAt !== null && Math.abs(clock() - refreshedAt) < RENEW_QUIET_MS;
-      return given(isJustRefreshed ? credential : await refresh(credential.version, signal));
+      return headerOf(isJustRefreshed ? credential : await refresh(credential.version, signal));
     },
     async refreshIfDue(signal) {
       const credential = await options.credentials.read(connection);

@@ -3,7 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { isNamed } from './accounts.ts';
 import { notConnected } from './login-state.ts';
-import { type ConnectionPlace, credentialLease } from './store.ts';
+import { type ConnectionContext, credentialLease } from './store.ts';
 
 /** A refresh under way is waited for this long. */
 const LEASE_WAIT_MS = 75 * SECOND_MS;
@@ -14,7 +14,7 @@ const LEASE_WAIT_MS = 75 * SECOND_MS;
  * @throws MirrorError `settings`, code `account-differs`, when it is not that of the login; `authorization`, code `not-connected`
  */
 export async function confirmAccount(
-  { connection, credentials, leases }: ConnectionPlace,
+  { connection, credentials, leases }: ConnectionContext,
   named: string,
   signal: AbortSignal,
 ): Promise<Account | null> {

@@ -1,11 +1,11 @@
-import type { Credential, CredentialStanding, TokenSet } from '../model/credentials.ts';
+import type { Credential, CredentialState, TokenSet } from '../model/credentials.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { baseUrlOf } from './placed-tokens.ts';
 import { missingScopes } from './scopes.ts';
 import type { TokenAnswer } from './token-answer.ts';
 
 /** Whose tokens are, and whether they may be used. */
-export type AccountStanding = Pick<TokenSet, 'account' | 'isUnconfirmed' | 'rightBefore'>;
+export type AccountState = Pick<TokenSet, 'account' | 'isUnconfirmed' | 'rightBefore'>;
 
 /** Reason of a login that works but lacks scopes. */
 const MISSING_SCOPES = 'missing-scopes';
@@ -19,20 +19,20 @@ const MISSING_SCOPES = 'missing-scopes';
  */
 export function credentialFromLogin(
   answer: TokenAnswer,
-  whose: AccountStanding,
+  whose: AccountState,
   asked: readonly string[],
   { before, now }: { before: Credential | null; now: Instant },
 ): Credential {
   const grantedScopes = answer.scopes ?? asked;
   return {
     version: Math.max(now, (before?.version ?? 0) + 1),
-    tokens: { ...placedTokens(answer, answer.refreshToken, null), ...keptOf(whose) },
+    tokens: { ...tokensWithBaseUrl(answer, answer.refreshToken, null), ...retainedState(whose) },
     grantedScopes,
     obtainedAt: now,
     refreshedAt: null,
     accessExpiresAt: endOf(answer.accessLifeMs, answer),
     refreshExpiresAt: endOf(answer.refreshLifeMs, answer),
-    ...connectedStanding(asked, grantedScopes, before, now),
+    ...connectedState(asked, grantedScopes, before, now),
   };
 }
 
@@ -47,64 +47,64 @@ export function credentialFromRefresh(
   now: Instant,
 ): Credential {
   const grantedScopes = answer.scopes ?? before.grantedScopes;
-  const keepsToken = answer.refreshToken === null || answer.refreshToken === before.tokens.refreshToken;
-  const refreshExpiresAt = endOf(answer.refreshLifeMs, answer) ?? (keepsToken ? before.refreshExpiresAt : null);
+  const reusesToken = answer.refreshToken === null || answer.refreshToken === before.tokens.refreshToken;
+  const refreshExpiresAt = endOf(answer.refreshLifeMs, answer) ?? (reusesToken ? before.refreshExpiresAt : null);
   const { refusedAt: _, ...kept } = before;
   return {
     ...kept,
     version: before.version + 1,
     tokens: {
-      ...placedTokens(answer, answer.refreshToken ?? before.tokens.refreshToken, baseUrlOf(before.tokens)),
-      ...keptOf({ ...before.tokens, account: before.tokens.account ?? answer.account }),
+      ...tokensWithBaseUrl(answer, answer.refreshToken ?? before.tokens.refreshToken, baseUrlOf(before.tokens)),
+      ...retainedState({ ...before.tokens, account: before.tokens.account ?? answer.account }),
     },
     grantedScopes,
     refreshedAt: now,
     accessExpiresAt: endOf(answer.accessLifeMs, answer),
     refreshExpiresAt,
     ...fixedEnd(before, refreshExpiresAt, now),
-    ...connectedStanding(asked, grantedScopes, before, now),
+    ...connectedState(asked, grantedScopes, before, now),
   };
 }
 
-function keptOf({ account, isUnconfirmed, rightBefore }: AccountStanding): AccountStanding {
+function retainedState({ account, isUnconfirmed, rightBefore }: AccountState): AccountState {
   const waits = isUnconfirmed === true ? { isUnconfirmed, ...(rightBefore === undefined ? {} : { rightBefore }) } : {};
   return { ...(account == null ? {} : { account }), ...waits };
 }
 
 /** An end that moves goes on by the time since the last answer; what is told in seconds, and late, is not told apart within half of it. */
 function fixedEnd(before: Credential, endsAt: Instant | null, now: Instant): Pick<Credential, 'isEndFixed'> {
-  const known = before.isEndFixed === undefined ? {} : { isEndFixed: before.isEndFixed };
-  if (endsAt === null || before.refreshExpiresAt === null) return known;
+  const previous = before.isEndFixed === undefined ? {} : { isEndFixed: before.isEndFixed };
+  if (endsAt === null || before.refreshExpiresAt === null) return previous;
   const sinceMs = now - (before.refreshedAt ?? before.obtainedAt);
   // Two refreshes in the same moment tell nothing.
-  if (sinceMs < MINUTE_MS) return known;
+  if (sinceMs < MINUTE_MS) return previous;
   return { isEndFixed: endsAt - before.refreshExpiresAt < sinceMs / 2 };
 }
 
-function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: string | null): TokenSet {
-  const baseUrl = answer.baseUrl ?? known;
+function tokensWithBaseUrl(answer: TokenAnswer, refreshToken: string | null, previous: string | null): TokenSet {
+  const baseUrl = answer.baseUrl ?? previous;
   return { accessToken: answer.accessToken, refreshToken, ...(baseUrl === null ? {} : { baseUrl }) };
 }
 
 /** Another state or reason; `since` moves only when one of them changes. */
-export function standing(
-  before: CredentialStanding,
-  next: Omit<CredentialStanding, 'since'>,
+export function nextCredentialState(
+  before: CredentialState,
+  next: Omit<CredentialState, 'since'>,
   now: Instant,
-): CredentialStanding {
+): CredentialState {
   const isSame = before.state === next.state && before.reason === next.reason;
   return { ...next, since: isSame ? before.since : now };
 }
 
-function connectedStanding(
+function connectedState(
   asked: readonly string[],
   granted: readonly string[],
   before: Credential | null,
   now: Instant,
-): CredentialStanding {
+): CredentialState {
   const reason = missingScopes(asked, granted).length === 0 ? null : MISSING_SCOPES;
   const next = { state: 'connected', reason, unansweredSince: null } as const;
-  return before === null ? { ...next, since: now } : standing(before, next, now);
+  return before === null ? { ...next, since: now } : nextCredentialState(before, next, now);
 }
 
 function endOf(lifeMs: number | null, answer: TokenAnswer): Instant | null {

@@ -3,7 +3,7 @@ import type { TokenSet } from '../model/credentials.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { AuthorizationServer } from './server.ts';
-import { type ConnectionPlace, credentialLease } from './store.ts';
+import { type ConnectionContext, credentialLease } from './store.ts';
 
 /** What became of the tokens at the provider: they are always forgotten here. */
 export type Revocation = 'revoked' | 'not-supported' | 'failed' | 'nothing-to-revoke';
@@ -19,15 +19,15 @@ const LEASE_WAIT_MS = 10 * SECOND_MS;
  * @see RFC 7009
  */
 export async function disconnect(
-  place: ConnectionPlace,
+  context: ConnectionContext,
   server: Pick<AuthorizationServer, 'revoke'> | null,
   log: Logger,
   signal: AbortSignal,
 ): Promise<Revocation> {
-  const { connection, credentials, leases } = place;
+  const { connection, credentials, leases } = context;
   const lease = await leases.take(credentialLease(connection), LEASE_WAIT_MS, signal).catch(() => null);
   try {
-    return await revokeStored(place, server, log, signal);
+    return await revokeStored(context, server, log, signal);
   } finally {
     await credentials.remove(connection);
     await lease?.release().catch(() => {});
@@ -35,7 +35,7 @@ export async function disconnect(
 }
 
 async function revokeStored(
-  { connection, credentials }: ConnectionPlace,
+  { connection, credentials }: ConnectionContext,
   server: Pick<AuthorizationServer, 'revoke'> | null,
   log: Logger,
   signal: AbortSignal,

@@ -190,8 +190,9 @@ function said(words: readonly RegExp[], description: string): boolean {
 
 /** What an OAuth error code is to us, told apart by its description where the code says too little; null when it is unknown. */
 export function classOfError(code: string, description: string): ErrorClass | null {
-  const told = code === 'invalid_grant' ? GRANT_DESCRIPTIONS.find(([words]) => words.test(description)) : undefined;
-  return told?.[1] ?? CLASSES.get(code) ?? null;
+  const described =
+    code === 'invalid_grant' ? GRANT_DESCRIPTIONS.find(([words]) => words.test(description)) : undefined;
+  return described?.[1] ?? CLASSES.get(code) ?? null;
 }
 
 /** What an administrator must do before a new login is of use; null when the reason needs none. */

@@ -60,12 +60,12 @@ function libraryCodeOf(error: unknown): string | null {
  * @param facts as of {@link toMirrorError}
  */
 export function refreshError(error: unknown, facts: AnswerFacts | null): MirrorError {
-  const told = toMirrorError(error, facts);
-  const { status, retryAfterMs, cause } = told;
+  const mirrorError = toMirrorError(error, facts);
+  const { status, retryAfterMs, cause } = mirrorError;
   const description = answeredDescription(error);
   if (isPassing(description)) return build(ENDPOINT_AWAY, { status, retryAfterMs, cause });
-  const isDoubtful = told.code === LOGIN_ENDED.code && !isFinal(description);
-  return isDoubtful ? build({ ...LOGIN_ENDED, retry: 'later' }, { status, cause }) : told;
+  const isDoubtful = mirrorError.code === LOGIN_ENDED.code && !isFinal(description);
+  return isDoubtful ? build({ ...LOGIN_ENDED, retry: 'later' }, { status, cause }) : mirrorError;
 }
 
 /** The provider failed before it asked anybody: nothing is known of the login. */
@@ -78,9 +78,9 @@ const PROVIDER_FAILED: ErrorClass = { actor: 'remote', code: 'provider-failed', 
 export function callbackError(callback: URL): MirrorError | null {
   const code = callback.searchParams.get('error');
   if (code === null) return null;
-  const known = classOfError(code, callback.searchParams.get('error_description') ?? '') ?? unknownError(code);
+  const errorClass = classOfError(code, callback.searchParams.get('error_description') ?? '') ?? unknownError(code);
   const cause = new OAuthFailure(code, null);
-  return build(known.code === ENDPOINT_AWAY.code ? PROVIDER_FAILED : known, { cause });
+  return build(errorClass.code === ENDPOINT_AWAY.code ? PROVIDER_FAILED : errorClass, { cause });
 }
 
 /**

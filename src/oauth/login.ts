@@ -4,13 +4,13 @@ import type { Account, Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
 import { accountError, type ExpectedAccount, mismatchOf } from './accounts.ts';
-import { type AccountStanding, credentialFromLogin } from './credential.ts';
+import { type AccountState, credentialFromLogin } from './credential.ts';
 import { neededFirst } from './error-classes.ts';
 import { callbackError, oauthErrorCode } from './errors.ts';
 import { requireSecureUrl } from './providers.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
-import { type ConnectionPlace, credentialLease, type PendingLogins } from './store.ts';
+import { type ConnectionContext, credentialLease, type PendingLogins } from './store.ts';
 import type { LoginAnswer } from './token-answer.ts';
 
 /** What became of a login: it is stored; scopes that the person did not grant are named, and what needs them stays off. */
@@ -29,7 +29,7 @@ export interface LoginResult {
 
 /** A connection that a person can log in to. */
 export interface LoginTarget {
-  place: ConnectionPlace;
+  place: ConnectionContext;
   server: AuthorizationServer;
   /** Scopes to ask for. */
   scopes: readonly string[];
@@ -132,20 +132,20 @@ export async function storeLogin(
   const account = await target.server.accountOf(answer, nonce, signal);
   const mismatch = expected === null ? null : mismatchOf(account, expected);
   if (mismatch !== null) throw accountError(place.connection, mismatch);
-  const doubt = await doubtOf(target, answer, signal);
+  const warning = await warningOf(target, answer, signal);
   const { tenant, connection, credentials } = place;
   const lease = await place.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
   try {
     const before = await readReplaceable(target);
     const isRight = target.takesAnyAccount === true || expected !== null;
-    const whose = isRight ? { account } : standingOf(account, before, way);
+    const whose = isRight ? { account } : accountStateOf(account, before, way);
     const next = credentialFromLogin(answer, whose, scopes, { before, now: clock() });
     if (!(await credentials.write(lease, connection, before?.version ?? null, next))) throw overtaken();
     const { grantedScopes } = next;
     const missing = missingScopes(scopes, grantedScopes);
     const { isUnconfirmed = false } = whose;
     const result = { tenant, connection, grantedScopes, missingScopes: missing, account, isUnconfirmed };
-    return doubt === null ? result : { ...result, doubt };
+    return warning === null ? result : { ...result, doubt: warning };
   } finally {
     // A lease that can't be released ends by itself.
     await lease.release().catch(() => {});
@@ -156,11 +156,11 @@ export async function storeLogin(
  * How the account of a login stands to those of before. A person has to say that it is the right one when it is another one than that which
  * was right, and when none was known and somebody else than who began the login may have ended it.
  */
-function standingOf(account: Account | null, before: Credential | null, way: LoginWay): AccountStanding {
-  const { account: known = null, isUnconfirmed = false, rightBefore } = before?.tokens ?? {};
-  const right = isUnconfirmed ? rightBefore : known?.subject;
+function accountStateOf(account: Account | null, before: Credential | null, way: LoginWay): AccountState {
+  const { account: formerAccount = null, isUnconfirmed = false, rightBefore } = before?.tokens ?? {};
+  const right = isUnconfirmed ? rightBefore : formerAccount?.subject;
   if (account !== null && account.subject === right) return { account };
-  if (way === 'here' && known === null && !isUnconfirmed) return { account };
+  if (way === 'here' && formerAccount === null && !isUnconfirmed) return { account };
   return { account, isUnconfirmed: true, ...(right === undefined ? {} : { rightBefore: right }) };
 }
 
@@ -169,7 +169,7 @@ function digestOf(browserKey: string): string {
 }
 
 /** Who is no user of the clinic is refused; what may be mended without another login is told. */
-async function doubtOf(
+async function warningOf(
   { verify }: LoginTarget,
   { accessToken }: LoginAnswer,
   signal: AbortSignal,

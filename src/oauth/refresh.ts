@@ -1,14 +1,14 @@
 import { retried } from '../http/retry.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Credential, CredentialStanding } from '../model/credentials.ts';
+import type { Credential, CredentialState } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import { credentialFromRefresh, standing } from './credential.ts';
+import { credentialFromRefresh, nextCredentialState } from './credential.ts';
 import { LOGIN_ENDED, neededFirst } from './error-classes.ts';
 import { loginEnded, notConnected, REFUSAL_UNCONFIRMED, refusalUnconfirmed } from './login-state.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
-import { type ConnectionPlace, credentialLease, type HeldLease } from './store.ts';
+import { type ConnectionContext, credentialLease, type HeldLease } from './store.ts';
 import type { TokenAnswer } from './token-answer.ts';
 
 /** Refreshes the tokens of one connection, one refresh at a time over all processes. */
@@ -29,7 +29,7 @@ export interface Refresher {
 
 /** What a refresher works with. */
 export interface RefresherOptions {
-  place: ConnectionPlace;
+  place: ConnectionContext;
   server: Pick<AuthorizationServer, 'refresh'>;
   /** Scopes that the connection should have been granted; what is missing of them is told. */
   scopes: readonly string[];
@@ -63,7 +63,7 @@ class LeasedRefresher implements Refresher {
     this.#options = options;
   }
 
-  get #place(): ConnectionPlace {
+  get #place(): ConnectionContext {
     return this.#options.place;
   }
 
@@ -185,10 +185,10 @@ class LeasedRefresher implements Refresher {
     reason: string,
     mayHaveRotated: boolean,
     refusedAt: Instant | null,
-  ): CredentialStanding {
+  ): CredentialState {
     const now = this.#options.clock();
     const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? now) : null;
-    return standing(before, { state: 'connected', reason, unansweredSince, refusedAt }, now);
+    return nextCredentialState(before, { state: 'connected', reason, unansweredSince, refusedAt }, now);
   }
 
   /** How long the second try after a refusal is still to wait; a refusal in a time to come was dated by a clock that ran ahead. */
@@ -217,7 +217,11 @@ class LeasedRefresher implements Refresher {
 
   /** Fenced: when a peer holds the lease now, it may just be storing what it was given, and nothing is declared dead. */
   async #endLogin(lease: HeldLease, before: Credential, reason: string): Promise<Credential> {
-    const ended = standing(before, { state: 'needs-login', reason, unansweredSince: null }, this.#options.clock());
+    const ended = nextCredentialState(
+      before,
+      { state: 'needs-login', reason, unansweredSince: null },
+      this.#options.clock(),
+    );
     if (!(await this.#note(lease, before, ended))) return this.#readStored();
     this.#options.log.warn(
       { connection: this.#connection, reason },
@@ -226,7 +230,7 @@ class LeasedRefresher implements Refresher {
     throw loginEnded(this.#connection, reason);
   }
 
-  #note(lease: HeldLease, before: Credential, next: CredentialStanding): Promise<boolean> {
+  #note(lease: HeldLease, before: Credential, next: CredentialState): Promise<boolean> {
     const { state, reason, since, unansweredSince, refusedAt = null } = next;
     return this.#place.credentials.note(lease, this.#connection, before.version, {
       state,

@@ -70,10 +70,10 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     toError = toMirrorError,
   ): Promise<LoginAnswer> {
     const sentAt = clock();
-    const told: { facts: AnswerFacts | null } = { facts: null };
-    const answer = await call('token', signal, run, { tell: (facts) => Object.assign(told, { facts }), toError });
+    const reported: { facts: AnswerFacts | null } = { facts: null };
+    const answer = await call('token', signal, run, { tell: (facts) => Object.assign(reported, { facts }), toError });
     const names = readNames(answer);
-    const skewMs = told.facts?.skewMs ?? 0;
+    const skewMs = reported.facts?.skewMs ?? 0;
     return { ...readTokens(answer, sentAt), account: accountOfNames(provider, names), names, skewMs };
   }
 

@@ -1,4 +1,4 @@
-import type { Credential, CredentialStanding } from '../model/credentials.ts';
+import type { Credential, CredentialState } from '../model/credentials.ts';
 
 /** A lease as far as a fenced write needs it. */
 export interface HeldLease {
@@ -16,7 +16,7 @@ export interface LeaseTaker {
 }
 
 /** Where the credentials of one tenant are kept. */
-export interface CredentialKeeper {
+export interface CredentialStorage {
   read(connection: string): Promise<Credential | null>;
   /** As it was read a short while ago: for whoever wants nothing of it but its access token. Its refresh token may be used up. */
   recent(connection: string): Promise<Credential | null>;
@@ -26,7 +26,7 @@ export interface CredentialKeeper {
    */
   write(lease: HeldLease, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
   /** Changes where the login stands, not its tokens. */
-  note(lease: HeldLease, connection: string, version: number, standing: CredentialStanding): Promise<boolean>;
+  note(lease: HeldLease, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
   remove(connection: string): Promise<boolean>;
 }
 
@@ -51,10 +51,10 @@ export interface PendingLogins {
 }
 
 /** One connection of one tenant, where its credential is kept and the lease under which it is changed. */
-export interface ConnectionPlace {
+export interface ConnectionContext {
   tenant: string;
   connection: string;
-  credentials: CredentialKeeper;
+  credentials: CredentialStorage;
   leases: LeaseTaker;
 }
 

@@ -90,8 +90,8 @@ export function secondsToMs(value: unknown): number | null {
 
 function tidyMembers(members: Record<string, unknown>): Record<string, unknown> {
   const { id_token: idToken = null, ...others } = members;
-  const kept = { ...others, [PASSING_ID_TOKEN]: idToken };
-  const tidy = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== null));
+  const normalized = { ...others, [PASSING_ID_TOKEN]: idToken };
+  const tidy = Object.fromEntries(Object.entries(normalized).filter(([, value]) => value !== null));
   for (const name of ['expires_in', 'interval']) {
     const lifeMs = secondsToMs(tidy[name]);
     if (lifeMs === null) delete tidy[name];

@@ -71,8 +71,8 @@ export const ACCESS_OPERATIONS = {
     ],
     async audit({ name, level, tenants, days }, { services }) {
       const configured = (await services.access()).tenants();
-      const known = tenants?.filter((tenant) => configured.includes(tenant)).join(' ') ?? null;
-      return { verb: 'access-token', tenant: null, what: { token: name, level, tenants: known, days } };
+      const configuredIds = tenants?.filter((tenant) => configured.includes(tenant)).join(' ') ?? null;
+      return { verb: 'access-token', tenant: null, what: { token: name, level, tenants: configuredIds, days } };
     },
     async run(wish, { services, acting }) {
       const { createAccessToken } = await import('../control/access.ts');
@@ -96,8 +96,8 @@ export const ACCESS_OPERATIONS = {
     http: null,
     commands: [{ words: 'access token revoke <name>' }],
     async audit({ name }, { services }) {
-      const isKnown = (await (await services.access()).tokens.list()).some((each) => each.name === name);
-      return { verb: 'revoke-access-token', tenant: null, what: { token: isKnown ? name : null } };
+      const isFound = (await (await services.access()).tokens.list()).some((each) => each.name === name);
+      return { verb: 'revoke-access-token', tenant: null, what: { token: isFound ? name : null } };
     },
     async run({ name }, { services }) {
       const { revokeAccessToken } = await import('../control/access.ts');

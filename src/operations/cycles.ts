@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { requireTenant, settingsPlace } from '../control/installation.ts';
+import { requireTenant, settingsLocation } from '../control/installation.ts';
 import { maySee } from '../model/access.ts';
-import type { KeptPlan, PlanView } from '../model/kept-plan.ts';
+import type { PlanView, StoredPlan } from '../model/kept-plan.ts';
 import { operation } from './operation.ts';
 import { countsByCode, id, instant, pageOfItems, paging, tenant } from './schemas.ts';
 import { auditReply, syncReply } from './status-schemas.ts';
@@ -74,12 +74,12 @@ export const CYCLE_OPERATIONS = {
       tenant,
       save: z.boolean().default(false).describe('Keep it for an hour, so that exactly it can be applied'),
     }),
-    output: z.custom<PlanView | KeptPlan>(),
+    output: z.custom<PlanView | StoredPlan>(),
     // Programs get a plan without its lines, and the lines in pages.
     http: null,
     commands: [{ words: 'plan <tenant>', isList: true }],
     async run({ tenant, save }, { services: { installation }, progress, signals }) {
-      const [{ keepPlan }, { planTenant }] = await Promise.all([
+      const [{ storePlan: keepPlan }, { planTenant }] = await Promise.all([
         import('../control/kept-plans.ts'),
         import('../control/plan.ts'),
       ]);
@@ -97,7 +97,7 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'POST', path: '/tenants/{tenant}/plans', task: 'plan' },
     commands: [],
     async run({ tenant }, { services: { installation }, progress, signals }) {
-      const { keepPlan, planSummary } = await import('../control/kept-plans.ts');
+      const { storePlan: keepPlan, planSummary } = await import('../control/kept-plans.ts');
       return planSummary(await keepPlan(installation, tenant, progress, signals.stop));
     },
   }),
@@ -109,7 +109,7 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/plans/{plan}' },
     commands: [],
     async run({ tenant, plan }, { services: { installation } }) {
-      const { keptPlan, planSummary } = await import('../control/kept-plans.ts');
+      const { readStoredPlan: keptPlan, planSummary } = await import('../control/kept-plans.ts');
       return planSummary(await keptPlan(installation, tenant, plan));
     },
   }),
@@ -121,13 +121,13 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/plans/{plan}/lines' },
     commands: [],
     async run({ tenant, plan, target, ...page }, { services: { installation } }) {
-      const [{ keptPlan }, { noSuchTarget }, { pageOf }] = await Promise.all([
+      const [{ readStoredPlan: keptPlan }, { noSuchTarget }, { pageOf }] = await Promise.all([
         import('../control/kept-plans.ts'),
         import('../control/health.ts'),
         import('../control/paging.ts'),
       ]);
-      const isKnown = target === undefined || requireTenant(installation, tenant).targets.has(target);
-      if (!isKnown) throw noSuchTarget(target);
+      const isFound = target === undefined || requireTenant(installation, tenant).targets.has(target);
+      if (!isFound) throw noSuchTarget(target);
       const { targets } = await keptPlan(installation, tenant, plan);
       const lines = targets
         .filter((each) => target === undefined || each.target === target)
@@ -154,7 +154,7 @@ export const CYCLE_OPERATIONS = {
         import('../control/sync.ts'),
       ]);
       const result = await applyPlan(installation, tenant, plan, { progress, signals });
-      return { ...result, isWhole: isWhole(result), settings: settingsPlace(installation, tenant) };
+      return { ...result, isWhole: isWhole(result), settings: settingsLocation(installation, tenant) };
     },
     auditResult: ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
     endsWithOne: { when: UNFINISHED, holds: ({ isWhole }) => !isWhole },
@@ -173,7 +173,7 @@ export const CYCLE_OPERATIONS = {
     async run({ tenant }, { services: { installation }, progress, signals }) {
       const { isWhole, syncTenant } = await import('../control/sync.ts');
       const result = await syncTenant(installation, tenant, { progress, signals });
-      return { ...result, isWhole: isWhole(result), settings: settingsPlace(installation, tenant) };
+      return { ...result, isWhole: isWhole(result), settings: settingsLocation(installation, tenant) };
     },
     auditResult: ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
     endsWithOne: { when: UNFINISHED, holds: ({ isWhole }) => !isWhole },
@@ -186,8 +186,8 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'POST', path: '/servers/{server}/retry' },
     commands: [{ words: 'retry <server>' }],
     async audit({ server }, { services: { installation } }) {
-      const isKnown = (await installation.outages.list()).some(({ host }) => host === server);
-      return { verb: 'retry', tenant: null, what: { host: isKnown ? server : null } };
+      const isFound = (await installation.outages.list()).some(({ host }) => host === server);
+      return { verb: 'retry', tenant: null, what: { host: isFound ? server : null } };
     },
     async run({ server }, { services, rights }) {
       const { retryHost } = await import('../control/incidents.ts');

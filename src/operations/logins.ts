@@ -60,11 +60,11 @@ export const LOGIN_OPERATIONS = {
     audit: (login, context) => about('accept-account', login, context),
     async run({ tenant, connection, account }, { services, signals }) {
       const { acceptAccount } = await import('../control/logins.ts');
-      const desk = await services.logins();
+      const loginServices = await services.logins();
       return {
         tenant,
         connection,
-        account: await acceptAccount(desk, { tenant, connection }, account, signals.stop),
+        account: await acceptAccount(loginServices, { tenant, connection }, account, signals.stop),
       };
     },
     auditResult: ({ account }) => ({ account }),
@@ -83,8 +83,8 @@ export const LOGIN_OPERATIONS = {
     audit: (login, context) => about('logout', login, context),
     async run({ tenant, connection }, { services, signals }) {
       const { logOut } = await import('../control/logins.ts');
-      const desk = await services.logins();
-      return { tenant, connection, revocation: await logOut(desk, tenant, connection, signals.stop) };
+      const loginServices = await services.logins();
+      return { tenant, connection, revocation: await logOut(loginServices, tenant, connection, signals.stop) };
     },
     auditResult: ({ revocation }) => ({ revocation }),
   }),
@@ -117,9 +117,9 @@ export const LOGIN_OPERATIONS = {
     http: null,
     commands: [{ words: 'logins links withdraw <tenant> <link>' }],
     async audit({ tenant, link: id }, { services }) {
-      const desk = await services.logins();
-      const link = (await desk.links.list(tenant)).find((each) => each.id === id);
-      desk.about(tenant, link?.connection ?? '');
+      const loginServices = await services.logins();
+      const link = (await loginServices.links.list(tenant)).find((each) => each.id === id);
+      loginServices.about(tenant, link?.connection ?? '');
       const what = { connection: link?.connection ?? null, link: link?.id ?? null };
       return { verb: 'withdraw-link', tenant, what };
     },

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { AccessDesk } from '../control/access.ts';
+import type { AccessServices } from '../control/access.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
-import type { LoginDesk } from '../control/logins.ts';
+import type { LoginServices } from '../control/logins.ts';
 import { type ActAbout, type Acting, recordAct } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
 import type { Document } from '../documents/document.ts';
@@ -19,8 +19,8 @@ import type { Progress } from '../model/progress.ts';
 export interface Services {
   installation: Installation;
   statuses: Statuses;
-  logins(): Promise<LoginDesk>;
-  access(): Promise<AccessDesk>;
+  logins(): Promise<LoginServices>;
+  access(): Promise<AccessServices>;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): Promise<ClinicAccess>;
   state(): Promise<StateProbe>;
@@ -196,7 +196,9 @@ export type InputOf<Operation> = Operation extends { run(input: infer Input, con
   ? Input
   : never;
 /** What an operation answers, before its schema takes out what leaves on no surface. */
-export type ResultOf<Operation> = Operation extends { run(...given: never[]): Promise<infer Result> } ? Result : never;
+export type ResultOf<Operation> = Operation extends { run(...parameters: never[]): Promise<infer Result> }
+  ? Result
+  : never;
 
 /**
  * Checks the input of a caller who takes all of a list instead of its pages.

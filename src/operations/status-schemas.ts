@@ -43,7 +43,7 @@ export const auditReply = z.object({
 });
 
 /** Where a target stands, or a tenant's targets together: as the worst of them. */
-export const standing = {
+export const syncState = {
   inStep,
   canGoOn,
   inSyncAsOf: instant.nullable().describe('It showed what the clinic showed then'),
@@ -63,7 +63,7 @@ export const targetStatus = z.object({
     ...['paused', 'stopped', 'resting', 'held', 'failing', 'drifted', 'incomplete'],
     ...['first-sync', 'working', 'stale', 'in-sync'],
   ] as const),
-  ...standing,
+  ...syncState,
   nearAsOf: instant.nullable(),
   gaps: z.array(gap),
   exceptGapsAsOf: instant.nullable(),
@@ -200,7 +200,7 @@ export const tenantStatus = z.object({
   tenant: z.string(),
   name: z.string(),
   paused: z.boolean(),
-  ...standing,
+  ...syncState,
   configuration: z.object({ number: z.number(), isOurs: z.boolean(), supersededAt: instant.nullable() }),
   connections: z.array(connectionStatus),
   lastRun: runReport.nullable(),
@@ -267,7 +267,7 @@ export const tenantLine = z.object({
   tenant: z.string(),
   name: z.string().nullable().describe('Null where its configuration has faults, or is not checked yet'),
   paused: z.boolean(),
-  ...standing,
+  ...syncState,
   targets: z.number(),
   checked: z.boolean().describe('Whether its configuration is checked since the daemon started; it runs from then on'),
   faults: z.number().describe('Faults of its configuration, for which it is not run'),

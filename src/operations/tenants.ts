@@ -5,7 +5,7 @@ import { TASK_KINDS } from '../model/kept-task.ts';
 import { problemsWithin } from '../model/problems.ts';
 import { operation, type Services } from './operation.ts';
 import { failure, id, instant, pageOfItems, paging, problem, tenant } from './schemas.ts';
-import { connectionStatus, standing, statusReply, targetStatus, tenantLine, tenantStatus } from './status-schemas.ts';
+import { connectionStatus, statusReply, syncState, targetStatus, tenantLine, tenantStatus } from './status-schemas.ts';
 
 const ofTenant = z.strictObject({ tenant });
 
@@ -63,12 +63,12 @@ export const TENANT_OPERATIONS = {
           at: instant,
           clinics: z.array(
             tenantStatus.pick({ tenant: true, paused: true }).extend({
-              ...standing,
+              ...syncState,
               lastCycleAt: instant.nullable(),
               targets: z.array(
                 targetStatus
                   .pick({ target: true, connector: true, state: true })
-                  .extend({ ...standing, code: z.string().nullable() }),
+                  .extend({ ...syncState, code: z.string().nullable() }),
               ),
               problems: z.number(),
             }),

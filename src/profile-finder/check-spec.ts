@@ -61,9 +61,9 @@ export function concluded(
   const asked = byWeight(findings.filter(({ ask }) => ask !== null));
   const { profile: proposed, yaml, leftOut } = propose(profile, changes, asked);
   const rows = rowsRead(proposed);
-  const told = { toDecide: asked, findings, proposedProfile: yaml, leftOut };
+  const report = { toDecide: asked, findings, proposedProfile: yaml, leftOut };
   const shown = (rows?.remarks ?? []).map(sentenceOfRemark);
-  return { fits: fitsAll(findings), ...told, remarks: [...remarks, ...shown], rows };
+  return { fits: fitsAll(findings), ...report, remarks: [...remarks, ...shown], rows };
 }
 
 function rowsOf(answer: string): readonly unknown[] {
@@ -135,8 +135,8 @@ export function readRows(
   const asides = mapped.flatMap((one) => ('setAside' in one ? [one.setAside] : []));
   const isState = statesIn(objects, profile, of);
   const fields = objects.map((row) => fieldsOf(row, profile, isState));
-  const toldBy = (one: readonly FieldRead[]) => one.filter(({ path }) => path !== null).length;
-  const [fullest] = fields.toSorted((one, other) => toldBy(other) - toldBy(one));
+  const foundCount = (one: readonly FieldRead[]) => one.filter(({ path }) => path !== null).length;
+  const [fullest] = fields.toSorted((one, other) => foundCount(other) - foundCount(one));
   if (fullest === undefined) return null;
   const row = objects[fields.indexOf(fullest)];
   return {
@@ -212,7 +212,7 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
       const value = compilePaths([path])(row);
       return value === null || value === undefined || value === '' ? [] : [{ path, value }];
     })[0];
-    const known = tolerant<unknown>(read[name])(row);
+    const readValue = tolerant<unknown>(read[name])(row);
     if (found === undefined && !one.needed && field !== 'status') return [];
     const isOpen = OPEN.has(field) && !OF_PATIENTS.test(found?.path ?? '');
     const shown = (value: unknown) => {
@@ -220,11 +220,11 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
       return isOpen ? open(value) : masked(value);
     };
     const made = () => {
-      if (field === 'status') return statusOf(known === null ? null : String(known), row);
-      if (known === null && field === 'duration' && found !== undefined) return shown(found.value);
-      if (known === null) return found === undefined ? '–' : 'can not be read';
-      if (one.kind === 'instant' && isOpen) return formatInstant(Number(known), 'offset', zone);
-      return shown(one.kind === 'decimal' ? Number(known) : known);
+      if (field === 'status') return statusOf(readValue === null ? null : String(readValue), row);
+      if (readValue === null && field === 'duration' && found !== undefined) return shown(found.value);
+      if (readValue === null) return found === undefined ? '–' : 'can not be read';
+      if (one.kind === 'instant' && isOpen) return formatInstant(Number(readValue), 'offset', zone);
+      return shown(one.kind === 'decimal' ? Number(readValue) : readValue);
     };
     return [{ field, path: found?.path ?? null, value: found === undefined ? '–' : shown(found.value), read: made() }];
   });

@@ -29,7 +29,7 @@ export function compareSpecification(
     return row === null ? [] : [{ list, row }];
   });
   const units = rows.flatMap(({ list, row }) => [...compareRow(comparison, list, row, profile)]);
-  compareEpochs(comparison, units, profile);
+  compareTimeUnits(comparison, units, profile);
   compareRecords(comparison, rows, routes, profile);
   compareSingles(comparison, routes, profile);
   compareErrors(comparison, [...routes.values()], profile);
@@ -153,15 +153,15 @@ function comparePaths(
 }
 
 /** One unit for all times that are numbers: that of appointments, if they have one. */
-function compareEpochs(
+function compareTimeUnits(
   comparison: Comparison,
   units: readonly (readonly [place: string, unit: EpochUnit])[],
   { epochUnit: now }: ClinicProfile,
 ): void {
-  const [, wanted] = units.find(([place]) => place.startsWith('appointments.')) ?? units[0] ?? [];
+  const [, wanted] = units.find(([location]) => location.startsWith('appointments.')) ?? units[0] ?? [];
   if (wanted === undefined) return;
   comparison.compare({ area: 'times', path: ['epochUnit'], now, wanted, comment: 'times are numbers' });
-  const others = units.flatMap(([place, unit]) => (unit === wanted ? [] : [place])).join(', ');
+  const others = units.flatMap(([location, unit]) => (unit === wanted ? [] : [location])).join(', ');
   if (others === '') return;
   const ask = `${others} count otherwise, and a profile has one unit: they can not be read`;
   comparison.add('undecided', { area: 'times', place: 'epochUnit (others)', here: textOf(now), there: others, ask });

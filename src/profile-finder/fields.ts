@@ -10,7 +10,7 @@ import {
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { type Comparison, textOf } from './findings.ts';
-import { CHOICE_WORDS, knownNames, namesOfPath, WHOLE_NAMES } from './names.ts';
+import { CHOICE_WORDS, commonNames, namesOfPath, WHOLE_NAMES } from './names.ts';
 import { compareStatuses } from './statuses.ts';
 import { type EpochUnit, type Spot, spotsOf, type ValueSchema } from './values.ts';
 
@@ -67,15 +67,15 @@ const IDS = ['id', 'uid', 'uuid', 'guid', 'key', 'number', 'code', 'no', 'nr', '
 /** The names of a field with their weights, the least the likeliest: its own in other spellings, known ones, and those built of its thing. */
 function weightsOf(name: string, one: ScalarField | NestedField, paths: readonly string[], list: string) {
   const own = paths.flatMap(namesOfPath);
-  const known = knownNames(name);
+  const expected = commonNames(name);
   const built: string[] = [];
   if (!isNested(one)) {
     const thing = folded(list).replace(/ies$/, 'y').replace(/s$/, '');
-    if (name === 'id') built.push(...IDS.map((last) => `${thing}${last}`), ...knownNames(`${thing}Id`), ...IDS);
-    const holders = [...own, ...known];
+    if (name === 'id') built.push(...IDS.map((last) => `${thing}${last}`), ...commonNames(`${thing}Id`), ...IDS);
+    const holders = [...own, ...expected];
     built.push(...holders.flatMap((holder) => (INNER[one.kind] ?? []).map((last) => `${holder}${last}`)));
   }
-  const weighted = [own, known, built].flatMap((names, level) =>
+  const weighted = [own, expected, built].flatMap((names, level) =>
     names.map((each, rank) => [each, (level + 1) * LEVEL + rank] as const),
   );
   return new Map(weighted.reverse());
@@ -121,9 +121,9 @@ function fits(one: ScalarField | NestedField, { type, members, rows, epochUnit }
 }
 
 /** Compares the fields of a row with those that a profile names. */
-export function compareFields(comparison: Comparison, place: ShapePaths, row: ValueSchema): void {
+export function compareFields(comparison: Comparison, location: ShapePaths, row: ValueSchema): void {
   const spots = spotsOf(row);
-  reportFields(comparison, place, matchFields(place, spots), spots);
+  reportFields(comparison, location, matchFields(location, spots), spots);
 }
 
 function reportFields(
@@ -135,25 +135,35 @@ function reportFields(
   for (const [name, one] of Object.entries(shape)) {
     const match = matches.get(name);
     const now = pathsOf(fields, name, one);
-    const place = [...at, name].join('.');
+    const location = [...at, name].join('.');
     if (match !== undefined) {
       const path = isNested(one) ? [...at, name, 'at'] : [...at, name];
       const wanted = match.isNamed ? now : [match.path];
       const { certainty } = match;
       const ask = certainty === 'sure' || isNested(one) ? null : `is "${match.path}" the ${name} that is meant?`;
       const comment = now.length === 0 && !isNested(one) ? 'told there' : `not ${textOf(now)}`;
-      comparison.compare({ area: 'fields', path, place, now, wanted, there: match.path, certainty, ask, comment });
+      comparison.compare({
+        area: 'fields',
+        path,
+        place: location,
+        now,
+        wanted,
+        there: match.path,
+        certainty,
+        ask,
+        comment,
+      });
       const inner = isNested(one) && one.kind === 'list' ? match.schema.rows : match.schema;
       if (isNested(one) && inner !== null && inner.members.size > 0) {
         const within = (fields as Record<string, NestedPaths>)[name]?.fields ?? {};
         compareFields(comparison, { shape: one.shape, fields: within, at: [...at, name, 'fields'] }, inner);
       }
     } else if (!isNested(one) && one.needed) {
-      const unfit = spots.filter(({ path }) => namesOfPath(path).some((each) => knownNames(name).includes(each)));
+      const unfit = spots.filter(({ path }) => namesOfPath(path).some((each) => commonNames(name).includes(each)));
       const kinds = unfit.map(({ path, schema: { type } }) => ` ${path} is there, as ${type ?? 'something else'}.`);
       const ask = `which field holds the ${name}? No row can be used without it.${kinds.join('')}`;
-      comparison.add('undecided', { area: 'fields', place, here: textOf(now), ask });
-    } else comparison.add('absent', { area: 'fields', place, here: textOf(now) });
+      comparison.add('undecided', { area: 'fields', place: location, here: textOf(now), ask });
+    } else comparison.add('absent', { area: 'fields', place: location, here: textOf(now) });
   }
 }
 
@@ -168,11 +178,11 @@ export function compareRow(
   profile: ClinicProfile,
 ): Map<string, EpochUnit> {
   const shape: Shape = RESOURCES[list];
-  const place = { shape, fields: profile[list].fields as FieldPaths<Shape>, at: [list, 'fields'] };
+  const location = { shape, fields: profile[list].fields as FieldPaths<Shape>, at: [list, 'fields'] };
   const spots = spotsOf(row);
-  const matches = matchFields(place, spots);
+  const matches = matchFields(location, spots);
   const { [compareWholeName(comparison, profile, list, { matches, spots }) ?? '']: _whole, ...others } = shape;
-  reportFields(comparison, { ...place, shape: others }, matches, spots);
+  reportFields(comparison, { ...location, shape: others }, matches, spots);
   compareChoices(comparison, list, profile, matches);
   compareNumbers(comparison, list, profile, matches);
   if (list === 'appointments') {
@@ -239,8 +249,9 @@ function compareChoices(
     const open = new Set(words);
     for (const ours of one.words) {
       const now = (profile[list].words as Record<string, Record<string, string | null>>)[field]?.[ours] ?? null;
-      const known = [folded(ours), ...(CHOICE_WORDS[ours] ?? [])];
-      const wanted = words.find((word) => word === now) ?? words.find((word) => known.includes(folded(word))) ?? null;
+      const expected = [folded(ours), ...(CHOICE_WORDS[ours] ?? [])];
+      const wanted =
+        words.find((word) => word === now) ?? words.find((word) => expected.includes(folded(word))) ?? null;
       if (wanted !== null) open.delete(wanted);
       const comment = wanted === null ? 'it has no such word' : undefined;
       const certainty = wanted === null || folded(wanted) === folded(ours) ? 'sure' : 'likely';

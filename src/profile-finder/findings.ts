@@ -11,14 +11,14 @@ import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profil
  * - `undecided`: it could not be told; `ask` says what to ask the clinic;
  * - `absent`: the clinic does not tell it at all, and nothing needs it.
  */
-export type Verdict = 'fits' | 'differs' | 'undecided' | 'absent';
+export type FindingResult = 'fits' | 'differs' | 'undecided' | 'absent';
 
 /** One value of a profile, compared. */
 export interface Finding {
   area: 'routes' | 'paging' | 'lists' | 'filters' | 'fields' | 'words' | 'times' | 'errors' | 'scopes';
   /** Where in a profile, such as `appointments.fields.start`, or a route. */
   place: string;
-  verdict: Verdict;
+  verdict: FindingResult;
   /** `sure`: named alike or seen at work; `likely`: by a known word. */
   certainty: 'sure' | 'likely';
   /** What the profile says now. */
@@ -89,8 +89,8 @@ export class Comparison {
   readonly changes: ProfileChange[] = [];
 
   /** Adds a finding; what is not said of it is usual. */
-  add(verdict: Verdict, finding: Pick<Finding, 'area' | 'place'> & Partial<Finding>): void {
-    this.findings.push({ here: '–', there: '–', certainty: 'sure', ask: null, ...finding, verdict });
+  add(result: FindingResult, finding: Pick<Finding, 'area' | 'place'> & Partial<Finding>): void {
+    this.findings.push({ here: '–', there: '–', certainty: 'sure', ask: null, ...finding, verdict: result });
   }
 
   /** Compares two values: they fit, or the profile should say what the clinic tells. */
@@ -132,7 +132,7 @@ export function propose(
   asked: readonly Finding[] = [],
 ): Proposal {
   let written = structuredClone(base) as unknown as JsonObject;
-  const leftOut: string[] = [];
+  const skipped: string[] = [];
   const applied: ProfileChange[] = [];
   for (const group of together(changes)) {
     const next = structuredClone(written);
@@ -140,14 +140,14 @@ export function propose(
     if (clinicProfileSchema.safeParse(next).success) {
       written = next;
       applied.push(...group);
-    } else leftOut.push(...group.map(({ path }) => path.join('.')));
+    } else skipped.push(...group.map(({ path }) => path.join('.')));
   }
   const profile = clinicProfileSchema.parse(written);
   const overlay = minimal(profile, clinicProfileSchema.parse({}), []) ?? {};
   if (!isDeepStrictEqual(clinicProfileSchema.parse(overlay), profile)) {
     throw new Error('the proposed file does not say the proposed profile');
   }
-  return { profile, yaml: render(overlay as JsonObject, applied, asked), leftOut };
+  return { profile, yaml: render(overlay as JsonObject, applied, asked), leftOut: skipped };
 }
 
 /** The names of a window go together: one without the other is refused. */

@@ -53,10 +53,10 @@ export function envelopeOf(answer: ValueSchema, list: string): Envelope | null {
 }
 
 /** The parameter with the likeliest of the names. */
-function firstKnown(query: readonly QueryParameter[], names: readonly string[]): QueryParameter | undefined {
+function findLikeliest(query: readonly QueryParameter[], names: readonly string[]): QueryParameter | undefined {
   // `$top` (OData) and `page[size]` (JSON:API) as `top` and `pagesize`.
   const plain = (name: string) => folded(name.replaceAll(/[$[\]]/g, ''));
-  return names.flatMap((known) => query.find(({ name }) => plain(name) === known) ?? [])[0];
+  return names.flatMap((recognized) => query.find(({ name }) => plain(name) === recognized) ?? [])[0];
 }
 
 /** Rows of a page that are asked for unless the server gives fewer. */
@@ -71,7 +71,7 @@ interface PagingFound {
 
 /** Tells the paging of a list from its parameters and its envelope, in the terms of the profile. */
 function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkHeader: boolean): PagingFound {
-  const find = (kind: keyof typeof PARAMETERS) => firstKnown(query, PARAMETERS[kind]);
+  const find = (kind: keyof typeof PARAMETERS) => findLikeliest(query, PARAMETERS[kind]);
   const [offset, page, cursor, size] = [find('offset'), find('page'), find('cursor'), find('size')];
   const { hasMorePath, totalPath, cursorPath, linkPath } = envelope;
   const asks = size !== undefined && size.maximum === null ? [`what is the largest ${size.name}?`] : [];
@@ -134,19 +134,20 @@ export function comparePaging(
   const found = lists.map(({ list, operation, envelope }) => {
     return { list, operation, ...pagingOf(operation.query, envelope, operation.hasLinkHeader) };
   });
-  const askAll = (place: string, { asks, operation }: (typeof found)[number]) => {
-    for (const ask of asks) comparison.add('undecided', { area: 'paging', place, there: operation.path, ask });
+  const askAll = (location: string, { asks, operation }: (typeof found)[number]) => {
+    for (const ask of asks)
+      comparison.add('undecided', { area: 'paging', place: location, there: operation.path, ask });
   };
   for (const one of found) if (one.paging === null) askAll(`${one.list}.paging`, one);
-  const known = found.filter((one) => one.paging !== null);
-  const kinds = Map.groupBy(known, ({ paging }) => JSON.stringify(paging));
+  const recognized = found.filter((one) => one.paging !== null);
+  const kinds = Map.groupBy(recognized, ({ paging }) => JSON.stringify(paging));
   const [usual] = [...kinds.values()].sort((a, b) => b.length - a.length);
   const first = usual?.[0];
   if (first?.paging != null) {
     const paging = withOwn(profile.paging, first.paging);
     compareOne(comparison, ['paging'], profile.paging, paging);
     askAll('paging', first);
-    for (const one of known) {
+    for (const one of recognized) {
       if (one.paging === null) continue;
       const own = profile[one.list].paging;
       const wanted = withOwn(own ?? profile.paging, one.paging);
@@ -199,7 +200,7 @@ export function compareFilters(
   const window = from === undefined || to === undefined ? null : { from, to };
   const agenda =
     query.find(({ name, isAgenda }) => name === filters.agenda || isAgenda === true) ??
-    firstKnown(query, PARAMETERS.agenda);
+    findLikeliest(query, PARAMETERS.agenda);
   for (const [filter, found] of Object.entries({ from: window?.from, to: window?.to, agenda })) {
     const path = [list, 'filters', filter];
     const now = filters[filter as keyof typeof filters];
@@ -341,14 +342,14 @@ function compareHidden(
 /** A filter for what changed is never proposed unasked: what was deleted is noticed later then. */
 function compareChanges(comparison: Comparison, query: readonly QueryParameter[], profile: ClinicProfile): void {
   const { parameter: now } = profile.appointments.rereading.changedSince;
-  const found = query.find(({ name }) => name === now) ?? firstKnown(query, PARAMETERS.changedSince);
+  const found = query.find(({ name }) => name === now) ?? findLikeliest(query, PARAMETERS.changedSince);
   if (found === undefined && now === null) return;
   const path = ['appointments', 'rereading', 'changedSince', 'parameter'];
   if (now === null) {
     const ask = `does ${found?.name} list what changed since a time, cancelled rows too, and without a window?`;
     const more = `${ask} Then its name there spares reading all with each cycle`;
-    const [place, there] = [path.join('.'), found?.name ?? '–'];
-    comparison.add('undecided', { area: 'filters', place, here: '(none)', there, ask: more });
+    const [location, there] = [path.join('.'), found?.name ?? '–'];
+    comparison.add('undecided', { area: 'filters', place: location, here: '(none)', there, ask: more });
     return;
   }
   const comment = found === undefined ? 'no such parameter: all is read' : undefined;

@@ -87,7 +87,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Known names of a field of ours; the likeliest first. */
-export function knownNames(field: string): readonly string[] {
+export function commonNames(field: string): readonly string[] {
   return [folded(field), ...(FIELDS[field] ?? [])];
 }
 
@@ -155,8 +155,8 @@ const STATUS_WORDS: Readonly<Record<Exclude<AppointmentStatus, 'unknown'>, reado
 };
 
 /** The status that a word of a clinic is known to mean; null for a word that is not known. */
-export function knownStatus(word: string): AppointmentStatus | null {
-  const found = Object.entries(STATUS_WORDS).find(([, known]) => known.includes(folded(word)));
+export function statusOfWord(word: string): AppointmentStatus | null {
+  const found = Object.entries(STATUS_WORDS).find(([, synonyms]) => synonyms.includes(folded(word)));
   return (found?.[0] as AppointmentStatus | undefined) ?? null;
 }
 

@@ -12,7 +12,7 @@ import { concluded, type ProfileCheck, readRows } from './check-spec.ts';
 import { compareSpecification, timeFormOf } from './compare.ts';
 import { Comparison, type Finding, type ProfileChange, propose } from './findings.ts';
 import { LEAD_HOURS } from './lists.ts';
-import { knownNames } from './names.ts';
+import { commonNames } from './names.ts';
 import { type QueryParameter, queryParameter, type SpecifiedOperation } from './openapi.ts';
 import { Asker, type PagingSeen, probePaging, rowsIn } from './questions.ts';
 import { type ProbedClinic, probeTenant } from './tenants.ts';
@@ -155,7 +155,7 @@ async function readSingles(asker: Asker, reading: ClinicProfile, rows: readonly 
 /** Fields that hold a state, folded: those that are known, and the one that the profile names. */
 function statesOf({ appointments }: ClinicProfile): ReadonlySet<string> {
   const named = appointments.fields.status.map((path) => folded(path.split('.').at(-1) ?? path));
-  return new Set([...knownNames('status'), ...named]);
+  return new Set([...commonNames('status'), ...named]);
 }
 
 /** The forms of times as a document shows them. */
@@ -194,7 +194,7 @@ const LOOKED_AT = new Set([
 function completed(compared: Comparison, profile: ClinicProfile, seen: Seen): Comparison {
   const comparison = new Comparison();
   const flags = raisedFlags(seen);
-  const isCertain = (place: string) => !LOOKED_AT.has(place) && (place !== FLAGS || flags.length > 0);
+  const isCertain = (location: string) => !LOOKED_AT.has(location) && (location !== FLAGS || flags.length > 0);
   const findings = compared.findings.filter(
     ({ area, place }) => area !== 'routes' && area !== 'scopes' && isCertain(place),
   );
@@ -202,7 +202,7 @@ function completed(compared: Comparison, profile: ClinicProfile, seen: Seen): Co
   comparison.findings.push(...findings.map((finding) => withRows(finding, seen.rows)));
   comparison.changes.push(
     ...changes.map((change) =>
-      change.path.join('.') === FLAGS ? { ...change, value: flags } : withKnownWords(change, profile),
+      change.path.join('.') === FLAGS ? { ...change, value: flags } : withProfileWords(change, profile),
     ),
   );
   completeWindow(comparison, profile, seen);
@@ -244,7 +244,7 @@ function withRows(finding: Finding, rows: readonly BookedAppointment[]): Finding
 }
 
 /** Only some words were seen: those that the profile knows stay, if it is of this clinic at all. */
-function withKnownWords(change: ProfileChange, { appointments: { statuses } }: ClinicProfile): ProfileChange {
+function withProfileWords(change: ProfileChange, { appointments: { statuses } }: ClinicProfile): ProfileChange {
   if (change.path.join('.') !== STATUSES) return change;
   const value = change.value as object;
   const seen = new Set(Object.keys(value).map(folded));
@@ -361,8 +361,8 @@ function completeRows(comparison: Comparison, profile: ClinicProfile, { rows, re
   if (rows.some(({ status }) => status === 'cancelled')) comparison.add('fits', { ...cancelled, there: 'listed' });
   else if (rows.every(({ status }) => status !== 'unknown')) {
     const there = `none among ${rows.length}`;
-    const leftOut =
+    const question =
       'do lists leave cancelled appointments out? If a parameter includes them, put it in appointments.query';
-    comparison.add('undecided', { ...cancelled, there, ask: leftOut });
+    comparison.add('undecided', { ...cancelled, there, ask: question });
   }
 }

@@ -1,4 +1,4 @@
-import { countTold, toldAt, totalHeader } from '../clinic/http/answer-places.ts';
+import { answerValue, readCount, totalHeader } from '../clinic/http/answer-places.ts';
 import { addressOf, send } from '../clinic/http/call.ts';
 import type { ClinicContext } from '../clinic/http/context.ts';
 import { errorFromAnswer } from '../clinic/http/errors.ts';
@@ -28,7 +28,7 @@ const LABEL = 'clinic.probe';
 /** Most requests of one probe. */
 export const MOST_REQUESTS = 120;
 /** Refusals that tell something; others end the probe. */
-const TELLING = new Set([400, 403, 404, 405, 410, 413, 414, 422]);
+const CONCLUSIVE = new Set([400, 403, 404, 405, 410, 413, 414, 422]);
 
 /** The tenant that is asked about. */
 interface AskedClinic {
@@ -60,7 +60,7 @@ export class Asker {
       label: LABEL,
       url: addressOf(context, segments, query),
       signal,
-      accepts: ({ status }) => TELLING.has(status),
+      accepts: ({ status }) => CONCLUSIVE.has(status),
       onRequest: () => {
         this.requests += 1;
       },
@@ -119,7 +119,7 @@ export interface RowsSeen extends Omit<Answer, 'status'> {
 export function rowsIn({ status, body, headers }: Answer, list: string): RowsSeen | null {
   const inBody = status >= 200 && status < 300 ? envelopeOf(sampled([body]), list) : null;
   if (inBody === null) return null;
-  const counts = [...headers.keys()].filter((name) => countTold(headers.get(name)) !== null);
+  const counts = [...headers.keys()].filter((name) => readCount(headers.get(name)) !== null);
   const envelope = { ...inBody, totalPath: inBody.totalPath ?? totalHeader(counts) };
   const rows = envelope.listPath === null ? body : valueAt(body, envelope.listPath);
   return Array.isArray(rows) ? { rows, envelope, body, headers } : null;
@@ -233,9 +233,9 @@ async function probeCursor(next: Next, first: RowsSeen, names: Iterable<string>)
 /** Whether a page tells that it is not all. */
 function hasMore(page: RowsSeen): boolean {
   const { hasMorePath, totalPath } = page.envelope;
-  const isTold = hasMorePath !== null && valueAt(page.body, hasMorePath) === true;
-  const total = totalPath === null ? null : countTold(toldAt(page, totalPath));
-  return linksNext(page) || isTold || (total ?? 0) > page.rows.length;
+  const hasMoreFlag = hasMorePath !== null && valueAt(page.body, hasMorePath) === true;
+  const total = totalPath === null ? null : readCount(answerValue(page, totalPath));
+  return linksNext(page) || hasMoreFlag || (total ?? 0) > page.rows.length;
 }
 
 function same(rows: readonly unknown[] | undefined, others: readonly unknown[]): boolean {

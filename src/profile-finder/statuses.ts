@@ -2,7 +2,7 @@ import { folded } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import { type Comparison, textOf } from './findings.ts';
-import { FLAGS, knownStatus } from './names.ts';
+import { FLAGS, statusOfWord } from './names.ts';
 import { type Spot, spotsOf, type ValueSchema } from './values.ts';
 
 type Flag = ClinicProfile['appointments']['flags'][number];
@@ -32,8 +32,8 @@ export function compareStatuses(
   else if (words !== null) {
     const ask =
       'none of the states that are told means cancelled: which one does, or are such appointments no longer there?';
-    const place = 'appointments.statuses (cancelled)';
-    comparison.add('undecided', { area: 'words', place, there: words.join(', '), ask });
+    const location = 'appointments.statuses (cancelled)';
+    comparison.add('undecided', { area: 'words', place: location, there: words.join(', '), ask });
   }
 }
 
@@ -54,8 +54,8 @@ function meaningOf(
 ): Meaning {
   const entries = Object.entries(statuses);
   const same = entries.find(([each]) => each === word) ?? entries.find(([each]) => folded(each) === folded(word));
-  const known = knownStatus(word) ?? (label === undefined ? null : knownStatus(label));
-  return { word, status: same?.[1] ?? known ?? 'unknown', isNamed: same !== undefined, label };
+  const guess = statusOfWord(word) ?? (label === undefined ? null : statusOfWord(label));
+  return { word, status: same?.[1] ?? guess ?? 'unknown', isNamed: same !== undefined, label };
 }
 
 /** All states that were told; a line for each that the operator has to decide. */

@@ -6,7 +6,7 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Comparison, textOf } from './findings.ts';
-import { knownNames } from './names.ts';
+import { commonNames } from './names.ts';
 
 /** Where a UserInfo answer may hold the user's tenants. */
 export interface TenantPaths {
@@ -56,8 +56,8 @@ function scoredPaths(path: string, value: unknown): { paths: TenantPaths; score:
   }
   if (isJsonObject(first)) {
     const id = idPaths(first);
-    const isTelling = isNamed || (isList && id.some((each) => TENANTS.test(folded(each))));
-    return id.length > 0 && isTelling ? { paths: { path, id, name: namePaths(first) }, score: score + 1 } : null;
+    const isConclusive = isNamed || (isList && id.some((each) => TENANTS.test(folded(each))));
+    return id.length > 0 && isConclusive ? { paths: { path, id, name: namePaths(first) }, score: score + 1 } : null;
   }
   const isId = asId(first) !== null && isNamed && (isList || ID_END.test(last));
   return isId ? { paths: { path, id: [], name: [] }, score: score - 1 } : null;
@@ -65,19 +65,19 @@ function scoredPaths(path: string, value: unknown): { paths: TenantPaths; score:
 
 /** Where a row has its id: that of the clinic within it, else its own. */
 function idPaths(row: JsonObject): string[] {
-  const isKnown = (name: string) => knownNames('id').includes(name);
-  const isIdName = (name: string) => isKnown(name) || ID_END.test(name);
+  const isCommonName = (name: string) => commonNames('id').includes(name);
+  const isIdName = (name: string) => isCommonName(name) || ID_END.test(name);
   const ranks: NameRank[] = [
     (name, isWithin) => isWithin && isIdName(name),
     (name) => TENANTS.test(name) && ID_END.test(name),
-    isKnown,
+    isCommonName,
     isIdName,
   ];
   return likeliest(row, ranks, (value) => asId(value) !== null);
 }
 
 function namePaths(row: unknown): string[] {
-  const isName = (name: string) => knownNames('name').includes(name);
+  const isName = (name: string) => commonNames('name').includes(name);
   const ranks: NameRank[] = [(name, isWithin) => !isWithin && isName(name), isName];
   return isJsonObject(row) ? likeliest(row, ranks, (value) => typeof value === 'string') : [];
 }

@@ -1,5 +1,5 @@
 import { folded, isJsonObject } from '../clinic/http/rows.ts';
-import { knownNames } from './names.ts';
+import { commonNames } from './names.ts';
 
 /** What numbers count that are times. */
 export type EpochUnit = 'seconds' | 'ms';
@@ -80,7 +80,7 @@ const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/;
  */
 export function sampled(
   values: readonly unknown[],
-  states: ReadonlySet<string> = new Set(knownNames('status')),
+  states: ReadonlySet<string> = new Set(commonNames('status')),
   name = '',
   depth = 0,
 ): ValueSchema {

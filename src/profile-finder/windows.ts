@@ -72,7 +72,7 @@ export async function probeWindow(asker: Asker, now: Instant, profile: ClinicPro
   const own = filters.from !== null && filters.to !== null ? [[filters.from, filters.to] as const] : [];
   const unasked = await asker.ask('appointments');
   const pairs = new Map([...own, ...hintsOf(unasked), ...PAIRS].map((pair) => [pair.join(' '), pair]));
-  const formats = new Set<TimeFormat>([window.format, ...epochsOf(unasked), ...FORMATS]);
+  const formats = new Set<TimeFormat>([window.format, ...numericFormatsOf(unasked), ...FORMATS]);
   for (const [from, to] of pairs.values()) {
     for (const format of formats) {
       const seen = { from, to, format };
@@ -98,7 +98,7 @@ function hintsOf({ status, body }: Answer): (readonly [from: string, to: string]
 }
 
 /** The form of times that are numbers in the rows that came unasked. */
-function epochsOf(unasked: Answer): TimeFormat[] {
+function numericFormatsOf(unasked: Answer): TimeFormat[] {
   const row = rowsIn(unasked, 'appointments')?.envelope.row;
   const units = row === undefined ? [] : spotsOf(row).flatMap(({ schema }) => schema.epochUnit ?? []);
   return units.slice(0, 1).map((unit): TimeFormat => `epoch-${unit}`);

@@ -67,16 +67,21 @@ export function strictestApprovals(
 }
 
 /** A tenant's own rules for two persons, as far as a document that may have faults tells them. */
-const toldApprovals = z.object({ approvals: tenantApprovals.partial().catch({}).default({}) }).catch({ approvals: {} });
+const documentApprovals = z
+  .object({ approvals: tenantApprovals.partial().catch({}).default({}) })
+  .catch({ approvals: {} });
 
 /** The stricter of both, where a tenant's own rules stand in a document of it, which may have faults. */
 export function approvalsWith(all: ApprovalSettings, document: unknown): ApprovalSettings {
-  return strictestApprovals(all, toldApprovals.parse(document).approvals);
+  return strictestApprovals(all, documentApprovals.parse(document).approvals);
 }
 
 /** Whether one person alone could do more under the next document of a tenant than under the one before. @param next null: it is removed */
 export function loosensApprovals(before: unknown, next: unknown): boolean {
-  const [{ approvals: earlier }, { approvals: later }] = [toldApprovals.parse(before), toldApprovals.parse(next)];
+  const [{ approvals: earlier }, { approvals: later }] = [
+    documentApprovals.parse(before),
+    documentApprovals.parse(next),
+  ];
   const isOff = (['forget', 'restore', 'configuration'] as const).some((rule) => earlier[rule] && !later[rule]);
   if (isOff || earlier.holdsAbove === undefined) return isOff;
   return later.holdsAbove === undefined || later.holdsAbove > earlier.holdsAbove;

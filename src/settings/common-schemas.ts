@@ -87,7 +87,7 @@ function canonicalZone(written: string): string | null {
  * (Istat, https://www.istat.it/classificazione/codici-dei-comuni-delle-province-e-delle-regioni/), for Switzerland those of cantons, elsewhere those of
  * about 250,000 inhabitants and more (city-timezones 1.3, MIT).
  */
-const PLACES: readonly (readonly [zone: string, country: string, cities: string])[] = [
+const ZONE_CITIES: readonly (readonly [zone: string, country: string, cities: string])[] = [
   [
     'Europe/Rome',
     'IT',
@@ -171,7 +171,7 @@ export function guessZone(written: string): string | null {
   const wanted = plain(written);
   const zones = Intl.supportedValuesOf('timeZone');
   const byName = new Map(zones.map((zone) => [plain(zone), zone]));
-  for (const [zone, country, cities] of PLACES) {
+  for (const [zone, country, cities] of ZONE_CITIES) {
     for (const name of [...cities.split(','), ...countryNames(country)]) {
       if (!byName.has(plain(name)) && plain(name) !== '') byName.set(plain(name), zone);
     }
@@ -186,12 +186,12 @@ function countryNames(country: string): string[] {
 
 /** The place in the name of a zone, as people may write it: without accents, capitals, blanks and signs. */
 function plain(name: string): string {
-  const place = name
+  const city = name
     .slice(name.lastIndexOf('/') + 1)
     .replaceAll('ł', 'l')
     .replaceAll('Ł', 'L')
     .replaceAll('ø', 'o');
-  return place
+  return city
     .normalize('NFD')
     .replaceAll(/[^\p{L}]/gu, '')
     .toLowerCase();

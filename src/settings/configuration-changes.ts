@@ -101,13 +101,13 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
   const access = running.operator.access && read.operator.access;
   const operator = { ...read.operator, host, port, token, access };
   const isElsewhere = awaitsRestart.some((name) => name.startsWith('http.'));
-  const kept = { redis, dataDirectory, operator, secrets, leases, telemetry, log };
+  const retained = { redis, dataDirectory, operator, secrets, leases, telemetry, log };
   const push = { ...read.push, targetConcurrency: running.push.targetConcurrency };
   // The address for others may follow from the port.
   return {
     settings: {
       ...read,
-      ...kept,
+      ...retained,
       push,
       http: isElsewhere ? { ...http, trustedProxies: read.http.trustedProxies } : read.http,
     },
@@ -119,8 +119,8 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
 function textOf(value: unknown): string {
   return JSON.stringify([value], function (this: Record<string, unknown>, name, inner: unknown) {
     // A secret hides itself before it comes here.
-    const told = this[name] instanceof Secret ? this[name].reveal() : inner;
-    if (told instanceof Uint8Array) return Buffer.from(told).toString('base64');
-    return told instanceof Map ? [...told] : told;
+    const revealed = this[name] instanceof Secret ? this[name].reveal() : inner;
+    if (revealed instanceof Uint8Array) return Buffer.from(revealed).toString('base64');
+    return revealed instanceof Map ? [...revealed] : revealed;
   });
 }

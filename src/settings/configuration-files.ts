@@ -35,7 +35,7 @@ import {
   withProfileFaults,
 } from './select-tenants.ts';
 import type { Settings } from './settings-schema.ts';
-import { readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
+import { readSettingsAndProfiles, SETTINGS_FILE, type SettingsAndProfiles } from './surroundings.ts';
 import { contentOf, type ListedTenants, type ReadTenant } from './tenants.ts';
 
 /** Has work done in slices, between which others have their turn. */
@@ -131,8 +131,8 @@ export class ConfigurationFiles {
     const running = new Map(before);
     for (const { id, checked } of selected.running) running.set(id, { checked, files });
     const refused = [...configuration.refused, ...selected.refused];
-    const setAside = [...configuration.setAside, ...selected.setAside];
-    const next = configurationOf(surroundings, running, { ...configuration, unchecked, setAside, refused });
+    const invalid = [...configuration.setAside, ...selected.setAside];
+    const next = configurationOf(surroundings, running, { ...configuration, unchecked, setAside: invalid, refused });
     this.#reading = { ...this.#reading, running, configuration: next };
     if (unchecked.size === 0) {
       this.#first = null;
@@ -245,36 +245,41 @@ export class ConfigurationFiles {
 
   *#readChanges(before: Reading, managed: ManagedTenants, seen: SeenFiles): Pieces<Reading> {
     const secrets = secretSchemas({ ...this.#options, seen });
-    const wanted = readSurroundings(this.#options, secrets, seen, before.surroundings);
+    const wanted = readSettingsAndProfiles(this.#options, secrets, seen, before.surroundings);
     let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, managed, seen, before);
     const faults = judged === null ? wanted.settings.faults : judged.lost;
-    const surroundings = faults.length === 0 ? wanted : before.surroundings;
-    if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, managed, seen, before);
+    const settingsAndProfiles = faults.length === 0 ? wanted : before.surroundings;
+    if (judged === null || faults.length > 0) judged = yield* this.#judge(settingsAndProfiles, managed, seen, before);
     const ofFiles = [before, judged].map((one) => filesIn(one.running).filter(([id]) => !managed.has(id)).length);
     if (ofFiles[0] !== 0 && ofFiles[1] === 0) throw noTenants(this.#options.dir);
-    const { settings, awaitsRestart } = settingsOf(surroundings, before);
+    const { settings, awaitsRestart } = settingsOf(settingsAndProfiles, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
     const { running, setAside } = judged;
     const { unchecked } = before.configuration;
     const parts = { settings, awaitsRestart, unchecked, setAside, refused };
-    const configuration = configurationOf(surroundings, running, parts);
-    return { surroundings, managed, running, seen, configuration };
+    const configuration = configurationOf(settingsAndProfiles, running, parts);
+    return { surroundings: settingsAndProfiles, managed, running, seen, configuration };
   }
 
-  *#judge(surroundings: Surroundings, managed: ManagedTenants, seen: SeenFiles, before: Reading): Pieces<Judged> {
-    const isAround = surroundings.digest === before.surroundings.digest;
+  *#judge(
+    settingsAndProfiles: SettingsAndProfiles,
+    managed: ManagedTenants,
+    seen: SeenFiles,
+    before: Reading,
+  ): Pieces<Judged> {
+    const isAround = settingsAndProfiles.digest === before.surroundings.digest;
     const earlier = isAround ? [...before.running].map(([id, { checked }]) => [id, checked] as const) : [];
     const refusedBefore = before.configuration.refused.flatMap(({ tenant }) => tenant ?? []);
     const files = openFiles(this.#options, {
-      ...{ surroundings, managed, seen },
+      ...{ surroundings: settingsAndProfiles, managed, seen },
       earlier: new Map(earlier),
       refused: new Set(refusedBefore),
     });
-    const lastGood = new LastGood(before.running, isAround ? null : files, surroundings);
+    const lastGood = new LastGood(before.running, isAround ? null : files, settingsAndProfiles);
     const read = yield* readAll(files);
     recordStray(read, seen);
     const selected = selectTenants(
-      read.map((tenant) => withProfileFaults(tenant, surroundings)),
+      read.map((tenant) => withProfileFaults(tenant, settingsAndProfiles)),
       lastGood,
     );
     const refused = new Set(selected.refused.map(({ tenant }) => tenant));
@@ -309,10 +314,13 @@ function filesIn(running: ReadonlyMap<string, Running>): [string, Running][] {
 }
 
 /** Settings as a running process takes them up; the same objects when nothing was read again. */
-function settingsOf(surroundings: Surroundings, before: Reading): Pick<Configuration, 'settings' | 'awaitsRestart'> {
+function settingsOf(
+  settingsAndProfiles: SettingsAndProfiles,
+  before: Reading,
+): Pick<Configuration, 'settings' | 'awaitsRestart'> {
   const { settings, awaitsRestart } = before.configuration;
-  const { value } = surroundings.settings;
-  if (surroundings === before.surroundings || value === null) return { settings, awaitsRestart };
+  const { value } = settingsAndProfiles.settings;
+  if (settingsAndProfiles === before.surroundings || value === null) return { settings, awaitsRestart };
   return takeUpSettings(value, settings);
 }
 

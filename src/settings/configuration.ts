@@ -73,7 +73,7 @@ export interface TenantOutline {
 }
 
 /** A tenant that can't be used as configured; the others go on. */
-export interface TenantSetAside {
+export interface InvalidTenant {
   id: string;
   faults: readonly ConfigurationFault[];
 }
@@ -98,7 +98,7 @@ export interface Configuration {
   /** Tenants whose files or documents a daemon that started has not checked yet: they are not run. */
   unchecked: ReadonlySet<string>;
   /** Empty when the configuration was read strictly. */
-  setAside: readonly TenantSetAside[];
+  setAside: readonly InvalidTenant[];
   /** Empty until files are read again. */
   refused: readonly RefusedChange[];
   /** Names of settings whose change waits for a restart of the process: those above are as they were before. */

@@ -14,7 +14,7 @@ import type { ConfigurationFault } from './faults.ts';
 import { FilePart, question } from './file-part.ts';
 
 /** Names that the part for a CRM may refer to. */
-export interface KnownConsents {
+export interface ConsentNames {
   /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
   consents(clinicClient: string): readonly string[] | null;
 }
@@ -34,11 +34,11 @@ type Faults = Generator<ConfigurationFault>;
  * ones, transforms that fit, expressions, and the target that holds the contacts. Reads the raw file and passes over what is
  * missing or of the wrong type, since the schema reports it.
  */
-export function* checkCrm(target: FilePart, known: KnownConsents): Faults {
+export function* checkCrm(target: FilePart, allowed: ConsentNames): Faults {
   const crm = target.at('crm');
   const stream = crm.at('stream').value ?? 'patients';
   if (crm.isMissing || !isStream(stream)) return;
-  const consents = known.consents(String(target.file.valueAt(['clinic', 'client'])));
+  const consents = allowed.consents(String(target.file.valueAt(['clinic', 'client'])));
   const part = { crm, stream, consents };
   for (const rule of crm.matching('mapping.*')) yield* checkRule(part, rule);
   yield* checkSpelling(crm.at('mapping'));
@@ -49,7 +49,7 @@ export function* checkCrm(target: FilePart, known: KnownConsents): Faults {
 }
 
 function isStream(stream: unknown): stream is CrmStream {
-  return Object.keys(CRM_SOURCES).some((known) => known === stream);
+  return Object.keys(CRM_SOURCES).some((allowed) => allowed === stream);
 }
 
 function* checkRule(part: CrmPart, rule: FilePart): Faults {
@@ -74,10 +74,10 @@ function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTra
   const source = crmSourceOf(stream, path);
   if (source === null) {
     const ofConsents = stream === 'patients' ? (consents ?? []).map((name) => `${CONSENT_PREFIX}${name}`) : [];
-    const known = [...Object.keys(CRM_SOURCES[stream]), ...ofConsents];
-    const ending = known.find((name) => name.endsWith(`.${path}`));
-    const guess = ending === undefined ? question(path, known) : `did you mean ${ending}? `;
-    yield field.fault(`${stream} have no field ${JSON.stringify(path)}`, `${guess}there are: ${known.join(', ')}`);
+    const allowed = [...Object.keys(CRM_SOURCES[stream]), ...ofConsents];
+    const ending = allowed.find((name) => name.endsWith(`.${path}`));
+    const guess = ending === undefined ? question(path, allowed) : `did you mean ${ending}? `;
+    yield field.fault(`${stream} have no field ${JSON.stringify(path)}`, `${guess}there are: ${allowed.join(', ')}`);
     return;
   }
   yield* checkConsent(part, field, consentOf(stream, path));

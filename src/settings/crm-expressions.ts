@@ -65,7 +65,7 @@ function expressionsIn(value: unknown): string[] {
 }
 
 /** Expressions with their outlines, as far as they are known. */
-export function knownOutlines(expressions: readonly string[]): [expression: string, outline: PlainOutline | null][] {
+export function cachedOutlines(expressions: readonly string[]): [expression: string, outline: PlainOutline | null][] {
   return expressions.flatMap((expression) => {
     const outline = outlines.get(expression);
     return outline === undefined ? [] : [[expression, plain(outline)]];
@@ -73,8 +73,8 @@ export function knownOutlines(expressions: readonly string[]): [expression: stri
 }
 
 /** Takes in what was outlined elsewhere or before. */
-export function rememberOutlines(known: Iterable<readonly [expression: string, outline: PlainOutline | null]>): void {
-  for (const [expression, outline] of known) {
+export function rememberOutlines(cached: Iterable<readonly [expression: string, outline: PlainOutline | null]>): void {
+  for (const [expression, outline] of cached) {
     if (!outlines.has(expression)) remember(expression, outline === null ? null : withSets(outline));
   }
 }
@@ -99,8 +99,8 @@ function withSets({ names, texts, ...rest }: PlainOutline): ExpressionOutline {
  */
 export function outlineExpression(expression: string): ExpressionOutline | null {
   if (!isModestExpression(expression)) return null;
-  const known = outlines.get(expression);
-  if (known !== undefined) return known;
+  const cached = outlines.get(expression);
+  if (cached !== undefined) return cached;
   const outline = parseOutline(expression);
   remember(expression, outline);
   return outline;

@@ -128,11 +128,11 @@ export function kindAfter(
   kind: SourceKind,
   transforms: readonly CrmTransform[],
 ): { kind: SourceKind } | { misfit: CrmTransform; given: SourceKind } {
-  let given = kind;
+  let currentKind = kind;
   for (const transform of transforms) {
     const { takes, gives } = CRM_TRANSFORMS[transform];
-    if (!takes.some((taken) => taken === given)) return { misfit: transform, given };
-    given = gives;
+    if (!takes.some((taken) => taken === currentKind)) return { misfit: transform, given: currentKind };
+    currentKind = gives;
   }
-  return { kind: given };
+  return { kind: currentKind };
 }

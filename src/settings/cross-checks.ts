@@ -27,17 +27,17 @@ export const CLIENT_SECTIONS = {
 export type ClientSection = keyof typeof CLIENT_SECTIONS;
 
 /** What a registration has to prove who it is, and where it logs in as written. */
-export interface KnownClient {
+export interface RegisteredClient {
   hasSecret: boolean;
   hasCertificate: boolean;
   loginUrl: unknown;
 }
 
 /** Names that a tenant file may refer to; null when the file that defines them could not be read. */
-export interface KnownNames {
+export interface DefinedNames {
   clinicClients: readonly string[] | null;
   /** Registrations at vendors, by section of the settings and name. */
-  vendorClients: Readonly<Record<ClientSection, ReadonlyMap<string, KnownClient>>> | null;
+  vendorClients: Readonly<Record<ClientSection, ReadonlyMap<string, RegisteredClient>>> | null;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
   /** Null when the settings have faults. */
@@ -62,7 +62,7 @@ export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
 ]);
 
 /** Finds the faults of one part of a file. */
-type Check<Known> = (part: FilePart, known: Known) => Iterable<ConfigurationFault>;
+type Check<Known> = (part: FilePart, definedNames: Known) => Iterable<ConfigurationFault>;
 /** Checks with the parts that they look at, as {@link FilePart.matching} takes them. */
 type Checks<Known> = readonly (readonly [pattern: string, check: Check<Known>])[];
 
@@ -75,10 +75,10 @@ const SETTINGS_CHECKS: Checks<readonly string[]> = [
   ['auditLog', checkAuditLog],
 ];
 
-const TENANT_CHECKS: Checks<KnownNames> = [
+const TENANT_CHECKS: Checks<DefinedNames> = [
   [
     'clinic.client',
-    (part, known) => part.unknownName(known.clinicClients, 'clinic client', inSettings('clinicClients')),
+    (part, definedNames) => part.unknownName(definedNames.clinicClients, 'clinic client', inSettings('clinicClients')),
   ],
   ['connections.*', checkLogin],
   ['targets.*.connector', (part, { connectors }) => part.unknownName([...connectors.keys()], 'connector', CHOOSE)],
@@ -132,13 +132,13 @@ export function checkSettingsReferences(file: YamlFile, profiles: readonly strin
 }
 
 /** Every name in a tenant file must be defined, and what it names must fit. */
-export function checkTenantReferences(file: YamlFile, known: KnownNames): ConfigurationFault[] {
-  return faultsOf(TENANT_CHECKS, file, known);
+export function checkTenantReferences(file: YamlFile, definedNames: DefinedNames): ConfigurationFault[] {
+  return faultsOf(TENANT_CHECKS, file, definedNames);
 }
 
-function faultsOf<Known>(checks: Checks<Known>, file: YamlFile, known: Known): ConfigurationFault[] {
+function faultsOf<Known>(checks: Checks<Known>, file: YamlFile, definedNames: Known): ConfigurationFault[] {
   return checks.flatMap(([pattern, check]) =>
-    [...new FilePart(file).matching(pattern)].flatMap((part) => [...check(part, known)]),
+    [...new FilePart(file).matching(pattern)].flatMap((part) => [...check(part, definedNames)]),
   );
 }
 
@@ -171,7 +171,7 @@ function* checkAuditLog(section: FilePart): Generator<ConfigurationFault> {
 const SHARED_LOGIN = /^https:\/\/(login|test)\.salesforce\.com\/*$/;
 
 /** The client of a connection, of those that its kind uses. */
-function* checkLogin(connection: FilePart, { vendorClients }: KnownNames): Generator<ConfigurationFault> {
+function* checkLogin(connection: FilePart, { vendorClients }: DefinedNames): Generator<ConfigurationFault> {
   const part = connection.at('client');
   const kind = connection.at('kind').value;
   const section = SECTION_OF_KIND.get(kind);
@@ -201,7 +201,7 @@ function* checkLogin(connection: FilePart, { vendorClients }: KnownNames): Gener
 }
 
 /** Links in reminders lead to the daemon, so patients must be able to reach it. */
-function* checkReminderLinks(links: FilePart, { publicUrl }: KnownNames): Generator<ConfigurationFault> {
+function* checkReminderLinks(links: FilePart, { publicUrl }: DefinedNames): Generator<ConfigurationFault> {
   if (links.isMissing || isForOthers(String(publicUrl))) return;
   const remedy =
     'set http.publicUrl in clinic-mirror.yaml to an https address that patients can reach, or leave links out';
@@ -229,7 +229,7 @@ const OF_CALENDARS = [
 ];
 
 /** A calendar names its agendas and has no part for a CRM; a CRM has one, and shows nothing as a calendar does. */
-function* checkParts(target: FilePart, { connectors }: KnownNames): Generator<ConfigurationFault> {
+function* checkParts(target: FilePart, { connectors }: DefinedNames): Generator<ConfigurationFault> {
   const name = String(target.at('connector').value);
   const connector = connectors.get(name);
   if (connector === undefined) return;
@@ -254,7 +254,7 @@ function* checkParts(target: FilePart, { connectors }: KnownNames): Generator<Co
   yield crm.at('stream').fault(`this connector can't follow ${stream}`, `choose one of ${streams.join(', ')}`);
 }
 
-function* checkConnection(target: FilePart, { connectors }: KnownNames): Generator<ConfigurationFault> {
+function* checkConnection(target: FilePart, { connectors }: DefinedNames): Generator<ConfigurationFault> {
   const part = target.at('connection');
   const name = part.text;
   if (name === null) return;
@@ -299,8 +299,8 @@ function* checkTentative(target: FilePart): Generator<ConfigurationFault> {
 }
 
 /** A profile that has no URL for it leaves nothing to show. */
-function* checkShownLinks(links: FilePart, known: KnownNames): Generator<ConfigurationFault> {
-  const inProfile = known.links(clientOf(links));
+function* checkShownLinks(links: FilePart, definedNames: DefinedNames): Generator<ConfigurationFault> {
+  const inProfile = definedNames.links(clientOf(links));
   for (const name of links.list) {
     if (inProfile?.[name as keyof typeof inProfile] !== false) continue;
     const key = `appointments.${name === 'page' ? 'pageUrl' : 'teleVisitUrl'}`;
@@ -309,7 +309,7 @@ function* checkShownLinks(links: FilePart, known: KnownNames): Generator<Configu
 }
 
 /** What a vendor has no place for can't be asked of it. */
-function* checkPresets(target: FilePart, { connectors }: KnownNames): Generator<ConfigurationFault> {
+function* checkPresets(target: FilePart, { connectors }: DefinedNames): Generator<ConfigurationFault> {
   const name = String(target.at('connector').value);
   const connector = connectors.get(name);
   if (connector?.holds !== 'events') return;

@@ -82,7 +82,7 @@ function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath, slips: S
   }
   const value = file.valueAt(path);
   if (issue.code === 'invalid_union' && value !== undefined) {
-    const inner = tellingIssues(issue);
+    const inner = relevantIssues(issue);
     if (inner.length > 0) return inner.flatMap((one) => describeIssue(file, one, path, slips));
   }
   const message = faultOf(issue) ?? found(path, value);
@@ -93,7 +93,7 @@ function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath, slips: S
  * What to tell of a value that has none of its allowed forms: the fault that one form found (an unset variable); else, unless
  * the schema has a remedy of its own, what the nearest form misses.
  */
-function tellingIssues(issue: z.core.$ZodIssueInvalidUnion): Issue[] {
+function relevantIssues(issue: z.core.$ZodIssueInvalidUnion): Issue[] {
   const found = issue.errors.flat().filter((inner) => faultOf(inner) !== null);
   if (found.length > 0 || issue.message !== '') return found;
   const byLength = issue.errors.toSorted((a, b) => a.length - b.length);

@@ -1,9 +1,9 @@
 /** The known word nearest to the one that was written, when it is near enough to be a slip; else null. */
-export function didYouMean(written: string, known: Iterable<string>): string | null {
+export function didYouMean(written: string, candidates: Iterable<string>): string | null {
   const folded = fold(written);
   let nearest: string | null = null;
   let nearestDistance = Math.max(2, Math.floor(folded.length / 3)) + 1;
-  for (const word of known) {
+  for (const word of candidates) {
     const other = fold(word);
     // No fewer changes than one is longer than the other: a word without end is compared with none.
     const least = Math.abs(folded.length - other.length);

@@ -53,11 +53,11 @@ export class FilePart {
   }
 
   /** Faults of a name that is not among the known ones; none while these are null. @param what the thing that the name stands for */
-  *unknownName(known: readonly string[] | null, what: string, remedy: string): Generator<ConfigurationFault> {
+  *unknownName(candidates: readonly string[] | null, what: string, remedy: string): Generator<ConfigurationFault> {
     const { text } = this;
-    if (text === null || known === null || known.includes(text)) return;
-    const list = known.length === 0 ? `there is no ${what} yet` : `there are: ${known.join(', ')}`;
-    yield this.fault(`there is no ${what} ${JSON.stringify(text)}`, `${question(text, known)}${list}; ${remedy}`);
+    if (text === null || candidates === null || candidates.includes(text)) return;
+    const list = candidates.length === 0 ? `there is no ${what} yet` : `there are: ${candidates.join(', ')}`;
+    yield this.fault(`there is no ${what} ${JSON.stringify(text)}`, `${question(text, candidates)}${list}; ${remedy}`);
   }
 
   #keys(): PropertyKey[] {
@@ -66,7 +66,7 @@ export class FilePart {
 }
 
 /** "did you mean …? " where a known name is similar, else empty. */
-export function question(written: string, known: readonly string[]): string {
-  const guess = didYouMean(written, known);
+export function question(written: string, candidates: readonly string[]): string {
+  const guess = didYouMean(written, candidates);
   return guess === null ? '' : `did you mean ${guess}? `;
 }

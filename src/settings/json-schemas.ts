@@ -62,12 +62,12 @@ function withConnectors(tenant: JsonSchema, connectors: ReadonlyMap<string, Conn
 }
 
 const jsonObject = z.record(z.string(), z.unknown());
-const PLACE_OF_CHANNELS = ['properties', 'reminders', 'properties', 'channels', 'additionalProperties'];
+const CHANNELS_PATH = ['properties', 'reminders', 'properties', 'channels', 'additionalProperties'];
 
 /** Adds the kinds of reminder channels, each with what its own schema says of `settings`. */
 function withChannels(tenant: JsonSchema, channels: ReadonlyMap<string, z.ZodType>): JsonSchema {
   if (channels.size === 0) return tenant;
-  return changedAt(tenant, PLACE_OF_CHANNELS, (channel) => ({
+  return changedAt(tenant, CHANNELS_PATH, (channel) => ({
     ...changedAt(channel, ['properties', 'kind'], (kind) => ({ ...kind, enum: [...channels.keys()] })),
     anyOf: [...channels].map(([kind, schema]) => {
       const { $schema: _draft, ...settings } = toJsonSchema(schema);

@@ -74,7 +74,7 @@ export function withVariables(
 
 function unopened(file: string, error: unknown): ConfigurationFault {
   const message = error instanceof Error ? error.message : 'it does not open';
-  const told = error instanceof Error && 'remedy' in error ? error.remedy : undefined;
-  const remedy = typeof told === 'string' ? told : 'restore it from a backup, or remove it and add it again';
+  const ownRemedy = error instanceof Error && 'remedy' in error ? error.remedy : undefined;
+  const remedy = typeof ownRemedy === 'string' ? ownRemedy : 'restore it from a backup, or remove it and add it again';
   return { file, line: null, path: '', message, remedy };
 }

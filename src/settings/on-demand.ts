@@ -70,8 +70,8 @@ export class OnDemand<Value> implements ReadonlyMap<string, Value> {
     for (const key of this.#keys) yield [key, this.get(key) as Value];
   }
 
-  forEach(tell: (value: Value, key: string, map: ReadonlyMap<string, Value>) => void): void {
-    for (const [key, value] of this) tell(value, key, this);
+  forEach(visit: (value: Value, key: string, map: ReadonlyMap<string, Value>) => void): void {
+    for (const [key, value] of this) visit(value, key, this);
   }
 
   #letGo(): void {

@@ -101,7 +101,7 @@ function entriesOf(value: unknown, key?: string): [string, unknown][] {
 }
 
 /** A machine that a configuration names, and where: `clinicClients.main.baseUrl`. */
-export interface NamedPlace {
+export interface NamedHost {
   host: string;
   at: string;
 }
@@ -110,7 +110,7 @@ export interface NamedPlace {
 const OUR_OWN = new Set(['publicUrl', 'notifications', 'redis']);
 
 /** Every machine that a part of a configuration names by an address or as a server's `host`, but those of secrets. */
-export function placesIn(part: unknown, at: readonly string[] = []): NamedPlace[] {
+export function hostsIn(part: unknown, at: readonly string[] = []): NamedHost[] {
   if (typeof part === 'string') {
     const host = hostOf(part, at.at(-1) === 'host');
     return host === null ? [] : [{ host, at: at.join('.') }];
@@ -119,7 +119,7 @@ export function placesIn(part: unknown, at: readonly string[] = []): NamedPlace[
   const entries = part instanceof Map ? [...part] : Object.entries(part);
   return entries
     .filter(([name, value]) => !OUR_OWN.has(name) && !isListening(name, value))
-    .flatMap(([name, value]) => placesIn(value, [...at, String(name)]));
+    .flatMap(([name, value]) => hostsIn(value, [...at, String(name)]));
 }
 
 /** Sections of ports that the daemon itself opens: their `host` is one of this machine. */

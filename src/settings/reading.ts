@@ -7,7 +7,12 @@ import type { ManagedTenants } from './managed-tenant.ts';
 import { OnDemand } from './on-demand.ts';
 import { secretSchemas } from './secret-reference.ts';
 import { everyFault, type Rival, type Running } from './select-tenants.ts';
-import { type ReadOptions, readSurroundings, type Surroundings, withProfilesOfBefore } from './surroundings.ts';
+import {
+  type ReadOptions,
+  readSettingsAndProfiles,
+  type SettingsAndProfiles,
+  withProfilesOfBefore,
+} from './surroundings.ts';
 import { tenantSecrets } from './tenant-secrets.ts';
 import {
   type ListedTenants,
@@ -36,7 +41,7 @@ export interface LoadOptions extends ReadOptions {
 
 /** One reading of all files. */
 export interface Reading {
-  surroundings: Surroundings;
+  surroundings: SettingsAndProfiles;
   /** As they were then. */
   managed: ManagedTenants;
   running: ReadonlyMap<string, Running>;
@@ -54,7 +59,7 @@ export interface FirstReading extends Begun {
 
 /** What a first reading begins with. */
 export interface Begun {
-  surroundings: Surroundings;
+  surroundings: SettingsAndProfiles;
   seen: SeenFiles;
   managed: ManagedTenants;
   /** By this tenants ran last. */
@@ -118,13 +123,13 @@ export function claimsOnly({ id, clinic, formerly }: ReadTenant): Rival {
 /** Reads what decides over tenants: settings and profiles. */
 export function begin(options: LoadOptions): Begun {
   const seen = new SeenFiles();
-  const read = readSurroundings(options, secretSchemas({ ...options, seen }), seen);
+  const read = readSettingsAndProfiles(options, secretSchemas({ ...options, seen }), seen);
   const { value } = read.settings;
   const lastRun = options.use !== 'command' || value === null ? NO_LAST_RUN : readLastRun(options.dir, value);
-  const surroundings = withProfilesOfBefore(options, read, lastRun.profiles);
-  const isOfNow = (id: string) => surroundings.profiles.broken.has(id);
+  const settingsAndProfiles = withProfilesOfBefore(options, read, lastRun.profiles);
+  const isOfNow = (id: string) => settingsAndProfiles.profiles.broken.has(id);
   const ofProfiles = [...read.profiles.broken].flatMap(([id, faults]) => (isOfNow(id) ? [] : faults));
-  return { surroundings, seen, managed: new Map(), lastRun, ofProfiles };
+  return { surroundings: settingsAndProfiles, seen, managed: new Map(), lastRun, ofProfiles };
 }
 
 /** Files under names that no tenant can have are not read; they are seen all the same. */
@@ -134,7 +139,7 @@ export function recordStray(read: readonly ReadTenant[], seen: SeenFiles): void 
 
 /** The configuration that a reading amounts to. */
 export function configurationOf(
-  { profiles }: Surroundings,
+  { profiles }: SettingsAndProfiles,
   running: ReadonlyMap<string, Running>,
   parts: Omit<Configuration, 'outlines' | 'tenants' | 'profiles' | 'managed'>,
 ): Configuration {

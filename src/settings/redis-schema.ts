@@ -17,7 +17,7 @@ interface ListedServers {
 }
 
 /** A master and its replicas, found by asking sentinels. */
-export interface SentinelPlace extends ListedServers {
+export interface SentinelLocation extends ListedServers {
   sentinels: readonly ServerAddress[];
   /** What the sentinels call the master. */
   name: string;
@@ -26,12 +26,12 @@ export interface SentinelPlace extends ListedServers {
 }
 
 /** A Redis Cluster; the rest of it is found by asking any of these. */
-export interface ClusterPlace extends ListedServers {
+export interface ClusterLocation extends ListedServers {
   cluster: readonly ServerAddress[];
 }
 
 /** Where Redis is: the address of one server, or how the one of several is found. */
-export type RedisPlace = string | SentinelPlace | ClusterPlace;
+export type RedisLocation = string | SentinelLocation | ClusterLocation;
 
 const WAYS = ['url', 'sentinels', 'cluster'] as const;
 /** Keys that mean nothing beside another way than these. */
@@ -84,12 +84,12 @@ export function redisSection(secrets: SecretSchemas) {
         ),
     })
     .superRefine((redis, context) => {
-      const given = WAYS.filter((way) => redis[way] !== undefined);
+      const present = WAYS.filter((way) => redis[way] !== undefined);
       const refuse = (path: string[], fault: string, message: string) =>
         context.addIssue({ code: 'custom', path, message, params: { fault } });
-      const [way] = given;
+      const [way] = present;
       if (way === undefined) return refuse([], 'it says of no Redis where it is', 'give url, sentinels or cluster');
-      if (given.length > 1) return refuse([], `${given.join(' and ')} are both given`, 'keep one of them');
+      if (present.length > 1) return refuse([], `${present.join(' and ')} are both given`, 'keep one of them');
       if (way === 'sentinels' && redis.name === undefined) {
         refuse(['name'], 'is missing', 'give the name that the sentinels monitor the master under');
       }
@@ -105,7 +105,7 @@ export function redisSection(secrets: SecretSchemas) {
       }
     })
     .transform(({ replicas, plaintext: _, ...found }) => ({
-      place: new Secret(placeOf(found), (found.url ?? found.password)?.readFrom),
+      place: new Secret(locationOf(found), (found.url ?? found.password)?.readFrom),
       replicas: replicas ?? null,
     }));
 }
@@ -126,7 +126,7 @@ interface Found {
   tls?: boolean | undefined;
 }
 
-function placeOf({ url, sentinels, name = '', cluster = [], tls = false, ...found }: Found): RedisPlace {
+function locationOf({ url, sentinels, name = '', cluster = [], tls = false, ...found }: Found): RedisLocation {
   if (url !== undefined) return url.reveal();
   const { username, sentinelUsername } = found;
   const servers = { username, password: found.password?.reveal(), tls };

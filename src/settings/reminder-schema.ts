@@ -5,8 +5,8 @@ import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 /** Fields that a text may name in braces. */
 const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
 /** Fields that a text of a correction may name besides: what the patient was told before. */
-const TOLD_FIELDS = ['toldDay', 'toldDate', 'toldTime'] as const;
-const CORRECTION_FIELDS = [...TEXT_FIELDS, ...TOLD_FIELDS] as const;
+const ANNOUNCED_FIELDS = ['toldDay', 'toldDate', 'toldTime'] as const;
+const CORRECTION_FIELDS = [...TEXT_FIELDS, ...ANNOUNCED_FIELDS] as const;
 /** Name of such a field. */
 export type TextField = (typeof CORRECTION_FIELDS)[number];
 
@@ -43,7 +43,7 @@ function inBraces(fields: readonly TextField[]): string {
 function namesOnly(written: string, fields: readonly TextField[]): boolean {
   const named = [...written.matchAll(/\{([^{}]*)\}/g)].map(([, field = '']) => field);
   if (/[{}]/.test(written.replaceAll(/\{[^{}]*\}/g, ''))) return false;
-  return named.every((field) => fields.some((known) => known === field));
+  return named.every((field) => fields.some((allowed) => allowed === field));
 }
 
 function oneOrAll(value: z.ZodType<string, string>) {
@@ -62,7 +62,7 @@ const texts = z.strictObject({
   text: template(TEXT_FIELDS),
   moved: correctionTexts
     .optional()
-    .describe(`When the appointment begins at another time than was told. Besides: ${inBraces(TOLD_FIELDS)}`),
+    .describe(`When the appointment begins at another time than was told. Besides: ${inBraces(ANNOUNCED_FIELDS)}`),
   cancelled: correctionTexts
     .optional()
     .describe(`When an appointment that was told does not take place. The fields are those of moved`),

@@ -64,15 +64,15 @@ export function secretSchemas(source: SecretSource) {
     return found;
   }
   const outside = [z.strictObject({ env: z.string().regex(ENV_NAME) }), z.strictObject({ file: z.string().min(1) })];
-  const places: z.ZodType<AnyReference>[] =
+  const references: z.ZodType<AnyReference>[] =
     source.sealed === undefined ? outside : [...outside, z.strictObject({ sealed: name })];
   const ofManaged = source.sealed === undefined ? '' : '; of a managed tenant also { sealed: NAME }';
   const reference = z
-    .union(places, { error: HOW_TO_REFER })
+    .union(references, { error: HOW_TO_REFER })
     .describe(`Where the secret is: { env: NAME } or { file: path }${ofManaged}`);
   const text = reference.transform((where, context) => {
     const found = find(where);
-    if ('value' in found) return new Secret(found.value, placeOf(where));
+    if ('value' in found) return new Secret(found.value, describeSource(where));
     context.addIssue({ code: 'custom', message: found.remedy, params: { fault: found.fault } });
     return z.NEVER;
   });
@@ -134,7 +134,7 @@ function namedIn(value: unknown, ...kinds: readonly string[]): (readonly [kind: 
 export type SecretSchemas = ReturnType<typeof secretSchemas>;
 
 /** Names a reference's place as messages do. */
-function placeOf(where: AnyReference): string {
+function describeSource(where: AnyReference): string {
   if ('env' in where) return `the environment variable ${where.env}`;
   return 'file' in where ? `the file ${where.file}` : `the sealed secret ${where.sealed}`;
 }

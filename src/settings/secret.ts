@@ -37,9 +37,9 @@ export class Secret<Value = string> {
 }
 
 /** A remedy for refused secrets, with the files and variables that hold them; as given where the configuration itself holds them all. */
-export function namingPlaces(remedy: string, secrets: readonly (Secret<unknown> | null | undefined)[]): string {
-  const places = [...new Set(secrets.flatMap((secret) => secret?.readFrom ?? []))];
-  return places.length === 0 ? remedy : `${remedy}; the secret is read from ${places.join(' or ')}`;
+export function namingSources(remedy: string, secrets: readonly (Secret<unknown> | null | undefined)[]): string {
+  const sources = [...new Set(secrets.flatMap((secret) => secret?.readFrom ?? []))];
+  return sources.length === 0 ? remedy : `${remedy}; the secret is read from ${sources.join(' or ')}`;
 }
 
 /** Bytes of a key for HMAC-SHA256 or AES-256. */

@@ -1,7 +1,7 @@
-import type { RefusedChange, TenantSetAside } from './configuration.ts';
+import type { InvalidTenant, RefusedChange } from './configuration.ts';
 import { faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
-import { profileFaults, type Surroundings } from './surroundings.ts';
+import { profileFaults, type SettingsAndProfiles } from './surroundings.ts';
 import { type CheckedTenant, NO_CLINIC, type ReadTenant, type TenantFiles } from './tenants.ts';
 import type { ValuePath } from './yaml-file.ts';
 
@@ -20,21 +20,25 @@ export interface SelectedTenants {
   running: UsableTenant[];
   refused: (RefusedChange & { tenant: string })[];
   /** Tenants whose files have faults and that did not run. */
-  setAside: TenantSetAside[];
+  setAside: InvalidTenant[];
 }
 
 /** What tenants were run under since the last reading, as far as it is good under the settings and profiles of now. */
 export class LastGood {
   readonly #running: ReadonlyMap<string, Running>;
   readonly #files: TenantFiles | null;
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: SettingsAndProfiles;
   readonly #checked = new Map<string, ReadTenant>();
 
   /** @param files checks again what was checked under other settings and profiles; null when they are the same */
-  constructor(running: ReadonlyMap<string, Running>, files: TenantFiles | null, surroundings: Surroundings) {
+  constructor(
+    running: ReadonlyMap<string, Running>,
+    files: TenantFiles | null,
+    settingsAndProfiles: SettingsAndProfiles,
+  ) {
     this.#running = running;
     this.#files = files;
-    this.#surroundings = surroundings;
+    this.#surroundings = settingsAndProfiles;
   }
 
   /** Null for a tenant that did not run, or can't go on. */
@@ -114,7 +118,7 @@ export function selectTenants(
 
 /** Every fault of every file. With `set-aside` a tenant with faults is no rival of another. */
 export function everyFault(
-  { settings, profiles }: Surroundings,
+  { settings, profiles }: SettingsAndProfiles,
   read: readonly ReadTenant[],
   mode: 'strict' | 'set-aside',
 ): ConfigurationFault[] {
@@ -129,8 +133,8 @@ export function everyFault(
 }
 
 /** A tenant whose clinic goes by a profile with faults can't be used either. */
-export function withProfileFaults(tenant: ReadTenant, surroundings: Surroundings): ReadTenant {
-  const faults = profileFaults(surroundings, tenant.clinic.client);
+export function withProfileFaults(tenant: ReadTenant, settingsAndProfiles: SettingsAndProfiles): ReadTenant {
+  const faults = profileFaults(settingsAndProfiles, tenant.clinic.client);
   return faults.length === 0 ? tenant : { ...tenant, faults: [...tenant.faults, ...faults] };
 }
 
@@ -153,7 +157,7 @@ interface Claim {
 }
 
 /** How far ahead somebody is in wanting something. */
-type Standing = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
+type Precedence = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
 
 /**
  * Two files for one clinic would each write its appointments, and two for one name would share what is kept under it: reminders, opt-outs,
@@ -164,12 +168,12 @@ type Standing = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
 export function findDoubleTenants(
   rivals: readonly Rival[],
 ): (tenant: Claimant & Pick<ReadTenant, 'yaml'>) => ConfigurationFault[] {
-  const firsts = new Map<string, Standing>();
+  const firsts = new Map<string, Precedence>();
   for (const rival of rivals) {
     for (const { what, by } of claimsOf(rival)) {
-      const standing = { id: rival.id, rank: rival.rank, isOwn: by === null };
+      const precedence = { id: rival.id, rank: rival.rank, isOwn: by === null };
       const first = firsts.get(what);
-      if (first === undefined || isAhead(standing, first)) firsts.set(what, standing);
+      if (first === undefined || isAhead(precedence, first)) firsts.set(what, precedence);
     }
   }
   const ranks = new Map(rivals.map(({ id, rank }) => [id, rank]));
@@ -177,22 +181,22 @@ export function findDoubleTenants(
     const lost = claimsOf(tenant).flatMap((claim) => {
       const first = firsts.get(claim.what);
       if (first === undefined || first.id === tenant.id) return [];
-      const standing = { id: tenant.id, rank: ranks.get(tenant.id) ?? first.rank, isOwn: claim.by === null };
-      return isAhead(standing, first) ? [] : [toldOf(claim, first.id, tenant)];
+      const precedence = { id: tenant.id, rank: ranks.get(tenant.id) ?? first.rank, isOwn: claim.by === null };
+      return isAhead(precedence, first) ? [] : [conflictOf(claim, first.id, tenant)];
     });
     if (lost.length === 0) return [];
     const read = tenant.yaml();
     if ('faults' in read) return read.faults;
     // Of a target that shares several agendas it is said once.
-    const told = new Map(lost.map((each) => [`${each.at.join('.')} ${each.other}`, each]));
-    return [...told.values()].map(({ at, message, remedy, other }) => ({
+    const distinct = new Map(lost.map((each) => [`${each.at.join('.')} ${each.other}`, each]));
+    return [...distinct.values()].map(({ at, message, remedy, other }) => ({
       ...faultAt(read.file, at, message, remedy),
       other,
     }));
   };
 }
 
-function isAhead(one: Standing, other: Standing): boolean {
+function isAhead(one: Precedence, other: Precedence): boolean {
   if (one.rank !== other.rank) return one.rank < other.rank;
   if (one.isOwn !== other.isOwn) return one.isOwn;
   return one.id < other.id;
@@ -210,7 +214,7 @@ function claimsOf({ id, clinic: { client, tenantId, calendars }, formerly }: Cla
 }
 
 /** What is said to whoever wants what another tenant has, and where its file says that it wants it. */
-function toldOf(
+function conflictOf(
   { by, target = '' }: Claim,
   first: string,
   { formerly }: Claimant,

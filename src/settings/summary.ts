@@ -8,12 +8,12 @@ export function renderConfigurationSummary(configuration: Configuration): string
   const targetCount = tenants.reduce((sum, tenant) => sum + tenant.targets.size, 0);
   const counts = [counted(tenants.length, 'tenant'), counted(targetCount, 'target')];
   if (configuration.setAside.length > 0) counts.push(`${counted(configuration.setAside.length, 'tenant')} set aside`);
-  const setAside = configuration.setAside.map((tenant) => `${tenant.id}: set aside, ${renderFaults(tenant.faults)}`);
+  const invalid = configuration.setAside.map((tenant) => `${tenant.id}: set aside, ${renderFaults(tenant.faults)}`);
   return [
     counts.join(', '),
     ...renderClients(configuration),
     ...tenants.map((tenant) => renderTenant(tenant, configuration.managed.has(tenant.id))),
-    ...setAside,
+    ...invalid,
   ].join('\n\n');
 }
 
@@ -72,9 +72,9 @@ function renderTarget(target: TargetConfiguration): string[] {
 function renderCrm({ stream, consents, mapping, sensitive }: NonNullable<TargetConfiguration['crm']>): string[] {
   const agreed = consents.length === 0 ? 'whether they agreed or not' : `who agreed to ${consents.join(', ')}`;
   const allowed = [...sensitive.keys()];
-  const told = allowed.length === 0 ? 'nothing sensitive' : `sensitive: ${allowed.join(', ')}`;
+  const sensitivity = allowed.length === 0 ? 'nothing sensitive' : `sensitive: ${allowed.join(', ')}`;
   const whom = stream === 'patients' ? `patients ${agreed}` : `${stream} of the contacts' patients`;
-  return [`    ${whom}`, `    properties: ${mapping.size}, ${told}`];
+  return [`    ${whom}`, `    properties: ${mapping.size}, ${sensitivity}`];
 }
 
 function counted(count: number, noun: string): string {

@@ -8,8 +8,8 @@ import {
   CLIENT_SECTIONS,
   type ClientSection,
   checkSettingsReferences,
-  type KnownClient,
-  type KnownNames,
+  type DefinedNames,
+  type RegisteredClient,
 } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
@@ -39,51 +39,51 @@ export interface ReadOptions {
 }
 
 /** What decides over the files of tenants: settings and profiles. */
-export interface Surroundings {
+export interface SettingsAndProfiles {
   settings: ReadSettings;
   profiles: ReadProfiles;
-  known: KnownNames;
+  known: DefinedNames;
   /** Of the bytes of all these files. */
   digest: string;
 }
 
 /** Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole. */
-export function readSurroundings(
+export function readSettingsAndProfiles(
   options: ReadOptions,
   secrets: SecretSchemas,
   seen: SeenFiles,
-  before: Surroundings | null = null,
-): Surroundings {
+  before: SettingsAndProfiles | null = null,
+): SettingsAndProfiles {
   const listed = listProfiles(options.dir, seen);
   const read = readSettings(options.dir, seen);
   const settings = settingsOf(read, secrets, namesOf(listed), before);
   const digest = JSON.stringify([settings.digest, digestsOf(listed)]);
   const profiles = checkProfiles(listed, before?.profiles);
   if (before !== null && settings === before.settings && profiles === before.profiles) return before;
-  return { settings, profiles, known: knownNames(options, settings, profiles), digest };
+  return { settings, profiles, known: definedNames(options, settings, profiles), digest };
 }
 
 /** The same with profiles as they were before in the place of those with faults; the same object where there are none. */
 export function withProfilesOfBefore(
   options: ReadOptions,
-  surroundings: Surroundings,
+  settingsAndProfiles: SettingsAndProfiles,
   before: ReadonlyMap<string, ClinicProfile>,
-): Surroundings {
-  const { settings, profiles } = surroundings;
+): SettingsAndProfiles {
+  const { settings, profiles } = settingsAndProfiles;
   const mended = [...before].filter(([id]) => profiles.broken.has(id));
-  if (mended.length === 0) return surroundings;
+  if (mended.length === 0) return settingsAndProfiles;
   const broken = new Map([...profiles.broken].filter(([id]) => !before.has(id)));
   const both = { ...profiles, valid: new Map([...profiles.valid, ...mended]), broken };
-  return { ...surroundings, profiles: both, known: knownNames(options, settings, both) };
+  return { ...settingsAndProfiles, profiles: both, known: definedNames(options, settings, both) };
 }
 
 /** The faults of the profile that a clinic's client goes by. */
-export function profileFaults({ settings, profiles }: Surroundings, client: unknown): ConfigurationFault[] {
+export function profileFaults({ settings, profiles }: SettingsAndProfiles, client: unknown): ConfigurationFault[] {
   const profile = settings.value?.clinicClients.get(String(client))?.profile ?? '';
   return profiles.broken.get(profile) ?? [];
 }
 
-function knownNames(options: ReadOptions, { file, value }: ReadSettings, profiles: ReadProfiles): KnownNames {
+function definedNames(options: ReadOptions, { file, value }: ReadSettings, profiles: ReadProfiles): DefinedNames {
   const profileOf = (clinicClient: string) =>
     profiles.valid.get(String(file?.valueAt(['clinicClients', clinicClient, 'profile'])));
   return {
@@ -105,18 +105,18 @@ function knownNames(options: ReadOptions, { file, value }: ReadSettings, profile
   };
 }
 
-function vendorClients(file: YamlFile): Record<ClientSection, ReadonlyMap<string, KnownClient>> {
+function vendorClients(file: YamlFile): Record<ClientSection, ReadonlyMap<string, RegisteredClient>> {
   const sections = Object.keys(CLIENT_SECTIONS) as ClientSection[];
-  const read = sections.map((section): [ClientSection, ReadonlyMap<string, KnownClient>] => {
+  const read = sections.map((section): [ClientSection, ReadonlyMap<string, RegisteredClient>] => {
     const partOf = (client: string, part: string) => file.valueAt([section, client, part]);
-    const known = (client: string): KnownClient => ({
+    const found = (client: string): RegisteredClient => ({
       hasSecret: partOf(client, 'clientSecret') !== undefined,
       hasCertificate: partOf(client, 'certificate') !== undefined,
       loginUrl: partOf(client, 'loginUrl'),
     });
-    return [section, new Map(keysAt(file, [section]).map((client) => [client, known(client)]))];
+    return [section, new Map(keysAt(file, [section]).map((client) => [client, found(client)]))];
   });
-  return Object.fromEntries(read) as Record<ClientSection, ReadonlyMap<string, KnownClient>>;
+  return Object.fromEntries(read) as Record<ClientSection, ReadonlyMap<string, RegisteredClient>>;
 }
 
 /** The settings as far as they could be read. */
@@ -134,13 +134,13 @@ function settingsOf(
   { digest, parse }: Digested,
   secrets: SecretSchemas,
   profileNames: readonly string[],
-  before: Surroundings | null,
+  before: SettingsAndProfiles | null,
 ): ReadSettings {
-  const isKnown =
+  const isUnchanged =
     before?.settings.digest === digest &&
     before.settings.secrets.every(([reference, value]) => secrets.secretAt(reference) === value) &&
     JSON.stringify([...before.profiles.digests.keys()]) === JSON.stringify(profileNames);
-  if (isKnown) return before.settings;
+  if (isUnchanged) return before.settings;
   const read = parse();
   if ('faults' in read) return { digest, file: null, value: null, faults: read.faults, secrets: [] };
   const checked = checkFile(read.file, settingsSchema(secrets));
@@ -207,13 +207,13 @@ function checkProfiles(listed: ListedProfiles, before?: ReadProfiles): ReadProfi
   const digests = new Map(digestsOf(listed));
   const profiles: ReadProfiles = { valid: new Map(), broken: new Map(), digests, strayFaults: listed.strayFaults };
   for (const { id, digest, parse } of listed.files) {
-    const known = before?.digests.get(id) === digest ? before.valid.get(id) : undefined;
-    const checked = known === undefined ? checkProfile(parse()) : { value: known };
+    const found = before?.digests.get(id) === digest ? before.valid.get(id) : undefined;
+    const checked = found === undefined ? checkProfile(parse()) : { value: found };
     if ('faults' in checked) profiles.broken.set(id, checked.faults);
     else profiles.valid.set(id, checked.value);
   }
-  const told = (one: ReadProfiles) => JSON.stringify([[...one.digests], one.strayFaults]);
-  return before !== undefined && told(before) === told(profiles) ? before : profiles;
+  const serialize = (one: ReadProfiles) => JSON.stringify([[...one.digests], one.strayFaults]);
+  return before !== undefined && serialize(before) === serialize(profiles) ? before : profiles;
 }
 
 function checkProfile(read: ReturnType<typeof readYaml>) {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { CalendarUse, TargetConfiguration, TenantConfiguration, TenantOutline } from './configuration.ts';
-import { knownOutlines } from './crm-expressions.ts';
+import { cachedOutlines } from './crm-expressions.ts';
 import { sortedJson } from './cross-checks.ts';
 import type { Settings } from './settings-schema.ts';
 import { keysAt, type YamlFile } from './yaml-file.ts';
@@ -29,7 +29,7 @@ export function outlineOf(tenant: TenantConfiguration, calendars: readonly Calen
     sensitive: all.flatMap((target) =>
       [...(target.crm?.sensitive ?? [])].map(([field, reason]) => ({ target: target.id, field, reason })),
     ),
-    expressions: knownOutlines(all.flatMap(({ crm }) => expressionsOf(crm))),
+    expressions: cachedOutlines(all.flatMap(({ crm }) => expressionsOf(crm))),
     hash,
   };
 }
@@ -49,8 +49,8 @@ export function calendarUses(file: YamlFile): CalendarUse[] {
     const connection: unknown = file.valueAt(['connections', String(of('connection'))]);
     const [connector, settings, agendas] = [of('connector'), of('settings'), of('agendas')];
     if (of('crm') !== undefined || typeof connection !== 'object' || settings === undefined) return [];
-    const isKnownAccount = ACCOUNT_PARTS.some((part) => Object.hasOwn(connection ?? {}, part));
-    const shown = Array.isArray(agendas) ? agendas : agendas === 'all' && isKnownAccount ? ['all'] : [];
+    const isNamedAccount = ACCOUNT_PARTS.some((part) => Object.hasOwn(connection ?? {}, part));
+    const shown = Array.isArray(agendas) ? agendas : agendas === 'all' && isNamedAccount ? ['all'] : [];
     return shown.map((agenda): CalendarUse => {
       const use = sortedJson([client, connector, connection, settings, agenda]);
       return [hash('sha256', use, 'base64url').slice(0, 22), target];
@@ -79,8 +79,8 @@ export function configurationHashes(
 }
 
 function hashOf(value: unknown): string {
-  const told = JSON.stringify(value, (_, inner: unknown) =>
+  const serialized = JSON.stringify(value, (_, inner: unknown) =>
     inner instanceof Map || inner instanceof Set ? [...inner] : inner,
   );
-  return hash('sha256', told, 'base64url');
+  return hash('sha256', serialized, 'base64url');
 }

@@ -119,9 +119,9 @@ function scopeOf(tenant: string, dir: string, used: Used): SecretScope {
     },
     file(fileName) {
       if (fileName.startsWith(folder)) return null;
-      const place = tenantSecretFile(tenant, '…');
+      const path = tenantSecretFile(tenant, '…');
       const fault = "the secret's file is not in this tenant's folder";
-      return { fault, remedy: `put it at ${place} in the configuration directory and write { file: ${place} }` };
+      return { fault, remedy: `put it at ${path} in the configuration directory and write { file: ${path} }` };
     },
     realFile(realName) {
       // The folder itself is no link: whoever may make one would choose where it leads.

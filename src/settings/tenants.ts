@@ -10,7 +10,7 @@ import {
   type TenantOutline,
 } from './configuration.ts';
 import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
-import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
+import { checkTenantReferences, type DefinedNames } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { listYamlFiles, type NamedFile, type SeenFiles } from './list-files.ts';
@@ -58,7 +58,7 @@ export interface TenantParts {
   /** Tenants that no file configures. */
   managed: ManagedTenants;
   secrets: TenantSecrets;
-  known: KnownNames;
+  known: DefinedNames;
   seen: SeenFiles;
   /** Tenants that were checked under the same settings and profiles: one whose file and secrets are the same is not checked again. */
   earlier: ReadonlyMap<string, CheckedTenant>;
@@ -304,10 +304,10 @@ function withoutFile(id: string, fileName: string, faults: ConfigurationFault[])
   return { id, fileName, yaml: () => ({ faults }), clinic: NO_CLINIC, formerly: undefined, faults, checked: null };
 }
 
-function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): CheckedFile {
+function checkTenant(file: YamlFile, schemas: Schemas, names: DefinedNames): CheckedFile {
   const checked = checkFile(file, schemas.tenant);
   const meant = 'meant' in checked ? checked.meant : file;
-  const vendor = readVendorSettings(meant, known);
+  const vendor = readVendorSettings(meant, names);
   const channels = readChannelSettings(meant, schemas);
   const ownFaults = 'faults' in checked ? checked.faults : [];
   return {
@@ -320,11 +320,11 @@ function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): Check
 }
 
 /** Each target's own part, checked by its connector; targets of an unknown connector are passed over here. */
-function readVendorSettings(file: YamlFile, known: KnownNames) {
+function readVendorSettings(file: YamlFile, names: DefinedNames) {
   const settings = new Map<string, unknown>();
   const faults: ConfigurationFault[] = [];
   for (const id of keysAt(file, ['targets'])) {
-    const connector = known.connectors.get(String(file.valueAt(['targets', id, 'connector'])));
+    const connector = names.connectors.get(String(file.valueAt(['targets', id, 'connector'])));
     if (connector === undefined) continue;
     const checked = checkFile(file, connector.settingsSchema, ['targets', id, 'settings']);
     if ('faults' in checked) faults.push(...checked.faults);
@@ -352,12 +352,12 @@ function buildTenant(
   id: string,
   { value, vendorSettings, channelSettings }: CheckedFile,
   settings: Settings,
-  known: KnownNames,
+  names: DefinedNames,
 ): TenantConfiguration {
   if (value === null) throw new TypeError('a tenant with faults is never built');
   const targets = [...value.targets].map(([name, target]): [string, TargetConfiguration] => {
     const guard = mergeGuard(settings.guard, target.guard);
-    const title = target.title ?? known.connectors.get(target.connector)?.defaultTitle ?? 'appointment';
+    const title = target.title ?? names.connectors.get(target.connector)?.defaultTitle ?? 'appointment';
     const filled = { agendas: target.agendas ?? 'all', title, settings: vendorSettings.get(name) };
     const built = { ...target, id: name, guard, ...filled };
     return [name, built];

@@ -195,14 +195,14 @@ const YAML_PROBLEMS: Partial<Record<YAMLError['code'], [message: string, remedy:
   TAG_RESOLVE_FAILED: ['the tag is unknown', 'remove the tag, or quote a value that begins with !'],
 };
 
-interface PlacedNode {
+interface NodeAtDepth {
   node: unknown;
   depth: number;
 }
 
 /** All nodes in their order. By a list of what is left to see: how deep a text nests is its writer's choice. */
-function* nodesOf(document: Document): Generator<PlacedNode> {
-  const waiting: PlacedNode[] = [{ node: document.contents, depth: 0 }];
+function* nodesOf(document: Document): Generator<NodeAtDepth> {
+  const waiting: NodeAtDepth[] = [{ node: document.contents, depth: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     yield next;
     const { node, depth } = next;
@@ -236,7 +236,7 @@ function openedBefore(document: Document, { code, pos }: YAMLError): number | nu
 }
 
 /** Where a mapping has a key for the second time. */
-function repeatedKeys(nodes: readonly PlacedNode[]): Pick<YAMLError, 'code' | 'pos'>[] {
+function repeatedKeys(nodes: readonly NodeAtDepth[]): Pick<YAMLError, 'code' | 'pos'>[] {
   return nodes.flatMap(({ node }) => {
     const seen = new Set<unknown>();
     const keys = isMap(node) ? node.items.flatMap(({ key }) => (isScalar(key) ? [key] : [])) : [];

@@ -81,8 +81,8 @@ export function createAccessTokenStore(redis: RedisClient, sealer: Sealer, clock
       const [, name = '', secret = ''] = SHOWN.exec(shown) ?? [];
       const found = name === '' ? null : await stored.get(name);
       if (found === null) return null;
-      const { hash: known, ...token } = found;
-      const isRight = timingSafeEqual(Buffer.from(digestOf(secret)), Buffer.from(known));
+      const { hash: existing, ...token } = found;
+      const isRight = timingSafeEqual(Buffer.from(digestOf(secret)), Buffer.from(existing));
       return isRight && clock() < token.endsAt ? token : null;
     },
     /** @returns whether there was one */
@@ -152,18 +152,18 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
 }
 
 /** To which account of a provider (its `sub`) an address belongs: the first one that signed in with it, verified. */
-export type KnownAccounts = ReturnType<typeof createKnownAccounts>;
+export type AccountRegistry = ReturnType<typeof createAccountRegistry>;
 
 /** Opens what is known of accounts, sealed at its place. Addresses are kept as hashes. */
-export function createKnownAccounts(redis: RedisClient, sealer: Sealer) {
+export function createAccountRegistry(redis: RedisClient, sealer: Sealer) {
   const subjects = sealedTable<string>(keys.knownAccounts(), { redis, sealer, throwsForged: true });
   const fieldOf = (issuer: string, address: string) => digestOf(JSON.stringify([issuer, address]));
   return {
     /** Accounts of those addresses that belong to one. @param addresses in small letters */
     async ofAddresses(issuer: string, addresses: readonly string[]): Promise<Map<string, string>> {
       const byField = new Map(addresses.map((address) => [fieldOf(issuer, address), address]));
-      const known = await subjects.some([...byField.keys()]);
-      return new Map(Array.from(known, ([field, subject]) => [byField.get(field) ?? '', subject]));
+      const existing = await subjects.some([...byField.keys()]);
+      return new Map(Array.from(existing, ([field, subject]) => [byField.get(field) ?? '', subject]));
     },
     /** Gives an address to an account, unless it belongs to one. @returns whose it is now */
     async claim(issuer: string, address: string, subject: string): Promise<string> {
@@ -205,10 +205,10 @@ export function createPassphraseStore(redis: RedisClient, sealer: Sealer, ownCos
     isSet: async () => (await redis.exists(key)) === 1,
     /** False too where none was set. */
     async fits(passphrase: string): Promise<boolean> {
-      const known = await stored.get();
-      if (known === null) return false;
-      const given = await costlyHashOf(passphrase, Buffer.from(known.salt, 'base64url'), known.cost);
-      return timingSafeEqual(given, Buffer.from(known.hash, 'base64url'));
+      const existing = await stored.get();
+      if (existing === null) return false;
+      const presentedHash = await costlyHashOf(passphrase, Buffer.from(existing.salt, 'base64url'), existing.cost);
+      return timingSafeEqual(presentedHash, Buffer.from(existing.hash, 'base64url'));
     },
     async set(passphrase: string): Promise<void> {
       const salt = randomBytes(16);

@@ -50,7 +50,7 @@ export interface AnswerStore {
   /** Lets one request at a time carry an answer out. @returns its key, or null while another one does */
   begin(reminder: string): Promise<string | null>;
   /** Ends that, and keeps the answer, the first one for good; null keeps nothing, so that the link may be used again. */
-  end(reminder: string, claim: string, given: { answer: Answer; at: Instant } | null): Promise<void>;
+  end(reminder: string, claim: string, answered: { answer: Answer; at: Instant } | null): Promise<void>;
 }
 
 /** Longer than the clinic is waited for. */
@@ -74,8 +74,8 @@ export function createAnswerStore(redis: RedisClient, tenant: string): AnswerSto
       const claim = randomUUID();
       return (await redis.set(claimKey(reminder), claim, 'PX', CLAIM_MS, 'NX')) === 'OK' ? claim : null;
     },
-    async end(reminder, claim, given) {
-      const facts = [claim, given?.answer ?? '', given?.at ?? ''];
+    async end(reminder, claim, answered) {
+      const facts = [claim, answered?.answer ?? '', answered?.at ?? ''];
       await endAnswer(redis, [keys.reminder(tenant, reminder), claimKey(reminder)], facts);
     },
   };

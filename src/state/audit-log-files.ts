@@ -134,8 +134,8 @@ export function lineOf(entry: AuditEntry, key: KeyObject): { line: string; mac: 
 export function isGenuine({ line, mac }: StoredEntry, key: KeyObject): boolean {
   const body = `{${LINE.exec(line)?.[2] ?? ''}`;
   const expected = createHmac('sha256', key).update(body).digest();
-  const given = Buffer.from(mac, 'base64url');
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const presentedMac = Buffer.from(mac, 'base64url');
+  return presentedMac.length === expected.length && timingSafeEqual(presentedMac, expected);
 }
 
 function parse(text: string): StoredEntry {

@@ -10,13 +10,13 @@ import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
 
 /** What a look at the whole log found. */
-export interface AuditLogVerdict {
+export interface AuditLogCheck {
   chains: SeenChain[];
   faults: AuditLogFault[];
 }
 
 /** Where an entry stands. */
-export interface AuditPlace {
+export interface AuditPosition {
   chain: string;
   sequence: number;
 }
@@ -31,9 +31,11 @@ export interface AuditLog {
   /** Lines of JSON, oldest first; `entry` null for one that is not as it was written. @throws as `append` */
   read(): AsyncGenerator<{ line: string; entry: AuditEntry | null }, void>;
   /** The same from the newest one back, each with its place. @param before the last one that is not wanted; null for all */
-  readBack(before: AuditPlace | null): AsyncGenerator<AuditPlace & { line: string; entry: AuditEntry | null }, void>;
+  readBack(
+    before: AuditPosition | null,
+  ): AsyncGenerator<AuditPosition & { line: string; entry: AuditEntry | null }, void>;
   /** @param elsewhere chains that other directories hold. @throws as `append` */
-  verify(elsewhere: ReadonlySet<string>): Promise<AuditLogVerdict>;
+  verify(elsewhere: ReadonlySet<string>): Promise<AuditLogCheck>;
 }
 
 /** What a log works with. */
@@ -95,11 +97,11 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
     },
     async verify(elsewhere) {
       // The ends first: what is written meanwhile is longer than they say, never shorter.
-      const known = await heads.all();
+      const recorded = await heads.all();
       const found = await files.chains();
       const looks = [];
-      for (const chain of found) looks.push(await lookAtChain(files, chain, key(), known.get(chain) ?? null));
-      const absent = [...known.keys()].filter((chain) => !found.includes(chain) && !elsewhere.has(chain));
+      for (const chain of found) looks.push(await lookAtChain(files, chain, key(), recorded.get(chain) ?? null));
+      const absent = [...recorded.keys()].filter((chain) => !found.includes(chain) && !elsewhere.has(chain));
       const faults = absent.map((chain): AuditLogFault => ({ chain, from: null, to: null, fault: 'absent' }));
       return { chains: looks.map((look) => look.found), faults: [...looks.flatMap((look) => look.faults), ...faults] };
     },
@@ -126,9 +128,9 @@ function openChains({ clock, log, keepMonths }: AuditLogParts, { files, heads, k
       // Its first entry is being written, or Redis lost what it knew.
       return last > 0 ? { chain, last } : beginChain(chain, { follows: null, known: 0, found: 0 });
     }
-    const known = await files.read(chain, head.sequence);
+    const recorded = await files.read(chain, head.sequence);
     // A share on the network may list a new file late.
-    if (known?.mac === head.mac) return { chain, last: Math.max(last, head.sequence) };
+    if (recorded?.mac === head.mac) return { chain, last: Math.max(last, head.sequence) };
     log.error({ code: 'audit-log-cut', chain, known: head.sequence, found: last }, 'the audit log is not as it was');
     const ordinal = String(Number(chain.slice(0, 4)) + 1).padStart(4, '0');
     return beginChain(`${ordinal}-${newId()}`, { follows: chain, known: head.sequence, found: last });
@@ -144,8 +146,8 @@ function openChains({ clock, log, keepMonths }: AuditLogParts, { files, heads, k
     const before = last === 0 ? null : await files.read(chain, last);
     const { verb, tenant, who, what, why, outcome, code, act } = draft;
     const [sequence, now] = [last + 1, clock()];
-    const place = { chain, sequence, at: new Date(now).toISOString() };
-    const entry = { ...place, verb, outcome, code, act, tenant, who, what, why, previous: before?.mac ?? null };
+    const position = { chain, sequence, at: new Date(now).toISOString() };
+    const entry = { ...position, verb, outcome, code, act, tenant, who, what, why, previous: before?.mac ?? null };
     const { line, mac } = lineOf(entry, key());
     if (!(await files.write(chain, sequence, line))) return null;
     await heads.raise(chain, { sequence, mac, at: now });
@@ -285,8 +287,8 @@ function faultsOfEnd(chain: string, seen: readonly Seen[], head: AuditLogHead | 
   const { sequence } = head;
   const last = seen.at(-1)?.sequence ?? start.sequence;
   if (sequence > last) return [{ chain, from: last + 1, to: sequence, fault: 'cut-off' }];
-  const known = seen.find((each) => each.sequence === sequence);
-  const isOther = known !== undefined && known.mac !== head.mac;
+  const recorded = seen.find((each) => each.sequence === sequence);
+  const isOther = recorded !== undefined && recorded.mac !== head.mac;
   return isOther ? [{ chain, from: sequence, to: sequence, fault: 'replaced' }] : [];
 }
 

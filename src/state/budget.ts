@@ -104,8 +104,8 @@ export function openBudgetShare(
   { budget, participant, limits, priority }: BudgetDraw,
   { pauseWaitMs = PAUSE_WAIT_MS, whileInLine = (wait) => wait() }: BudgetWaiting = {},
 ): BudgetShare {
-  const places = keys.budget(budget);
-  const all = [places.budget, places.waiting, places.shares, places.refused];
+  const budgetKeys = keys.budget(budget);
+  const all = [budgetKeys.budget, budgetKeys.waiting, budgetKeys.shares, budgetKeys.refused];
   const intervalMs = intervalOf(limits);
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
   const longestPauseMs = priority === 'interactive' ? Math.min(pauseWaitMs, LONGEST_INTERACTIVE_WAIT_MS) : pauseWaitMs;
@@ -114,8 +114,8 @@ export function openBudgetShare(
 
   async function ask(ticket: string, units: number): Promise<Answer> {
     const { next, unused, sentAt } = ahead.question();
-    const given = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
-    const answer = answerOf(await scripts.take(redis, [...all, places.used], given));
+    const input = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
+    const answer = answerOf(await scripts.take(redis, [...all, budgetKeys.used], input));
     if (answer.waitMs === 0) ahead.granted(answer.ahead, { unused, sentAt });
     return answer;
   }
@@ -148,7 +148,7 @@ export function openBudgetShare(
         isOnTrial ||= granted.isTrial;
       } catch (error) {
         // The place is free at once; where Redis is away it is in a little while.
-        await redis.hdel(places.waiting, ticket).catch(() => {});
+        await redis.hdel(budgetKeys.waiting, ticket).catch(() => {});
         throw error;
       }
     },
@@ -163,14 +163,14 @@ export function openBudgetShare(
       isOnTrial = false;
       await scripts.accepted(redis, all, [participant]);
     },
-    pause: () => readPause(redis, places.budget, participant),
+    pause: () => readPause(redis, budgetKeys.budget, participant),
   };
 }
 
 async function readPause(redis: RedisClient, budget: string, participant: string): Promise<BudgetPause | null> {
   const [own, ofAll, lastedMs] = await scripts.pause(redis, [budget], [participant, LONGEST_PAUSE_MS]);
-  const leftMs = Math.max(own, ofAll);
-  return leftMs === 0 ? null : { leftMs, lastedMs, isOfAll: ofAll > own };
+  const remainingMs = Math.max(own, ofAll);
+  return remainingMs === 0 ? null : { leftMs: remainingMs, lastedMs, isOfAll: ofAll > own };
 }
 
 /** Grants for requests that are likely to follow at once: as many as have followed so far, up to a few. */

@@ -23,8 +23,8 @@ export interface Counted {
  * @param limits the narrowest first; of one hash tag
  */
 export async function countOne(redis: RedisClient, windowMs: number, limits: readonly Limit[]): Promise<Counted> {
-  const places = limits.map(({ key }) => key);
+  const counterKeys = limits.map(({ key }) => key);
   const most = limits.map((limit) => limit.most);
-  const [counted, waitMs] = await count(redis, places, [windowMs, ...most]);
+  const [counted, waitMs] = await count(redis, counterKeys, [windowMs, ...most]);
   return { counted, waitMs: waitMs === 0 ? null : waitMs };
 }

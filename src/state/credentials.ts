@@ -1,11 +1,11 @@
 import type { Logger } from '../log/logger.ts';
-import type { Credential, CredentialStanding } from '../model/credentials.ts';
+import type { Credential, CredentialState } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet, fencedScript, type LeaseToken, type PlacedValue } from './script.ts';
+import { compareAndSet, fencedScript, type LeaseToken, type LocatedValue } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
@@ -38,7 +38,7 @@ export interface CredentialStore {
    */
   write(lease: LeaseToken, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
   /** Changes where the login stands and leaves the tokens alone; the same conditions as `write`. */
-  note(lease: LeaseToken, connection: string, version: number, standing: CredentialStanding): Promise<boolean>;
+  note(lease: LeaseToken, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
   /** Removes the credential, whoever is at work on it: a refresh under way finds nothing to replace. */
   remove(connection: string): Promise<boolean>;
   /** The credentials of those connections that have one. */
@@ -121,8 +121,8 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       if (written) await awaitDisk(connection);
       return written;
     },
-    note: (lease, connection, version, standing) =>
-      change(lease, connection, version, sealedStanding(standing, sealer, contextOf(connection, version))),
+    note: (lease, connection, version, credentialState) =>
+      change(lease, connection, version, sealedState(credentialState, sealer, contextOf(connection, version))),
     remove: async (connection) => (await recent.changing(writer.del(keyOf(connection)))) === 1,
     async readAll(connections) {
       const credentials: Record<string, Credential> = {};
@@ -150,20 +150,20 @@ function encode(credential: Credential, sealer: Sealer, connection: string): Cre
   return {
     version: String(version),
     sealed: sealer.seal(JSON.stringify(login), context),
-    ...sealedStanding({ state, reason, since, unansweredSince, refusedAt: refusedAt ?? null }, sealer, context),
+    ...sealedState({ state, reason, since, unansweredSince, refusedAt: refusedAt ?? null }, sealer, context),
   };
 }
 
 /** @throws what the sealer throws */
 function decode({ version = '', sealed = '', standing = '' }: CredentialFields, sealer: Sealer, connection: string) {
   const context = contextOf(connection, version);
-  const login = JSON.parse(sealer.open(sealed, context)) as Omit<Credential, 'version' | keyof CredentialStanding>;
-  const standingNow = JSON.parse(sealer.open(standing, `${context}/standing`)) as CredentialStanding;
-  return { version: Number(version), ...login, ...standingNow } satisfies Credential;
+  const login = JSON.parse(sealer.open(sealed, context)) as Omit<Credential, 'version' | keyof CredentialState>;
+  const currentState = JSON.parse(sealer.open(standing, `${context}/standing`)) as CredentialState;
+  return { version: Number(version), ...login, ...currentState } satisfies Credential;
 }
 
-function sealedStanding(
-  { state, reason, since, unansweredSince, refusedAt }: CredentialStanding,
+function sealedState(
+  { state, reason, since, unansweredSince, refusedAt }: CredentialState,
   sealer: Sealer,
   context: string,
 ): CredentialFields {
@@ -172,7 +172,7 @@ function sealedStanding(
 }
 
 /** The fields of a hash as values that are compared or set. */
-function valuesOf(key: string, fields: CredentialFields): PlacedValue[] {
+function valuesOf(key: string, fields: CredentialFields): LocatedValue[] {
   return Object.entries(fields).map(([field, value]) => ({ key, field, value }));
 }
 
@@ -191,17 +191,17 @@ class Recent {
   }
 
   recent = async (connection: string): Promise<Credential | null> => {
-    const known = this.#known.get(connection);
-    const isRecent = known !== undefined && performance.now() - known.readAt < RECENT_MS;
-    return isRecent ? known.credential : this.read(connection);
+    const cached = this.#known.get(connection);
+    const isRecent = cached !== undefined && performance.now() - cached.readAt < RECENT_MS;
+    return isRecent ? cached.credential : this.read(connection);
   };
 
   read = async (connection: string): Promise<Credential | null> => {
     const [readAt, changes] = [performance.now(), this.#changes];
     const credential = await this.#readNow(connection);
     // Whoever has to log in may do so at any moment.
-    const isKept = credential?.state === 'connected' && this.#changes === changes;
-    if (isKept) this.#known.set(connection, { credential, readAt });
+    const isCacheable = credential?.state === 'connected' && this.#changes === changes;
+    if (isCacheable) this.#known.set(connection, { credential, readAt });
     else this.#known.delete(connection);
     return credential;
   };

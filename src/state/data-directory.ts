@@ -49,7 +49,7 @@ const MARKS: Readonly<Record<CounterName, string>> = { decisions: 'marks', write
 const MARK_FILE = /^((?:marks|writes|managed)(?:\.\d+)?)-\d{4}-\d\d-\d\d\.log$/;
 const SAFEGUARDS = 'safeguards.log';
 /** Days of marks that are kept; only the last counts. */
-const KEPT_MARK_FILES = 3;
+const MOST_MARK_FILES = 3;
 /** More than what all processes together write out of order. */
 const TAIL_BYTES = 4_096;
 
@@ -66,7 +66,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   await append(safeguards, []);
   for (const [series, files] of await markFiles(path)) {
     if (series === null) continue;
-    for (const name of files.slice(0, -KEPT_MARK_FILES)) await unlink(join(path, name)).catch(() => {});
+    for (const name of files.slice(0, -MOST_MARK_FILES)) await unlink(join(path, name)).catch(() => {});
   }
   const lines = async () => parse(await readFile(safeguards, 'utf8'));
   return {
@@ -81,13 +81,13 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     async readSafeguards(tenant) {
       const own = (await lines()).filter((line) => 'tenant' in line && line.tenant === tenant);
       if (!own.some((line) => 'began' in line)) return null;
-      const kept: Safeguards = { tombstones: {}, receipts: {}, optOuts: {} };
+      const safeguards: Safeguards = { tombstones: {}, receipts: {}, optOuts: {} };
       for (const line of own) {
         if (!('table' in line)) continue;
-        if (line.value === null) delete kept[line.table][line.name];
-        else kept[line.table][line.name] = line.value;
+        if (line.value === null) delete safeguards[line.table][line.name];
+        else safeguards[line.table][line.name] = line.value;
       }
-      return kept;
+      return safeguards;
     },
     beginSafeguards: (tenant) => append(safeguards, [JSON.stringify({ tenant, began: true })]),
     keepSafeguards: (tenant, changes) =>

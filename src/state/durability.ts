@@ -28,19 +28,19 @@ export function createAwaitDurable(
   writer: RedisClient,
   { replicas, patienceMs = PATIENCE_MS }: { replicas: number | null; patienceMs?: number },
 ): AwaitDurable {
-  let tells = true;
+  let supportsDiskWait = true;
   return async (key) => {
     const server = serverOf(writer, key);
     const wanted = replicas ?? (await oneIfConnected(server));
     const reached = wanted === 0 ? 0 : Number(await server.call('WAIT', wanted, patienceMs));
     if (reached < wanted) return 'late';
-    if (!tells) return 'unsupported';
+    if (!supportsDiskWait) return 'unsupported';
     try {
       const [onDisk] = (await server.call('WAITAOF', 1, 0, patienceMs)) as [number, number];
       return onDisk === 1 ? 'durable' : 'late';
     } catch (error) {
       if (!isRefused(error)) throw error;
-      tells = false;
+      supportsDiskWait = false;
       return 'unsupported';
     }
   };

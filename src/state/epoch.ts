@@ -12,7 +12,7 @@ import { redisScript } from './script.ts';
 const advanceCounter = redisScript<(string | number)[]>(import.meta.url, 'epoch-advance');
 
 /** How the state is kept, for whoever looks. */
-export interface EpochView {
+export interface StateCounterView {
   /** How far the last decision was made sure of; null before the first. */
   durability: Durability | null;
   /** The directory outside Redis: `none` is configured, it is `kept`, or it `failed`. */
@@ -31,18 +31,18 @@ export interface EpochView {
  * A Redis whose counter is behind has lost such decisions: a replica or a backup took over, or it was emptied. Each master of a cluster
  * has counters of its own, for the tenants that lie on it.
  */
-export interface StateEpoch extends TenantEpoch {
+export interface StateCounter extends TenantStateCounter {
   /** What tells the installation's identity key from others, and nothing else of it: 16 characters of `[0-9a-v]`. */
   identity: string;
   /** The same for where a tenant's decisions and writes lie, under each of its ids; the methods here are for all that there is. */
-  of(...tenantIds: readonly string[]): TenantEpoch;
+  of(...tenantIds: readonly string[]): TenantStateCounter;
   /** @throws MirrorError `settings`, code `identity-key-changed`, when Redis or the directory belongs to another identity key */
   requireIdentity(): Promise<void>;
-  view(): Promise<EpochView>;
+  view(): Promise<StateCounterView>;
 }
 
 /** How far the state has come that a tenant's decisions and writes are part of. */
-export interface TenantEpoch {
+export interface TenantStateCounter {
   /**
    * Makes what was decided last, before an outside effect: on the disk of Redis and, where there are, a replica, and marked outside of it.
    * Callers of one moment share the wait.
@@ -68,7 +68,7 @@ export interface TenantEpoch {
 }
 
 /** What an epoch works with. */
-export interface EpochParts {
+export interface StateCounterParts {
   redis: RedisClient;
   /** A connection of its own: waiting for the disk holds up whatever else is sent over it. */
   writer: RedisClient;
@@ -89,7 +89,7 @@ export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
 /** Of several parts of the state the least safe one counts. */
 const LEAST_FIRST: readonly Durability[] = ['late', 'unsupported', 'durable'];
 /** By then a counter that Redis tells is on its disk: `appendfsync everysec`. */
-const SURELY_KEPT_MS = 10 * SECOND_MS;
+const SURELY_DURABLE_MS = 10 * SECOND_MS;
 
 /** What tells an identity key from others, and nothing else of it: 16 characters of `[0-9a-v]`. */
 export function identityFingerprint(identityKey: Uint8Array): string {
@@ -99,36 +99,36 @@ export function identityFingerprint(identityKey: Uint8Array): string {
 }
 
 /** Opens the epoch of an installation. */
-export function createStateEpoch(parts: EpochParts): StateEpoch {
+export function createStateCounter(parts: StateCounterParts): StateCounter {
   const { redis } = parts;
   const directory = openOnce(parts.directory, parts.log);
   const fingerprint = identityFingerprint(parts.identityKey);
-  const opened = new Map<number, ShardEpoch>();
+  const opened = new Map<number, ShardStateCounter>();
   const awaitDurable = createAwaitDurable(parts.writer, { replicas: parts.replicas });
   const shardAt = (shard: number) => {
     const one = opened.get(shard) ?? openShard(shard, { ...parts, directory, awaitDurable });
     opened.set(shard, one);
     return one;
   };
-  const shardsWith = async (known: readonly string[] | null) => (await shardsOf(redis, known)).map(shardAt);
+  const shardsWith = async (existing: readonly string[] | null) => (await shardsOf(redis, existing)).map(shardAt);
 
-  /** @param known keys that lie in the parts that are meant; null for all parts */
-  function lookingAfter(known: readonly string[] | null): TenantEpoch {
-    const latestOf = async (ask: (shard: ShardEpoch) => Promise<Instant | 0>) =>
-      Math.max(0, ...(await Promise.all((await shardsWith(known)).map(ask))));
+  /** @param existing keys that lie in the parts that are meant; null for all parts */
+  function lookingAfter(existing: readonly string[] | null): TenantStateCounter {
+    const latestOf = async (ask: (shard: ShardStateCounter) => Promise<Instant | 0>) =>
+      Math.max(0, ...(await Promise.all((await shardsWith(existing)).map(ask))));
     return {
       settle: () => latestOf((shard) => shard.settle()),
       check: () => latestOf((shard) => shard.lossOf('decisions')),
       async noteWriting() {
-        await Promise.all((await shardsWith(known)).map((shard) => shard.noteWriting()));
+        await Promise.all((await shardsWith(existing)).map((shard) => shard.noteWriting()));
       },
       lostAt: () => latestOf(async (shard) => Math.max(await shard.lossOf('decisions'), await shard.lossOf('writes'))),
       withDirectory: directory.use,
       requireDirectory: directory.require,
       async keepIdentity() {
         await redis.hsetnx(keys.epoch(0), 'identity', fingerprint);
-        await directory.use(async (kept) => {
-          if ((await kept.readIdentity()) === null) await kept.keepIdentity(fingerprint);
+        await directory.use(async (dataDirectory) => {
+          if ((await dataDirectory.readIdentity()) === null) await dataDirectory.keepIdentity(fingerprint);
         });
       },
     };
@@ -139,8 +139,11 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
     identity: fingerprint,
     of: (...tenantIds) => lookingAfter(tenantIds.map(keys.protection)),
     async requireIdentity() {
-      const known = [await redis.hget(keys.epoch(0), 'identity'), await directory.use((kept) => kept.readIdentity())];
-      if (known.some((one) => one != null && one !== fingerprint)) throw identityKeyChanged();
+      const existing = [
+        await redis.hget(keys.epoch(0), 'identity'),
+        await directory.use((dataDirectory) => dataDirectory.readIdentity()),
+      ];
+      if (existing.some((one) => one != null && one !== fingerprint)) throw identityKeyChanged();
     },
     async view() {
       const views = await Promise.all((await shardsWith(null)).map((shard) => shard.view()));
@@ -158,27 +161,27 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
   };
 }
 
-type ShardParts = Pick<EpochParts, 'redis' | 'writer' | 'clock' | 'log'> & {
+type ShardParts = Pick<StateCounterParts, 'redis' | 'writer' | 'clock' | 'log'> & {
   directory: ReturnType<typeof openOnce>;
   awaitDurable: AwaitDurable;
 };
 
-type ShardEpoch = ReturnType<typeof openShard>;
+type ShardStateCounter = ReturnType<typeof openShard>;
 
 /** Whose marks the epoch looks after. */
-type EpochCounter = Exclude<CounterName, 'managed'>;
+type CounterKind = Exclude<CounterName, 'managed'>;
 
 /** The counters of one part of the state. */
 function openShard(shard: number, { redis, writer, clock, log, directory, awaitDurable }: ShardParts) {
   const keyOf = { decisions: keys.epoch(shard), writes: keys.writes(shard) };
-  const highest: Record<EpochCounter, number> = { decisions: 0, writes: 0 };
+  const highest: Record<CounterKind, number> = { decisions: 0, writes: 0 };
   let durability: Durability | null = null;
 
-  async function advance(client: RedisClient, by: 0 | 1, name: EpochCounter) {
-    const marked = (await directory.use((kept) => kept.readMark({ name, shard }))) ?? 0;
+  async function advance(client: RedisClient, by: 0 | 1, name: CounterKind) {
+    const marked = (await directory.use((dataDirectory) => dataDirectory.readMark({ name, shard }))) ?? 0;
     const now = clock();
-    const known = Math.max(highest[name], marked);
-    const answer = await advanceCounter(client, [keyOf[name]], [known, now, by]);
+    const existing = Math.max(highest[name], marked);
+    const answer = await advanceCounter(client, [keyOf[name]], [existing, now, by]);
     const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0] = answer.map(Number);
     if (wentBackAt === now) {
       log.error(
@@ -189,40 +192,40 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     return { counter, at, now, wentBackAt };
   }
 
-  async function keepMark(name: EpochCounter, counter: number, now: Instant): Promise<void> {
-    await directory.use((kept) => kept.leaveMark({ name, shard }, counter, now));
+  async function storeMark(name: CounterKind, counter: number, now: Instant): Promise<void> {
+    await directory.use((dataDirectory) => dataDirectory.leaveMark({ name, shard }, counter, now));
     highest[name] = Math.max(highest[name], counter);
   }
 
-  async function lossOf(name: EpochCounter): Promise<Instant | 0> {
+  async function lossOf(name: CounterKind): Promise<Instant | 0> {
     const { counter, at, now, wentBackAt } = await advance(redis, 0, name);
-    if (now - at > SURELY_KEPT_MS) highest[name] = Math.max(highest[name], counter);
+    if (now - at > SURELY_DURABLE_MS) highest[name] = Math.max(highest[name], counter);
     return wentBackAt;
   }
 
-  async function settle(): Promise<Instant | 0> {
+  async function makeDurable(): Promise<Instant | 0> {
     const { counter, now } = await advance(writer, 1, 'decisions');
     const before = durability;
     durability = await awaitDurable(keyOf.decisions);
     // For those who ask in another process.
     if (durability !== before) await redis.hset(keyOf.decisions, 'durability', durability);
     if (durability === 'late') throw notDurable();
-    await keepMark('decisions', counter, now);
+    await storeMark('decisions', counter, now);
     // Where another server took over meanwhile, it was that one which answered.
     return lossOf('decisions');
   }
 
   return {
-    settle: shared(settle),
+    settle: shared(makeDurable),
     noteWriting: shared(async () => {
       const { counter, now } = await advance(redis, 1, 'writes');
-      await keepMark('writes', counter, now);
+      await storeMark('writes', counter, now);
     }),
     lossOf,
     async view() {
-      const told = await redis.hmget(keyOf.decisions, 'durability', 'wentBackAt', 'wentBackTo');
+      const fields = await redis.hmget(keyOf.decisions, 'durability', 'wentBackAt', 'wentBackTo');
       const writesLostAt = Number(await redis.hget(keyOf.writes, 'wentBackAt'));
-      const [durability = null, wentBackAt, wentBackTo] = told;
+      const [durability = null, wentBackAt, wentBackTo] = fields;
       return {
         durability: durability as Durability | null,
         wentBackAt: Number(wentBackAt),
@@ -267,11 +270,11 @@ function openOnce(path: string | null, log: Logger) {
       return fail(error);
     }
   };
-  async function use<Result>(work: (kept: DataDirectory) => Promise<Result>): Promise<Result | undefined> {
-    const kept = await get();
-    if (kept === null) return undefined;
+  async function use<Result>(work: (dataDirectory: DataDirectory) => Promise<Result>): Promise<Result | undefined> {
+    const dataDirectory = await get();
+    if (dataDirectory === null) return undefined;
     try {
-      const result = await work(kept);
+      const result = await work(dataDirectory);
       failed = null;
       return result;
     } catch (error) {
@@ -282,14 +285,14 @@ function openOnce(path: string | null, log: Logger) {
   return {
     get,
     use,
-    async require(work: (kept: DataDirectory) => Promise<void>): Promise<void> {
-      const isDone = await use(async (kept) => {
-        await work(kept);
+    async require(work: (dataDirectory: DataDirectory) => Promise<void>): Promise<void> {
+      const isDone = await use(async (dataDirectory) => {
+        await work(dataDirectory);
         return true;
       });
       if (path !== null && isDone !== true) throw directoryUnusable(path);
     },
-    state: (): EpochView['directory'] => (path === null ? 'none' : failed === null ? 'kept' : 'failed'),
+    state: (): StateCounterView['directory'] => (path === null ? 'none' : failed === null ? 'kept' : 'failed'),
     failure: () => failed,
   };
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { derivedKey } from '../model/derived-key.ts';
-import type { FeedEntry, FeedShelf, StoodThere } from '../model/feeds.ts';
+import type { FeedEntry, FeedStore, StoodThere } from '../model/feeds.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { countOne } from './counting.ts';
 import { keys } from './keys.ts';
@@ -25,7 +25,7 @@ export interface FeedAccess {
 
 /** The feeds of one tenant: what they hold, and who may read them. */
 export interface TenantFeeds {
-  shelf(target: string): FeedShelf;
+  shelf(target: string): FeedStore;
   /** Null while a feed has no address. */
   access(target: string): Promise<FeedAccess | null>;
   /** Makes a new address and ends the one before. @returns its token, which is kept nowhere */
@@ -71,7 +71,7 @@ export function createTenantFeeds(
     return true;
   }
   return {
-    shelf: (target) => createFeedShelf(redis, keys.feed(tenant, target), sealer, target),
+    shelf: (target) => createTargetFeedStore(redis, keys.feed(tenant, target), sealer, target),
     async access(target) {
       const { madeAt, fetchedAt, fetches } = await redis.hgetall(keys.feedAccess(tenant, target));
       if (madeAt === undefined) return null;
@@ -103,7 +103,7 @@ export function createTenantFeeds(
   };
 }
 
-function createFeedShelf(redis: RedisClient, place: string, sealer: Sealer, target: string): FeedShelf {
+function createTargetFeedStore(redis: RedisClient, feedKey: string, sealer: Sealer, target: string): FeedStore {
   const contextOf = (key: string) => `feed/${target}/${key}`;
   function opened(key: string, stored: string): FeedEntry {
     const at = stored.indexOf(' ');
@@ -115,8 +115,8 @@ function createFeedShelf(redis: RedisClient, place: string, sealer: Sealer, targ
       if (wanted?.length === 0) return new Map();
       const found =
         wanted === undefined
-          ? Object.entries(await redis.hgetall(place))
-          : (await redis.hmget(place, ...wanted)).map((stored, index) => [wanted[index] ?? '', stored] as const);
+          ? Object.entries(await redis.hgetall(feedKey))
+          : (await redis.hmget(feedKey, ...wanted)).map((stored, index) => [wanted[index] ?? '', stored] as const);
       return new Map(
         found.flatMap(([key, stored]) =>
           stored === null || key === VERSION ? [] : [[key, opened(key, stored)] as const],
@@ -124,9 +124,9 @@ function createFeedShelf(redis: RedisClient, place: string, sealer: Sealer, targ
       );
     },
     put: (key, { revision, ...entry }) =>
-      changeFeed(redis, [place], [key, revision, sealer.seal(JSON.stringify(entry), contextOf(key))]),
-    takeOut: (key, revision) => changeFeed(redis, [place], [key, revision, '']),
-    version: async () => (await redis.hget(place, VERSION)) ?? '0',
+      changeFeed(redis, [feedKey], [key, revision, sealer.seal(JSON.stringify(entry), contextOf(key))]),
+    takeOut: (key, revision) => changeFeed(redis, [feedKey], [key, revision, '']),
+    version: async () => (await redis.hget(feedKey, VERSION)) ?? '0',
   };
 }
 

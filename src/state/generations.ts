@@ -24,7 +24,7 @@ export function laneLease(target: string): string {
 export const SUPERSEDED = 'configuration-superseded';
 
 /** The configuration that a process works under, among those of all processes of a tenant. */
-export interface Generation {
+export interface ConfigVersion {
   /**
    * Takes its number: that of the newest configuration when it is the same one, else the next, which ends whatever others plan or write.
    * Only the first call does.
@@ -39,11 +39,11 @@ export interface Generation {
   end(): void;
   hasEnded(): boolean;
   /** What is known of the newest one. Takes no number. */
-  newest(): Promise<NewestGeneration>;
+  newest(): Promise<NewestConfigVersion>;
 }
 
 /** What is known of the newest configuration of a tenant. */
-export interface NewestGeneration {
+export interface NewestConfigVersion {
   /** 0 before the first process. */
   number: number;
   /** Whether it is the one of this process. */
@@ -53,7 +53,7 @@ export interface NewestGeneration {
 }
 
 /** What a generation is opened with. */
-export interface GenerationOptions {
+export interface ConfigVersionOptions {
   redis: RedisClient;
   tenant: string;
   /** Hash of everything that decides what is planned. */
@@ -64,9 +64,9 @@ export interface GenerationOptions {
 }
 
 /** Opens the generation of a process. Nothing is registered before `join`: whoever only looks changes nothing. */
-export function createGeneration({ redis, tenant, hash, targets, clock }: GenerationOptions): Generation {
+export function createConfigVersion({ redis, tenant, hash, targets, clock }: ConfigVersionOptions): ConfigVersion {
   const key = keys.configuration(tenant);
-  const told = JSON.stringify(targets);
+  const serializedTargets = JSON.stringify(targets);
   let joined: Promise<number> | null = null;
   let isEnded = false;
   async function register(isTakenUp: boolean): Promise<number> {
@@ -75,10 +75,10 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
     for (;;) {
       // Whatever of it is still at work takes no number any more.
       if (isEnded) throw superseded();
-      const [number = null, known = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
+      const [number = null, storedTargets = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
       if (newest === hash && number !== null) return Number(number);
-      const leases = leaseKeys(tenant, new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])]));
-      const answer = await registerConfiguration(redis, [key, ...leases], [number ?? 0, hash, told]);
+      const leases = leaseKeys(tenant, new Set([...targets, ...(JSON.parse(storedTargets ?? '[]') as string[])]));
+      const answer = await registerConfiguration(redis, [key, ...leases], [number ?? 0, hash, serializedTargets]);
       if (answer === -1) continue;
       if (targets.length > 0) await redis.hdel(keys.removed(tenant), ...targets.map((target) => `target/${target}`));
       return answer;
@@ -96,7 +96,7 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
     join,
     async isNewest() {
       if (isEnded) return false;
-      const number = await checkConfiguration(redis, [key], [await join(), hash, told, clock()]);
+      const number = await checkConfiguration(redis, [key], [await join(), hash, serializedTargets, clock()]);
       if (number > 0) joined = Promise.resolve(number);
       return number > 0;
     },
@@ -121,12 +121,12 @@ const JOINED_AT_ONCE = 500;
 /** Joins the generations of many tenants, by their ids. One whose configuration is the newest already costs one look. */
 export async function joinAll(
   redis: RedisClient,
-  generations: ReadonlyMap<string, Generation>,
+  configVersions: ReadonlyMap<string, ConfigVersion>,
   { anew = false } = {},
 ): Promise<void> {
-  for (const some of slices([...generations], JOINED_AT_ONCE)) {
+  for (const some of slices([...configVersions], JOINED_AT_ONCE)) {
     await redis.hdel(keys.removedTenants(), ...some.map(([tenant]) => tenant));
-    await Promise.all(some.map(([, generation]) => generation.join({ isTakenUp: true, anew })));
+    await Promise.all(some.map(([, configVersion]) => configVersion.join({ isTakenUp: true, anew })));
   }
 }
 
@@ -146,21 +146,21 @@ function leaseKeys(tenant: string, targets: Iterable<string>): string[] {
  * @param onSuperseded told once, and again when it was the newest in between; not when this process itself has read a newer one
  * Both methods throw MirrorError `settings`, code `configuration-superseded`.
  */
-export function leasesUnder(generation: Generation, leases: Leases, onSuperseded: () => void): Leases {
-  let isTold = false;
+export function leasesUnder(configVersion: ConfigVersion, leases: Leases, onSuperseded: () => void): Leases {
+  let isReported = false;
   const isGoverned = (name: string) => name === PLAN_LEASE || name === STREAMS_LEASE || name.startsWith(laneLease(''));
   async function checked<Taken extends Lease | null>(name: string, take: () => Promise<Taken>): Promise<Taken> {
     if (!isGoverned(name)) return take();
-    if (generation.hasEnded()) throw superseded();
-    await generation.join();
+    if (configVersion.hasEnded()) throw superseded();
+    await configVersion.join();
     const lease = await take();
-    if (await generation.isNewest()) {
-      isTold = false;
+    if (await configVersion.isNewest()) {
+      isReported = false;
       return lease;
     }
     await lease?.release();
-    if (!isTold && !generation.hasEnded()) onSuperseded();
-    isTold = true;
+    if (!isReported && !configVersion.hasEnded()) onSuperseded();
+    isReported = true;
     throw superseded();
   }
   return {

@@ -31,7 +31,7 @@ export interface JournaledRun {
 }
 
 /** How long journals are kept unless the settings say otherwise. */
-export const JOURNAL_KEEP_MS = 30 * DAY_MS;
+export const JOURNAL_RETENTION_MS = 30 * DAY_MS;
 /** Most runs that a listing gives. */
 const LISTED_RUNS = 100;
 
@@ -63,7 +63,7 @@ export interface Journal {
 }
 
 /** One id of a tenant, and what its lines are sealed with. */
-interface JournalPlace {
+interface JournalLocation {
   one: string;
   proofs: Sealer;
 }
@@ -83,18 +83,18 @@ export function createJournal(
   redis: RedisClient,
   tenant: string,
   identityKey: Uint8Array,
-  { keepMs = JOURNAL_KEEP_MS, formerly = {} }: { keepMs?: number; formerly?: FormerIds } = {},
+  { keepMs = JOURNAL_RETENTION_MS, formerly = {} }: { keepMs?: number; formerly?: FormerIds } = {},
 ): Journal {
   const tenants = [...new Set([tenant, formerly.tenant ?? tenant])];
-  const places = tenants.map((one) => ({ one, proofs: createProofSealer(identityKey, one) }));
+  const locations = tenants.map((one) => ({ one, proofs: createProofSealer(identityKey, one) }));
   return {
     ...openPinned(redis, tenant, identityKey, formerly),
     async read(run) {
       const lines = await Promise.all(
-        places.map(async ({ one, proofs }) => entriesOf(proofs, run, await redis.hgetall(keys.journal(one, run)))),
+        locations.map(async ({ one, proofs }) => entriesOf(proofs, run, await redis.hgetall(keys.journal(one, run)))),
       );
-      const byPlace = new Map(lines.reverse().flatMap((each) => each.map((line) => [fieldOf(line), line])));
-      return [...byPlace.values()];
+      const byLocation = new Map(lines.reverse().flatMap((each) => each.map((line) => [fieldOf(line), line])));
+      return [...byLocation.values()];
     },
     async list(now) {
       const lists = await Promise.all(tenants.map((one) => listOf(redis, one, now - keepMs)));
@@ -103,7 +103,7 @@ export function createJournal(
         .sort((one, other) => other.at - one.at)
         .slice(0, LISTED_RUNS);
     },
-    linesOf: (target, recordId, now) => linesIn(redis, places, fieldOf({ target, recordId }), now - keepMs),
+    linesOf: (target, recordId, now) => linesIn(redis, locations, fieldOf({ target, recordId }), now - keepMs),
     async erase(recordsOf) {
       let lines = 0;
       let pins = 0;
@@ -140,7 +140,7 @@ function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array,
     const { ends, state } = await look(target);
     return own.change(target, (before) => changed(state === 'new' ? laterOf([before, ends]) : before));
   };
-  const pinned = async (target: string, now: Instant) => standing((await look(target)).ends, now);
+  const pinned = async (target: string, now: Instant) => unexpired((await look(target)).ends, now);
   return {
     pins: async (target, now) => Object.fromEntries(await pinned(target, now)),
     pinned: async (target, now) => new Set((await pinned(target, now)).keys()),
@@ -155,9 +155,9 @@ function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array,
     },
     async settlePins(target, now) {
       const { ends, state } = await look(target);
-      const left = standing(ends, now);
-      if (state !== 'proved' || left.size < ends.size) await change(target, (before) => standing(before, now));
-      return { pinned: new Set(left.keys()), wereForged: state === 'forged' };
+      const remaining = unexpired(ends, now);
+      if (state !== 'proved' || remaining.size < ends.size) await change(target, (before) => unexpired(before, now));
+      return { pinned: new Set(remaining.keys()), wereForged: state === 'forged' };
     },
   };
 }
@@ -189,7 +189,7 @@ function laterOf(all: readonly Pins[]): Pins {
   return later;
 }
 
-function standing(pins: Pins, now: Instant): Pins {
+function unexpired(pins: Pins, now: Instant): Pins {
   return new Map([...pins].filter(([, untilAt]) => untilAt > now));
 }
 
@@ -210,7 +210,7 @@ async function eraseLines(
   let removed = 0;
   for (const [index, fields] of all.entries()) {
     const named = fields.filter((field) => {
-      const { target, recordId } = placeOf(field);
+      const { target, recordId } = locationOf(field);
       return recordsOf(target).has(recordId);
     });
     if (named.length > 0) removals.hdel(journals[index] as string, ...named);
@@ -223,17 +223,17 @@ async function eraseLines(
 /** The lines of one field in the newest journals, newest first. */
 async function linesIn(
   redis: RedisClient,
-  places: readonly JournalPlace[],
+  locations: readonly JournalLocation[],
   field: string,
   oldestAt: Instant,
 ): Promise<(JournalEntry & { run: string })[]> {
-  const lists = await Promise.all(places.map((place) => linesOfTenant(redis, place, field, oldestAt)));
+  const lists = await Promise.all(locations.map((location) => linesOfTenant(redis, location, field, oldestAt)));
   return lists.flat().sort((one, other) => other.at - one.at);
 }
 
 async function linesOfTenant(
   redis: RedisClient,
-  { one: tenant, proofs }: JournalPlace,
+  { one: tenant, proofs }: JournalLocation,
   field: string,
   oldestAt: Instant,
 ): Promise<(JournalEntry & { run: string })[]> {
@@ -263,7 +263,7 @@ async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Pr
 const SEPARATOR = '\t';
 
 /** Where a line stands. */
-interface LinePlace {
+interface LineLocation {
   run: string;
   target: string;
   recordId: string;
@@ -272,28 +272,28 @@ interface LinePlace {
 /** A line as it is stored, with what proves that we wrote it there. @param proofs seals with the identity key */
 export function journalLine(
   proofs: Sealer,
-  place: LinePlace,
+  location: LineLocation,
   { effect, reason, at }: Pick<JournalEntry, 'effect' | 'reason' | 'at'>,
 ): string {
   const said = [effect, reason, at].join(SEPARATOR);
-  return [said, proofs.seal(NOTHING_SEALED, contextOf(place, said))].join(SEPARATOR);
+  return [said, proofs.seal(NOTHING_SEALED, contextOf(location, said))].join(SEPARATOR);
 }
 
 /** The seal is there for what it is bound to: the smallest JSON there is. */
 const NOTHING_SEALED = '1';
 
-function contextOf({ run, target, recordId }: LinePlace, said: string): string {
+function contextOf({ run, target, recordId }: LineLocation, said: string): string {
   return JSON.stringify(['journal', run, target, recordId, said]);
 }
 
 /** The lines of a run that are ours. */
 function entriesOf(proofs: Sealer, run: string, stored: Record<string, string>): JournalEntry[] {
   return Object.entries(stored).flatMap(([field, line]) => {
-    const place = placeOf(field);
+    const location = locationOf(field);
     const [effect, reason, at, seal = ''] = line.split(SEPARATOR);
     const said = [effect, reason, at].join(SEPARATOR);
-    if (!opens(proofs, seal, contextOf({ run, ...place }, said))) return [];
-    return [{ ...place, effect: effect as JournalEffect, reason: reason as ReasonCode, at: Number(at) }];
+    if (!opens(proofs, seal, contextOf({ run, ...location }, said))) return [];
+    return [{ ...location, effect: effect as JournalEffect, reason: reason as ReasonCode, at: Number(at) }];
   });
 }
 
@@ -302,7 +302,7 @@ function fieldOf({ target, recordId }: Pick<JournalEntry, 'target' | 'recordId'>
 }
 
 /** What a line's field names. */
-function placeOf(field: string): Pick<JournalEntry, 'target' | 'recordId'> {
+function locationOf(field: string): Pick<JournalEntry, 'target' | 'recordId'> {
   const at = field.indexOf(SEPARATOR);
   return { target: field.slice(0, at), recordId: field.slice(at + 1) };
 }

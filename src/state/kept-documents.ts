@@ -11,17 +11,17 @@ import { createProofSealer, type Sealer } from './sealing.ts';
 export type DocumentKind = 'plan' | 'task';
 
 /** How long a document is kept after it was written last. */
-export const DOCUMENT_KEEP_MS = HOUR_MS;
+export const DOCUMENT_RETENTION_MS = HOUR_MS;
 /** Of more, the oldest go: a program that asks without end fills no memory. */
 const MOST_DOCUMENTS: Readonly<Record<DocumentKind, number>> = { plan: 5, task: 20 };
 /** Characters of a sealed document: a plan of some 60,000 lines. */
 const MOST_CHARACTERS = 16_000_000;
 
 /** Sealed documents of one tenant and kind, for an hour each. */
-export type KeptDocuments<Content> = ReturnType<typeof createKeptDocuments<Content>>;
+export type StoredDocuments<Content> = ReturnType<typeof createStoredDocuments<Content>>;
 
 /** Opens a tenant's documents of a kind. */
-export function createKeptDocuments<Content>(
+export function createStoredDocuments<Content>(
   redis: RedisClient,
   tenant: string,
   kind: DocumentKind,
@@ -45,9 +45,9 @@ export function createKeptDocuments<Content>(
       if (sealed.length > MOST_CHARACTERS) throw tooLarge();
       const results = await redis
         .pipeline()
-        .set(keyOf(id), sealed, 'PX', DOCUMENT_KEEP_MS)
+        .set(keyOf(id), sealed, 'PX', DOCUMENT_RETENTION_MS)
         .zadd(index, clock(), id)
-        .pexpire(index, DOCUMENT_KEEP_MS)
+        .pexpire(index, DOCUMENT_RETENTION_MS)
         .exec();
       for (const [error] of results ?? []) if (error !== null) throw error;
       await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS[kind] - 1}`));

@@ -5,10 +5,10 @@ import type { Link } from '../model/operations.ts';
 export type LinkVersions = [before: string | null, after: string];
 
 /** Changes that are kept beside the links: a first sync changes more than were read. */
-const CHANGES_KEPT = 1_000;
+const MOST_CACHED_CHANGES = 1_000;
 
 /** Links of one target as they were read, with what this process itself changed since. */
-export class KeptLinks implements Cached {
+export class CachedLinks implements Cached {
   readonly invalidate: () => void;
   #version: string | null = null;
   #links: ReadonlyMap<string, Link> = new Map();
@@ -48,7 +48,7 @@ export class KeptLinks implements Cached {
     stored: ReadonlyMap<string, string>,
     decode: (recordId: string, value: string) => Link,
   ): void {
-    if (before === null || before !== this.#version || this.#changed.size + stored.size > CHANGES_KEPT) return;
+    if (before === null || before !== this.#version || this.#changed.size + stored.size > MOST_CACHED_CHANGES) return;
     for (const [id, value] of stored) this.#changed.set(id, value === '' ? null : decode(id, value));
     this.#version = after;
   }

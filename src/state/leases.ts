@@ -47,7 +47,7 @@ export interface Leases {
 }
 
 /** A place whose holder hasn't asked again for this long is nobody's: it died, or has nothing to do any more. */
-const PLACE_LIFE_MS = 10 * SECOND_MS;
+const WAITER_LIFE_MS = 10 * SECOND_MS;
 
 /** Renewals in the time of a lease. One that failed is tried again after a third of that pause. */
 const RENEWALS = 3;
@@ -65,8 +65,8 @@ export function createLeases(
   async function areFreed(name: string): Promise<boolean> {
     const dead = processes.dead();
     if (dead.length === 0) return false;
-    const places = [keys.lease(tenant, name), keys.leaseWaiting(tenant, name)];
-    return (await scripts.freeOfDead(redis, places, dead)) > 0;
+    const leaseKeys = [keys.lease(tenant, name), keys.leaseWaiting(tenant, name)];
+    return (await scripts.freeOfDead(redis, leaseKeys, dead)) > 0;
   }
   async function tryTake(name: string, comesAgainAs = ''): Promise<Lease | null> {
     const key = keys.lease(tenant, name);
@@ -76,7 +76,7 @@ export function createLeases(
     const attempt = async () => {
       const sentAt = performance.now();
       const owner = `${life.id}/${randomUUID()}`;
-      const token = await scripts.take(redis, all, [owner, ttlMs, comesAgainAs, PLACE_LIFE_MS]);
+      const token = await scripts.take(redis, all, [owner, ttlMs, comesAgainAs, WAITER_LIFE_MS]);
       return typeof token === 'string' ? hold(redis, { name, key, token }, { ttlMs, life, takenAt: sentAt }) : null;
     };
     return (await attempt()) ?? ((await areFreed(name)) ? await attempt() : null);
@@ -84,20 +84,20 @@ export function createLeases(
   async function take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
     const deadline = performance.now() + waitMs;
     const waiter = randomUUID();
-    let place = '';
+    let waiterId = '';
     try {
       for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
         signal.throwIfAborted();
         // A place of a life that has ended is free.
-        place = `${(await processes.join()).id}/${waiter}`;
-        const lease = await tryTake(name, place);
+        waiterId = `${(await processes.join()).id}/${waiter}`;
+        const lease = await tryTake(name, waiterId);
         if (lease !== null) return lease;
         if (performance.now() + pauseMs > deadline) throw busy(name);
         await pauseFor(pauseMs, signal);
       }
     } catch (error) {
       // The place is free at once; where Redis is away it is in a little while.
-      await redis.hdel(keys.leaseWaiting(tenant, name), place).catch(() => {});
+      await redis.hdel(keys.leaseWaiting(tenant, name), waiterId).catch(() => {});
       throw error;
     }
   }

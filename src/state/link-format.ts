@@ -14,7 +14,7 @@ export interface LinkFormat {
 }
 
 /** What of a link says where its object is. */
-type Place = Pick<Link, 'recordId' | 'epoch' | 'remoteId'>;
+type ObjectLocation = Pick<Link, 'recordId' | 'epoch' | 'remoteId'>;
 
 /** What is guessed by chance once in 2^48 times, each time with a write to the target; Outlook's ids have 120 characters and more. */
 const PROOF_LENGTH = 8;
@@ -27,7 +27,7 @@ const PROOF_LENGTH = 8;
  */
 export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkFormat {
   const key = derivedKey(identityKey, tenant, 'places of links');
-  const proofOf = (target: string, { recordId, epoch, remoteId }: Place) =>
+  const proofOf = (target: string, { recordId, epoch, remoteId }: ObjectLocation) =>
     createHmac('sha256', key())
       .update(JSON.stringify([target, recordId, epoch, remoteId]))
       .digest('base64url')
@@ -40,19 +40,21 @@ export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkF
     decode(target, recordId, value) {
       const { place, ...link } = decodeLink(recordId, value);
       if (place === '' && link.epoch === 0) return { ...link, remoteId: null };
-      const placed = { ...link, remoteId: place.slice(PROOF_LENGTH) || null };
-      const isProved = proofOf(target, placed) === place.slice(0, PROOF_LENGTH);
-      return isProved ? placed : { ...link, epoch: 0, remoteId: null, isUnplaced: true };
+      const located = { ...link, remoteId: place.slice(PROOF_LENGTH) || null };
+      const isProved = proofOf(target, located) === place.slice(0, PROOF_LENGTH);
+      return isProved ? located : { ...link, epoch: 0, remoteId: null, isUnplaced: true };
     },
   };
 }
 
 /** A link: tab-separated, its time as `encodeTime` makes it, then `encodeWrite` and the version tag. */
-function encodeLink(link: Link, place: string | null): string {
+function encodeLink(link: Link, location: string | null): string {
   const time = encodeTime(link);
   const { fingerprint, drift, storedFingerprint, observedFingerprint, generation } = link;
   const { write, tag } = encodeWrite(link);
-  const optional = [tag, place, drift, storedFingerprint, observedFingerprint, generation].map((field) => field ?? '');
+  const optional = [tag, location, drift, storedFingerprint, observedFingerprint, generation].map(
+    (field) => field ?? '',
+  );
   // Most links end in empty fields: they are left out, every link pays for its bytes.
   return [fingerprint, time, write, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
@@ -113,21 +115,21 @@ function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & {
     time = '0',
     write = '0',
     tag = '',
-    place = '',
+    location = '',
     drift = '',
     storedFingerprint = '',
     observedFingerprint = '',
-    generation = '',
+    recreations = '',
   ] = value.split(SEPARATOR);
   return {
     recordId,
     fingerprint,
     ...decodeTime(time),
     ...decodeWrite(write, tag),
-    place,
+    place: location,
     drift: drift === 'edited' || drift === 'removed' ? drift : null,
     ...(storedFingerprint === '' ? {} : { storedFingerprint }),
     ...(observedFingerprint === '' ? {} : { observedFingerprint }),
-    ...(generation === '' ? {} : { generation: Number(generation) }),
+    ...(recreations === '' ? {} : { generation: Number(recreations) }),
   };
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { fnv1a } from '../model/fnv.ts';
-import { KeptRoom } from '../model/kept.ts';
+import { CacheBudget } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
-import { KeptLinks, type LinkVersions } from './kept-links.ts';
+import { CachedLinks, type LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { createLinkFormat, encodeTime, type LinkFormat } from './link-format.ts';
@@ -43,7 +43,7 @@ export interface LinkLayout {
 type LinkTime = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
 /** Up to where the links of a target were read. */
-export interface LinkPlace {
+export interface LinkCursor {
   generation: number;
   bucket: number;
   /** The last record of that bucket that was given. */
@@ -53,7 +53,7 @@ export interface LinkPlace {
 /** Some links of a target, and up to where they were read; null: there are no more. */
 export interface LinkPage {
   links: Link[];
-  next: LinkPlace | null;
+  next: LinkCursor | null;
 }
 
 /** The link tables of one tenant. */
@@ -64,10 +64,10 @@ export interface LinkStore {
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
   /**
    * Some links after a place, in an order of the table's own. Those that are there from the first page to the last come once each.
-   * @param place null for the first page
+   * @param cursor null for the first page
    * @throws MirrorError `conflict`, code `cursor-expired`, when the table was laid out anew since that place was given
    */
-  page(target: string, place: LinkPlace | null, limit: number): Promise<LinkPage>;
+  page(target: string, cursor: LinkCursor | null, limit: number): Promise<LinkPage>;
   count(target: string): Promise<number>;
   /** Those that say that a person touched their object. */
   drifted(target: string): Promise<Link[]>;
@@ -119,7 +119,7 @@ export function createLinkStore(
   redis: RedisClient,
   tenant: string,
   identityKey: Uint8Array,
-  room = new KeptRoom(0),
+  room = new CacheBudget(0),
 ): LinkStore {
   return new RedisLinkStore(redis, tenant, createLinkFormat(identityKey, tenant), room);
 }
@@ -128,10 +128,10 @@ class RedisLinkStore implements LinkStore {
   readonly #redis: RedisClient;
   readonly #tenant: string;
   readonly #format: LinkFormat;
-  readonly #room: KeptRoom;
-  readonly #kept = new Map<string, KeptLinks>();
+  readonly #room: CacheBudget;
+  readonly #kept = new Map<string, CachedLinks>();
 
-  constructor(redis: RedisClient, tenant: string, format: LinkFormat, room: KeptRoom) {
+  constructor(redis: RedisClient, tenant: string, format: LinkFormat, room: CacheBudget) {
     this.#redis = redis;
     this.#tenant = tenant;
     this.#format = format;
@@ -140,8 +140,8 @@ class RedisLinkStore implements LinkStore {
 
   async layout(target: string): Promise<LinkLayout> {
     const table = keys.linksMeta(this.#tenant, target);
-    const [generation, buckets, version] = await this.#redis.hmget(table, 'generation', 'buckets', 'version');
-    return { generation: Number(generation ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
+    const [layoutVersion, buckets, version] = await this.#redis.hmget(table, 'generation', 'buckets', 'version');
+    return { generation: Number(layoutVersion ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
   }
 
   bucketKey(target: string, { generation, buckets }: LinkLayout, recordId: string): string {
@@ -154,13 +154,13 @@ class RedisLinkStore implements LinkStore {
 
   async read(target: string): Promise<ReadonlyMap<string, Link>> {
     const at = await this.layout(target);
-    const known = this.#kept.get(target) ?? new KeptLinks(() => void this.#kept.delete(target));
-    const links = known.of(at.version) ?? (await this.#readAll(target, at));
+    const cached = this.#kept.get(target) ?? new CachedLinks(() => void this.#kept.delete(target));
+    const links = cached.of(at.version) ?? (await this.#readAll(target, at));
     if (at.version === null) return links;
     // What changed while it was read has given the table another version by now.
-    known.keep(at.version, links);
-    this.#kept.set(target, known);
-    this.#room.use(known, links.size);
+    cached.keep(at.version, links);
+    this.#kept.set(target, cached);
+    this.#room.use(cached, links.size);
     return links;
   }
 
@@ -182,28 +182,28 @@ class RedisLinkStore implements LinkStore {
     return links;
   }
 
-  async page(target: string, place: LinkPlace | null, limit: number): Promise<LinkPage> {
+  async page(target: string, cursor: LinkCursor | null, limit: number): Promise<LinkPage> {
     const at = await this.layout(target);
     const links: Link[] = [];
-    let [bucket, after] = [place?.bucket ?? 0, place?.after ?? ''];
-    let next: LinkPlace | null = null;
+    let [bucket, after] = [cursor?.bucket ?? 0, cursor?.after ?? ''];
+    let next: LinkCursor | null = null;
     for (const slice of slices(this.#bucketsOf(target, at).slice(bucket), BUCKETS_AT_ONCE)) {
       for (const found of await this.#readBuckets(target, slice)) {
         const rest = found
           .filter(({ recordId }) => recordId > after)
           .sort((a, b) => (a.recordId < b.recordId ? -1 : 1));
-        const given = rest.slice(0, limit - links.length);
-        links.push(...given);
-        if (given.length < rest.length) {
-          next ??= { generation: at.generation, bucket, after: given.at(-1)?.recordId ?? after };
+        const pageLinks = rest.slice(0, limit - links.length);
+        links.push(...pageLinks);
+        if (pageLinks.length < rest.length) {
+          next ??= { generation: at.generation, bucket, after: pageLinks.at(-1)?.recordId ?? after };
         }
         [bucket, after] = [bucket + 1, ''];
       }
       if (next !== null) break;
     }
     const { generation } = await this.layout(target);
-    if (generation === (place?.generation ?? at.generation)) return { links, next };
-    if (place === null) return this.page(target, null, limit);
+    if (generation === (cursor?.generation ?? at.generation)) return { links, next };
+    if (cursor === null) return this.page(target, null, limit);
     throw new MirrorError('the links of the target were laid out anew since the page before', {
       actor: 'conflict',
       code: 'cursor-expired',

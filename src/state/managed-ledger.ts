@@ -5,7 +5,7 @@ import type { Counter } from './data-directory.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
+import { compareAndSet, type LocatedValue, redisScript } from './script.ts';
 import { createProofSealer, openSealed, type Sealer } from './sealing.ts';
 
 /** Which revision each managed tenant has, as clinic-mirror last wrote it. */
@@ -90,9 +90,9 @@ function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>,
     return { version, sealed, revisions: fields, marked, head: trusted(sealed, marked) };
   }
 
-  /** @param known the mark, where it was read before */
-  async function look(known?: number): Promise<Looked> {
-    const marked = known ?? (await mark.read());
+  /** @param previous the mark, where it was read before */
+  async function look(previous?: number): Promise<Looked> {
+    const marked = previous ?? (await mark.read());
     return looked(new Map(Object.entries(await redis.hgetall(revisions))), marked);
   }
 
@@ -101,8 +101,8 @@ function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>,
    * @param marked the mark, as it was read before
    */
   async function read(marked: number, before: ManagedTenants | undefined) {
-    const known = [...(before?.values() ?? [])].flatMap(({ id, revision }) => [id, revision]);
-    const [fields, documents] = await readScript(redis, [revisions, keys.managedTenants()], known);
+    const previous = [...(before?.values() ?? [])].flatMap(({ id, revision }) => [id, revision]);
+    const [fields, documents] = await readScript(redis, [revisions, keys.managedTenants()], previous);
     return { now: looked(pairsOf(fields), marked), documents: pairsOf(documents) };
   }
 
@@ -201,8 +201,8 @@ function revisionsAfter(now: Looked, changes: Iterable<[string, string | null]>)
 function valuesOf(now: Looked, head: string, steps: readonly ManagedStep[]) {
   const [key, tenants] = [keys.managedRevisions(), keys.managedTenants()];
   const change = randomUUID();
-  const expected: PlacedValue[] = [{ key, field: HEAD, value: now.sealed }];
-  const written: PlacedValue[] = [
+  const expected: LocatedValue[] = [{ key, field: HEAD, value: now.sealed }];
+  const written: LocatedValue[] = [
     { key, field: HEAD, value: head },
     { key, field: VERSION, value: `${firstOf(now.version) ?? change}:${change}` },
   ];
@@ -221,9 +221,9 @@ export function comparedWith(before: ManagedTenants | undefined, now: Looked) {
   const wanted = now.head.revisions;
   for (const id of new Set([...now.revisions.keys(), ...wanted.keys()])) {
     const there = now.revisions.get(id);
-    const known = before?.get(id);
+    const previous = before?.get(id);
     if (there !== wanted.get(id)) forged.push(id);
-    else if (known !== undefined && known.revision === there) same.set(id, known);
+    else if (previous !== undefined && previous.revision === there) same.set(id, previous);
     else others.push(id);
   }
   return { same, forged, others };

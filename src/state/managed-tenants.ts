@@ -147,7 +147,7 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
   }
 
   /** Tenants as Redis has them. @param documents those that are other ones than before */
-  async function standing(now: Looked, documents: ReadonlyMap<string, string>, before: ManagedTenants | undefined) {
+  async function readCurrent(now: Looked, documents: ReadonlyMap<string, string>, before: ManagedTenants | undefined) {
     const { same, forged, others } = comparedWith(before, now);
     const next = new Map(same);
     for (const id of forged) next.set(id, forgedTenant(id, now));
@@ -163,7 +163,7 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
     return next;
   }
 
-  return { seal, standing };
+  return { seal, standing: readCurrent };
 }
 
 const REMEDY =

@@ -73,9 +73,9 @@ export const PROBE_EVERY_MS = 10 * SECOND_MS;
 /** A host that fails now and then wakes those that wait for it no more often. */
 const LEAST_BETWEEN_ENDS_MS = 5 * SECOND_MS;
 /** An outage that begins so soon after another one is told only when it lasts. Our choice. */
-const NOT_TOLD_AGAIN_MS = 5 * MINUTE_MS;
+const REPORT_AGAIN_AFTER_MS = 5 * MINUTE_MS;
 /** Work that waits notes so with each try, at least hourly. */
-const KEPT_MS = DAY_MS;
+const RETENTION_MS = DAY_MS;
 /** Nobody has asked the host for so long: whatever waited for it is no longer there, or paused. */
 const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
 /** Ends the names of fields that are no works. */
@@ -100,7 +100,7 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
       const { waiting, ended } = keys.outage(id);
       const work = nameOf(waitingWork);
       const sealed = mayTry ? sealer.seal(JSON.stringify({ host, code, sinceAt: now }), id) : '';
-      const facts = [work, now, PROBE_EVERY_MS, KEPT_MS, mayTry ? '1' : '0', sealed, lastsAfterMs];
+      const facts = [work, now, PROBE_EVERY_MS, RETENTION_MS, mayTry ? '1' : '0', sealed, lastsAfterMs];
       const [isChosen, became] = await scripts.wait(redis, [waiting, ended], facts);
       // With each try: who crashed between the two is followed by the next one.
       if (isChosen === 1) await redis.sadd(keys.outages(), id);
@@ -109,7 +109,7 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
     async end(host, now) {
       const id = hashOf(host);
       const { waiting, ended } = keys.outage(id);
-      const flat = await scripts.end(redis, [waiting, ended], [now, LEAST_BETWEEN_ENDS_MS, NOT_TOLD_AGAIN_MS]);
+      const flat = await scripts.end(redis, [waiting, ended], [now, LEAST_BETWEEN_ENDS_MS, REPORT_AGAIN_AFTER_MS]);
       if (flat.length === 0) return { works: [], outage: null };
       await redis.srem(keys.outages(), id);
       const stored = Object.fromEntries(pairsOf(flat));

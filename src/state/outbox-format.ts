@@ -163,7 +163,7 @@ export type OutboxSettlement =
   | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
 
 /** Positions of keys in the script's list, and the link as it is stored. */
-export interface Places {
+export interface KeyPositions {
   bucket: number;
   journal: number | '';
   /** '' for one that is gone. */
@@ -175,7 +175,7 @@ export interface Places {
 /** What the script is told of an entry after its kind, record and revision (`scripts/outbox-settle.lua`). */
 export function settlementArguments(
   settlement: OutboxSettlement,
-  { bucket, journal, link, line }: Places,
+  { bucket, journal, link, line }: KeyPositions,
 ): (string | number)[] {
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];

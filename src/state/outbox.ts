@@ -1,15 +1,15 @@
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
-import { JOURNAL_KEEP_MS, journalLine } from './journal.ts';
+import { JOURNAL_RETENTION_MS, journalLine } from './journal.ts';
 import type { LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { changeName, type LinkStore } from './links.ts';
 import {
+  type KeyPositions,
   type OutboxEntry,
   type OutboxSettlement,
-  type Places,
   parseEntry,
   readableEntry,
   type StoredEntry,
@@ -134,7 +134,7 @@ class RedisOutbox implements Outbox {
     this.#sealer = sealers.sealer;
     this.#proofs = sealers.proofs;
     this.#links = links;
-    this.#journalKeepMs = sealers.journalKeepMs ?? JOURNAL_KEEP_MS;
+    this.#journalKeepMs = sealers.journalKeepMs ?? JOURNAL_RETENTION_MS;
   }
 
   async pending(target: string): Promise<Map<string, PendingChange>> {
@@ -229,16 +229,16 @@ class RedisOutbox implements Outbox {
     }
     const tuples = settlements.flatMap((settlement) => {
       const { recordId, revision, run } = settlement.entry;
-      const places: Places = {
+      const positions: KeyPositions = {
         bucket: named.position(links.bucketKey(target, layout, recordId)),
         journal: run === null ? '' : named.position(keys.journal(tenant, run)),
         link: stored.get(recordId) ?? '',
         line: this.#lineOf(target, settlement, now),
       };
-      return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places)];
+      return [settlement.kind, recordId, revision, ...settlementArguments(settlement, positions)];
     });
-    const noted = noteTakenOut ? '1' : '0';
-    const head = [now, this.#journalKeepMs, target, noted, this.#settled, changeName()];
+    const removalFlag = noteTakenOut ? '1' : '0';
+    const head = [now, this.#journalKeepMs, target, removalFlag, this.#settled, changeName()];
     const versions = await scripts.settle(this.#redis, lease, named.keys.slice(1), [...head, ...tuples]);
     // A number: it came a second time, and changed nothing.
     if (versions !== 0) links.noteChange(target, versions, stored);

@@ -30,8 +30,8 @@ export interface Processes {
   dead(): readonly string[];
   /** Names a worker of this process. */
   addWorker(id: string): Promise<void>;
-  /** Has each death told once, with the ids of the workers that died. @param tell never throws */
-  onDeath(tell: (workers: readonly string[]) => Promise<void>): void;
+  /** Has each death told once, with the ids of the workers that died. @param listener never throws */
+  onDeath(listener: (workers: readonly string[]) => Promise<void>): void;
   /** Leaves nothing behind. */
   leave(): Promise<void>;
 }
@@ -100,14 +100,14 @@ class RegisteredProcesses implements Processes {
   async addWorker(id: string): Promise<void> {
     this.#entry.workers = [...this.#entry.workers, id];
     // A life that is beginning may have been told before.
-    const isTold = this.#life === null && this.#beginning === null;
+    const isAnnounced = this.#life === null && this.#beginning === null;
     await this.join();
-    if (!isTold) await this.#beat();
+    if (!isAnnounced) await this.#beat();
   }
 
-  onDeath(tell: (workers: readonly string[]) => Promise<void>): void {
-    this.#told.push(tell);
-    for (const workers of this.#dead.values()) void tell(workers);
+  onDeath(listener: (workers: readonly string[]) => Promise<void>): void {
+    this.#told.push(listener);
+    for (const workers of this.#dead.values()) void listener(workers);
   }
 
   async leave(): Promise<void> {
@@ -172,7 +172,7 @@ class RegisteredProcesses implements Processes {
       const silentMs = sentAt - at;
       if (!this.#dead.has(id) && this.#hasDied(entry, silentMs, looks)) {
         this.#dead.set(id, entry.workers);
-        await Promise.all(this.#told.map((tell) => tell(entry.workers)));
+        await Promise.all(this.#told.map((listener) => listener(entry.workers)));
       }
       if (silentMs > FORGOTTEN_AFTER_MS) await this.#redis.hdel(keys.processes(), id);
     }

@@ -1,7 +1,7 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
-import type { TenantEpoch } from './epoch.ts';
+import type { TenantStateCounter } from './epoch.ts';
 import type { RedisClient } from './redis.ts';
 import {
   entriesOf,
@@ -12,7 +12,7 @@ import {
 } from './safeguard-tables.ts';
 
 /** Why it isn't known who was forgotten and who opted out. */
-export interface Doubt {
+export interface Uncertainty {
   /**
    * `state-went-back`: Redis is older than it was; `state-lost`: it was emptied; `record-forged`: somebody else took entries away, or put
    * some in.
@@ -22,7 +22,7 @@ export interface Doubt {
 }
 
 /** How it is asked whether there is a doubt. */
-export interface DoubtOptions {
+export interface UncertaintyOptions {
   /** Whoever asks does nothing that this state has to remember: a tenant that is new to it stays so. */
   lookOnly?: boolean;
   /** Looks at each entry, as the first question of a process does; else they are counted. */
@@ -37,7 +37,7 @@ export interface Protection {
   /**
    * @returns null when all is known, as it is in a state that is new
    */
-  doubt(options?: DoubtOptions): Promise<Doubt | null>;
+  doubt(options?: UncertaintyOptions): Promise<Uncertainty | null>;
   /** When Redis was last found to have lost decisions or writes; null for never. */
   wentBackAt(): Promise<Instant | null>;
   /** Takes note, before it goes out, that something is written to a target: a state that lost that is found out. */
@@ -60,7 +60,7 @@ export interface Protection {
   /**
    * Changes a table so that it lasts, in the copy too: an entry comes, where there is one it stays; with `value` null it goes.
    * @returns whether anything changed
-   * @throws MirrorError as {@link TenantEpoch.settle}; where an entry is to go, as {@link TenantEpoch.requireDirectory}
+   * @throws MirrorError as {@link TenantStateCounter.settle}; where an entry is to go, as {@link TenantStateCounter.requireDirectory}
    */
   keep(change: SafeguardChange): Promise<boolean>;
 }
@@ -72,7 +72,7 @@ export interface ProtectionParts {
   tenant: string;
   /** The installation's, 32 bytes. */
   identityKey: Uint8Array;
-  epoch: TenantEpoch;
+  epoch: TenantStateCounter;
   clock: Clock;
   log: Logger;
 }
@@ -98,12 +98,12 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
   const readCopy = async () => (await epoch.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
 
   const changed: Watch['changed'] = (before, changes) => {
-    const known = before ?? FIRST_RECORD;
-    return { ...known, ...changes, version: Math.max(known.version, seen) };
+    const current = before ?? FIRST_RECORD;
+    return { ...current, ...changes, version: Math.max(current.version, seen) };
   };
 
   /** The record as it is to be believed; null for a tenant that is new and stays so. */
-  async function recordNow(wentBackAt: Instant | 0, { lookOnly, whole }: Required<DoubtOptions>) {
+  async function recordNow(wentBackAt: Instant | 0, { lookOnly, whole }: Required<UncertaintyOptions>) {
     const isFirst = seen === 0;
     // Before the tables: an entry comes into the copy last.
     const copy = isFirst ? await readCopy() : null;
@@ -117,29 +117,32 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
       await tables.believe((before) => before ?? begun);
       return begun;
     }
-    const known = record === 'forged' ? FIRST_RECORD : record;
+    const current = record === 'forged' ? FIRST_RECORD : record;
     // What is known to be lost, or older than it was, need not be as it was.
-    if (doubtedSince(known, wentBackAt) > known.settledAt && record !== 'forged') return known;
+    if (uncertainSince(current, wentBackAt) > current.settledAt && record !== 'forged') return current;
     const isOurs = record !== 'forged' && record.version >= seen && look.isAsProved;
     // Read again, since an entry goes from the copy first: one that went meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
-    if (isOurs && isWhole) return known;
+    if (isOurs && isWhole) return current;
     log.error({ code: 'record-forged' }, 'who was forgotten and who opted out is not in Redis as it was written there');
-    const forgedAt = Math.max(clock(), known.settledAt + 1);
+    const forgedAt = Math.max(clock(), current.settledAt + 1);
     await tables.note((before) => changed(before, { lostAt: forgedAt, forgedAt }));
-    return changed(known, { lostAt: forgedAt, forgedAt });
+    return changed(current, { lostAt: forgedAt, forgedAt });
   }
 
-  async function doubt({ lookOnly = false, whole = false }: DoubtOptions = {}): Promise<Doubt | null> {
+  async function findUncertainty({
+    lookOnly = false,
+    whole = false,
+  }: UncertaintyOptions = {}): Promise<Uncertainty | null> {
     const wentBackAt = await epoch.check();
     const record = await recordNow(wentBackAt, { lookOnly, whole });
     if (record === null) return null;
     seen = Math.max(seen, record.version, 1);
-    const sinceAt = doubtedSince(record, wentBackAt);
+    const sinceAt = uncertainSince(record, wentBackAt);
     if (sinceAt <= record.settledAt) return null;
-    const kept = await readCopy();
-    if (kept === null) return doubtOf(record, sinceAt);
-    const returned = await tables.putBack(kept);
+    const copy = await readCopy();
+    if (copy === null) return uncertaintyOf(record, sinceAt);
+    const returned = await tables.putBack(copy);
     await tables.believe((before) => changed(before ?? record, { settledAt: sinceAt }));
     log.warn({ returned }, 'who was forgotten and who opted out was put back from the data directory');
     return null;
@@ -147,7 +150,7 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
 
   return {
     tables,
-    doubt,
+    doubt: findUncertainty,
     changed,
     noteSeen(version) {
       seen = Math.max(seen, version);
@@ -166,10 +169,10 @@ export function createProtection(parts: ProtectionParts): Protection {
     const before = await doubt();
     const returned = missing === null ? 0 : await tables.putBack(missing);
     const now = clock();
-    const settledAt = Math.max(now, before?.sinceAt ?? 0);
+    const resolvedAt = Math.max(now, before?.sinceAt ?? 0);
     // What is found of ours from here on is known to be of a state before.
     await tables.believe((record) =>
-      changed(record, { settledAt: Math.max(settledAt, record?.lostAt ?? 0), confirmedAt: now }),
+      changed(record, { settledAt: Math.max(resolvedAt, record?.lostAt ?? 0), confirmedAt: now }),
     );
     return { wasDoubted: before !== null, returned };
   }
@@ -212,11 +215,11 @@ export function createProtection(parts: ProtectionParts): Protection {
 }
 
 /** When the tables were last lost, went back, or were found to be forged. @param wentBackAt of all of the state */
-function doubtedSince({ beganAt, lostAt }: ProtectionRecord, wentBackAt: Instant | 0): Instant | 0 {
+function uncertainSince({ beganAt, lostAt }: ProtectionRecord, wentBackAt: Instant | 0): Instant | 0 {
   return Math.max(lostAt, wentBackAt >= beganAt ? wentBackAt : 0);
 }
 
-function doubtOf({ lostAt, forgedAt }: ProtectionRecord, sinceAt: Instant): Doubt {
+function uncertaintyOf({ lostAt, forgedAt }: ProtectionRecord, sinceAt: Instant): Uncertainty {
   if (sinceAt !== lostAt) return { code: 'state-went-back', sinceAt };
   return { code: sinceAt === forgedAt ? 'record-forged' : 'state-lost', sinceAt };
 }
@@ -235,9 +238,9 @@ async function copyMissing(
   read: () => Promise<Safeguards>,
 ): Promise<void> {
   if (copied.size === 0) {
-    const kept = await directory.readSafeguards(tenant);
-    for (const { table, name } of kept === null ? [] : entriesOf(kept)) copied.add(`${table}/${name}`);
-    if (kept !== null) copied.add(WHOLE);
+    const copy = await directory.readSafeguards(tenant);
+    for (const { table, name } of copy === null ? [] : entriesOf(copy)) copied.add(`${table}/${name}`);
+    if (copy !== null) copied.add(WHOLE);
   }
   const missing = entriesOf(await read()).filter(({ table, name }) => !copied.has(`${table}/${name}`));
   if (missing.length > 0) {

@@ -11,7 +11,7 @@ import { refusedLogin, requireRights } from './redis-rights.ts';
  * Checks again every minute, and says in the log what is wrong: a server that took over may be set up otherwise than the one before.
  * @returns ends it
  */
-export function keepChecking(
+export function checkRepeatedly(
   client: RedisClient,
   log: Logger,
   everyMs = MINUTE_MS,
@@ -40,13 +40,13 @@ export function keepChecking(
  * answer
  */
 export async function checkRedis(client: RedisClient, signal: AbortSignal, from: string | null = null): Promise<void> {
-  const given = Promise.withResolvers<never>();
-  const giveUp = () => given.reject(signal.reason);
+  const cancellation = Promise.withResolvers<never>();
+  const giveUp = () => cancellation.reject(signal.reason);
   if (signal.aborted) giveUp();
   signal.addEventListener('abort', giveUp, { once: true });
   try {
     const checked = serversOf(client).then((servers) => Promise.all(servers.map(checkServer)));
-    await Promise.race([checked, given.promise]);
+    await Promise.race([checked, cancellation.promise]);
   } catch (error) {
     if (error instanceof MirrorError) throw error;
     if (error instanceof Error && error.message.startsWith('NOPERM')) await requireRights(client);
@@ -68,7 +68,7 @@ function addressOf(client: RedisClient): string | null {
  * Why what is kept now may be lost, as {@link checkRedis} says it; null when it is kept, and when Redis does not answer, which others
  * tell. Cheap: it opens no connection.
  */
-export async function whyNotKept(client: RedisClient): Promise<MirrorError | null> {
+export async function whyNotDurable(client: RedisClient): Promise<MirrorError | null> {
   try {
     await Promise.all((await serversOf(client)).map(checkDurability));
     return null;

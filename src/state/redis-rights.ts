@@ -4,7 +4,7 @@ import { SECOND_MS } from '../model/time.ts';
 import { type RedisClient, serversOf } from './redis.ts';
 
 /** Places of ours where nothing stands: beside the keys of `keys.ts`, and beside BullMQ's. */
-const PLACES = ['cm:{rights}:nothing', '{clinic-mirror}:rights-nothing'] as const;
+const TEST_KEYS = ['cm:{rights}:nothing', '{clinic-mirror}:rights-nothing'] as const;
 /** A server that is there answers within this. Our choice. */
 const ANSWER_MS = 3 * SECOND_MS;
 /** Commands that an error names; of the others it gives the number. */
@@ -44,7 +44,7 @@ export async function requireRights(client: RedisClient): Promise<void> {
  */
 export async function refusedLogin(client: RedisClient): Promise<MirrorError | null> {
   if (client instanceof Cluster) return null;
-  const asked = openAside(client);
+  const asked = openSeparate(client);
   let said = '';
   asked.on('error', ({ message }: Error) => {
     said ||= message;
@@ -72,20 +72,20 @@ export async function refusedLogin(client: RedisClient): Promise<MirrorError | n
 }
 
 /** Another connection to the same server, which is not tried again. */
-function openAside(server: Redis): Redis {
+function openSeparate(server: Redis): Redis {
   const times = { connectTimeout: ANSWER_MS, commandTimeout: ANSWER_MS };
   return server.duplicate({ ...times, enableReadyCheck: false, maxRetriesPerRequest: 0, retryStrategy: () => null });
 }
 
 async function refusedBy(server: Redis): Promise<{ commands: string[]; places: string[] }> {
-  const asked = openAside(server);
+  const asked = openSeparate(server);
   asked.on('error', () => {});
   const commands = new Set<string>();
-  const places = new Set<string>();
-  const ask = (words: readonly string[], place: string) =>
+  const refusedKeys = new Set<string>();
+  const ask = (words: readonly string[], testKey: string) =>
     asked.call(words[0] ?? '', ...words.slice(1)).catch(({ message }: Error) => {
       if (!message.startsWith('NOPERM')) return;
-      if (/\bkeys?\b/.test(message)) places.add(place);
+      if (/\bkeys?\b/.test(message)) refusedKeys.add(testKey);
       else commands.add(words[0] ?? '');
     });
   try {
@@ -93,13 +93,13 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; places: s
     // What follows would be carried out.
     if (commands.has('multi')) return { commands: [...commands], places: [] };
     for (const command of COMMANDS) {
-      for (const place of PLACES)
+      for (const testKey of TEST_KEYS)
         await ask(
-          command.split(' ').map((word) => (word === 'K' ? place : word)),
-          place,
+          command.split(' ').map((word) => (word === 'K' ? testKey : word)),
+          testKey,
         );
     }
-    return { commands: [...commands], places: [...places] };
+    return { commands: [...commands], places: [...refusedKeys] };
   } finally {
     // Ends the transaction: nothing of it was carried out.
     asked.disconnect();

@@ -2,7 +2,7 @@ import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { SECOND_MS } from '../model/time.ts';
-import type { ClusterPlace, RedisPlace, SentinelPlace } from '../settings/redis-schema.ts';
+import type { ClusterLocation, RedisLocation, SentinelLocation } from '../settings/redis-schema.ts';
 import { keys } from './keys.ts';
 import { pauseFor } from './pause.ts';
 
@@ -22,17 +22,17 @@ const MOST_SHARDS = 100_000;
 const PING_EVERY_MS = 2 * SECOND_MS;
 
 /** Opens a connection that keeps trying. A command waits for its answer, or for Redis to come back, at most ten seconds. */
-export function connectRedis(place: RedisPlace): RedisClient {
-  return open(place, { maxRetriesPerRequest: 20, ...LIMITS });
+export function connectRedis(location: RedisLocation): RedisClient {
+  return open(location, { maxRetriesPerRequest: 20, ...LIMITS });
 }
 
 /**
  * Opens a connection for BullMQ's workers. Its own commands have the time limits of every connection; the copies that BullMQ makes of
  * it wait for jobs without one, and are watched by BullMQ itself.
  */
-export function connectForWorkers(place: RedisPlace): RedisClient {
-  const client = open(place, { maxRetriesPerRequest: null, ...LIMITS });
-  return Object.assign(client, { duplicate: () => open(place, { maxRetriesPerRequest: null }) });
+export function connectForWorkers(location: RedisLocation): RedisClient {
+  const client = open(location, { maxRetriesPerRequest: null, ...LIMITS });
+  return Object.assign(client, { duplicate: () => open(location, { maxRetriesPerRequest: null }) });
 }
 
 const LIMITS = { commandTimeout: COMMAND_TIMEOUT_MS, socketTimeout: SILENCE_MS } as const;
@@ -43,8 +43,8 @@ interface Limits {
   socketTimeout?: number;
 }
 
-function open(place: RedisPlace, limits: Limits): RedisClient {
-  const client = clientOf(place, { enableReadyCheck: true, keepAlive: 10 * SECOND_MS, ...limits });
+function open(location: RedisLocation, limits: Limits): RedisClient {
+  const client = clientOf(location, { enableReadyCheck: true, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener ioredis prints every failed attempt; readiness reports the state instead.
   client.on('error', () => {});
   return sendingScriptsOnce(client);
@@ -57,21 +57,21 @@ function open(place: RedisPlace, limits: Limits): RedisClient {
 function sendingScriptsOnce(client: RedisClient): RedisClient {
   const names = new Map<string, string>();
   return Object.assign(client, {
-    eval(script: string, ...given: unknown[]): Promise<unknown> {
+    eval(script: string, ...parameters: unknown[]): Promise<unknown> {
       const name = names.get(script) ?? `script ${names.size}`;
       if (!names.has(script)) client.defineCommand(name, { lua: script });
       names.set(script, name);
       const scripts = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
-      return (scripts[name] as (...args: unknown[]) => Promise<unknown>).apply(client, given);
+      return (scripts[name] as (...args: unknown[]) => Promise<unknown>).apply(client, parameters);
     },
   });
 }
 
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
-function clientOf(place: RedisPlace, options: ConnectionOptions): RedisClient {
-  if (typeof place === 'string') return new Redis(place, { ...options, retryStrategy });
-  return 'cluster' in place ? openCluster(place, options) : openSentinels(place, options);
+function clientOf(location: RedisLocation, options: ConnectionOptions): RedisClient {
+  if (typeof location === 'string') return new Redis(location, { ...options, retryStrategy });
+  return 'cluster' in location ? openCluster(location, options) : openSentinels(location, options);
 }
 
 /** @param attempt from 1 */
@@ -79,8 +79,8 @@ function retryStrategy(attempt: number): number {
   return exponentialBackoffMs({ firstMs: 100, longestMs: 2 * SECOND_MS }, attempt - 1);
 }
 
-function openSentinels(place: SentinelPlace, options: ConnectionOptions): Redis {
-  const { sentinels, name, username, password, sentinelUsername, sentinelPassword, tls } = place;
+function openSentinels(location: SentinelLocation, options: ConnectionOptions): Redis {
+  const { sentinels, name, username, password, sentinelUsername, sentinelPassword, tls } = location;
   return new Redis({
     ...options,
     sentinels: sentinels.map((address) => ({ ...address })),
@@ -99,7 +99,7 @@ function openSentinels(place: SentinelPlace, options: ConnectionOptions): Redis 
   });
 }
 
-function openCluster({ cluster, username, password, tls }: ClusterPlace, options: ConnectionOptions): Cluster {
+function openCluster({ cluster, username, password, tls }: ClusterLocation, options: ConnectionOptions): Cluster {
   return new TimedCluster(
     cluster.map((address) => ({ ...address })),
     {
@@ -115,10 +115,10 @@ function openCluster({ cluster, username, password, tls }: ClusterPlace, options
 
 /** Counts a command's time from when it is given, not from when a server could be asked. */
 class TimedCluster extends Cluster {
-  override sendCommand(...given: Parameters<Cluster['sendCommand']>): unknown {
+  override sendCommand(...parameters: Parameters<Cluster['sendCommand']>): unknown {
     const { commandTimeout } = this.options.redisOptions ?? {};
-    if (commandTimeout !== undefined) given[0].setTimeout(commandTimeout);
-    return super.sendCommand(...given);
+    if (commandTimeout !== undefined) parameters[0].setTimeout(commandTimeout);
+    return super.sendCommand(...parameters);
   }
 }
 
@@ -145,14 +145,16 @@ export async function serversOf(client: RedisClient): Promise<Redis[]> {
 /**
  * Numbers of the parts of the state that are lost or kept together: 0 alone, or one for each master of a cluster. `keys.epoch` of a
  * number lies on its master. It is the lowest that does, so it is the same after a replica took over.
- * @param known only the parts in which these keys lie; null for all
+ * @param keyNames only the parts in which these keys lie; null for all
  */
-export async function shardsOf(client: RedisClient, known: readonly string[] | null = null): Promise<number[]> {
+export async function shardsOf(client: RedisClient, keyNames: readonly string[] | null = null): Promise<number[]> {
   if (!(client instanceof Cluster)) return [0];
   // An answer comes when the servers are known.
   if (client.slots.length === 0) await client.exists(keys.epoch(0));
   const masterOf = (name: string) => client.slots[slotOf(name)]?.[0] ?? '';
-  const masters = new Set(known === null ? client.slots.flatMap((servers) => servers?.[0] ?? []) : known.map(masterOf));
+  const masters = new Set(
+    keyNames === null ? client.slots.flatMap((servers) => servers?.[0] ?? []) : keyNames.map(masterOf),
+  );
   const shards: number[] = [];
   for (let shard = 0; masters.size > 0 && shard < MOST_SHARDS; shard += 1) {
     if (masters.delete(masterOf(keys.epoch(shard)))) shards.push(shard);
@@ -197,13 +199,13 @@ export function watchRedis(
     silentSinceAt = null;
     answeredAt = performance.now();
   }
-  async function keepAsking(): Promise<void> {
+  async function pingRepeatedly(): Promise<void> {
     while (!stopped.signal.aborted) {
       await ping().catch(() => {});
       await pauseFor(everyMs, stopped.signal).catch(() => {});
     }
   }
-  void keepAsking();
+  void pingRepeatedly();
   return {
     failure() {
       if (client.status !== 'ready') return `the connection is ${client.status}`;

@@ -48,10 +48,10 @@ export function createReminderTraces(redis: RedisClient, tenant: string): Remind
       }
       const traced: { id: string; appointmentId: string | null }[] = [];
       for (const slice of slices([...reminders], 500)) {
-        const known = await askEach<string | null>(redis, slice, (pipeline, id) =>
+        const answers = await askEach<string | null>(redis, slice, (pipeline, id) =>
           pipeline.hget(keys.reminder(tenant, id), 'appointmentId'),
         );
-        for (const [index, id] of slice.entries()) traced.push({ id, appointmentId: known[index] ?? null });
+        for (const [index, id] of slice.entries()) traced.push({ id, appointmentId: answers[index] ?? null });
       }
       return { reminders: traced, links };
     },

@@ -6,7 +6,7 @@ import type { RedisClient } from './redis.ts';
 import { keysLike } from './replies.ts';
 import { fencedScript } from './script.ts';
 
-const noteRemoved = fencedScript<number>(import.meta.url, 'removed-note');
+const recordRemoved = fencedScript<number>(import.meta.url, 'removed-note');
 const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');
 
 /** What holds keys in a tenant: its targets and connections, and itself (null), each with the kinds of its keys. */
@@ -74,7 +74,7 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
     parts: async (tenant) => instantsOf(await redis.hgetall(keys.removed(tenant))),
     tenants: async () => instantsOf(await redis.hgetall(keys.removedTenants())),
     async noteParts(tenant, { missed, ended }, now, lease) {
-      await noteRemoved(redis, lease, [keys.removed(tenant)], [now, missed.length, ...missed, ...ended]);
+      await recordRemoved(redis, lease, [keys.removed(tenant)], [now, missed.length, ...missed, ...ended]);
     },
     async noteTenants({ missed, ended }, now) {
       const pipeline = redis.pipeline();

@@ -78,7 +78,7 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
 }
 
 /** What nobody looked at again for so long is not known any more. */
-const CERTIFICATES_KEPT_MS = 7 * DAY_MS;
+const CERTIFICATE_RETENTION_MS = 7 * DAY_MS;
 
 /** When certificates of servers end, by `<host>:<port>`, as the process that looks saw it last. */
 export type CertificateStore = ReturnType<typeof createCertificateStore>;
@@ -95,7 +95,7 @@ export function createCertificateStore(redis: RedisClient, identityKey: Uint8Arr
     async write(seen: readonly Ending[]): Promise<void> {
       for (const { of, beganAt, endsAt } of seen) await stored.set(of, { beganAt, endsAt });
       await stored.keepOnly(seen.map(({ of }) => of));
-      await redis.pexpire(keys.certificates(), CERTIFICATES_KEPT_MS);
+      await redis.pexpire(keys.certificates(), CERTIFICATE_RETENTION_MS);
     },
   };
 }

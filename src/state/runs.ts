@@ -111,7 +111,7 @@ export interface RunReport {
   error: StoredError | null;
 }
 
-const KEPT_RUNS = 50;
+const MOST_RUNS = 50;
 
 /** The id of the run that began then. One at a time per tenant, so a moment names it. */
 export function runIdOf(startedAt: Instant): string {
@@ -139,7 +139,7 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
       await redis
         .pipeline()
         .lpush(key, sealed(report))
-        .ltrim(key, 0, KEPT_RUNS - 1)
+        .ltrim(key, 0, MOST_RUNS - 1)
         .exec();
     },
     async list(limit) {
@@ -162,8 +162,8 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
           recordId !== null && recordIds.has(recordId);
         const named = report.setAsideExamples.filter(names).length;
         if (named === 0) continue;
-        const setAsideExamples = report.setAsideExamples.map((one) => (names(one) ? { ...one, recordId: null } : one));
-        await replaceReport(redis, [key], [value, sealed({ ...report, setAsideExamples })]);
+        const invalidExamples = report.setAsideExamples.map((one) => (names(one) ? { ...one, recordId: null } : one));
+        await replaceReport(redis, [key], [value, sealed({ ...report, setAsideExamples: invalidExamples })]);
         removed += named;
       }
       return removed;

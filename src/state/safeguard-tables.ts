@@ -5,7 +5,7 @@ import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type Safeguard
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { askEach, pairsOf } from './replies.ts';
-import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
+import { compareAndSet, type LocatedValue, redisScript } from './script.ts';
 import { createProofSealer, openSealed } from './sealing.ts';
 
 const lookAtTables = redisScript<[string | null, ...(string[] | number)[]]>(import.meta.url, 'safeguard-look');
@@ -84,12 +84,12 @@ async function lookAt(
   whole: boolean,
 ): Promise<ProtectionLook> {
   const tables = SAFEGUARD_TABLES.map((table) => places[table]);
-  const [sealed, ...told] = await lookAtTables(redis, [key, ...tables], [whole ? 1 : 0]);
+  const [sealed, ...tableAnswers] = await lookAtTables(redis, [key, ...tables], [whole ? 1 : 0]);
   const record = recordIn(sealed);
   const sumOf = (index: number): Partial<TableSum> =>
     whole
-      ? digests.sumOf(SAFEGUARD_TABLES[index]!, Object.fromEntries(pairsOf(told[index] as string[])))
-      : { count: Number(told[index]) };
+      ? digests.sumOf(SAFEGUARD_TABLES[index]!, Object.fromEntries(pairsOf(tableAnswers[index] as string[])))
+      : { count: Number(tableAnswers[index]) };
   const isAsProved =
     record === null ||
     record === 'forged' ||
@@ -99,7 +99,7 @@ async function lookAt(
     });
   const safeguards = whole
     ? (Object.fromEntries(
-        SAFEGUARD_TABLES.map((table, index) => [table, Object.fromEntries(pairsOf(told[index] as string[]))]),
+        SAFEGUARD_TABLES.map((table, index) => [table, Object.fromEntries(pairsOf(tableAnswers[index] as string[]))]),
       ) as Safeguards)
     : null;
   return { record, isAsProved, safeguards };
@@ -108,7 +108,7 @@ async function lookAt(
 /** Opens the tables of a tenant. @param identityKey the installation's, 32 bytes */
 export function openSafeguards(redis: RedisClient, tenant: string, identityKey: Uint8Array): SafeguardStore {
   const key = keys.protection(tenant);
-  const places = {
+  const tableKeys = {
     tombstones: keys.tombstones(tenant),
     receipts: keys.receipts(tenant),
     optOuts: keys.optOuts(tenant),
@@ -118,27 +118,27 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
   const recordIn = (sealed: string | null) =>
     sealed === null ? null : (openSealed<ProtectionRecord>(sealer, sealed, CONTEXT) ?? 'forged');
 
-  const look = (whole: boolean) => lookAt({ redis, key, places, digests, recordIn }, whole);
+  const look = (whole: boolean) => lookAt({ redis, key, places: tableKeys, digests, recordIn }, whole);
 
   /** @param entry what changes beside the record. @returns false when somebody changed either meanwhile */
   async function change(
     sealed: string | null,
     next: ProtectionRecord,
-    entry?: { before: PlacedValue; after: PlacedValue },
+    entry?: { before: LocatedValue; after: LocatedValue },
   ): Promise<boolean> {
-    const place = { key, field: FIELD };
+    const location = { key, field: FIELD };
     const record = sealer.seal(JSON.stringify({ ...next, version: next.version + 1 }), CONTEXT);
     const [expected, written] = entry === undefined ? [[], []] : [[entry.before], [entry.after]];
     return (
       (await compareAndSet(
         redis,
-        [{ ...place, value: sealed }, ...expected],
-        [{ ...place, value: record }, ...written],
+        [{ ...location, value: sealed }, ...expected],
+        [{ ...location, value: record }, ...written],
       )) === null
     );
   }
 
-  async function noted(
+  async function recordChange(
     decide: (before: ProtectionRecord | null) => ProtectionRecord,
     sums: () => Promise<Partial<ProtectionRecord>>,
   ): Promise<void> {
@@ -152,26 +152,26 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
 
   return {
     look,
-    note: (decide) => noted(decide, async () => ({})),
+    note: (decide) => recordChange(decide, async () => ({})),
     believe: (decide) =>
-      noted(decide, async () => {
+      recordChange(decide, async () => {
         const { safeguards } = await look(true);
         return { sums: digests.sumsOf(safeguards!) };
       }),
     async put({ table, name, value }) {
       for (;;) {
-        const [sealed, before] = [await redis.hget(key, FIELD), await redis.hget(places[table], name)];
+        const [sealed, before] = [await redis.hget(key, FIELD), await redis.hget(tableKeys[table], name)];
         if ((before === null) === (value === null)) return null;
         const record = recordIn(sealed);
-        const known = record === null || record === 'forged' ? FIRST_RECORD : record;
-        const sum = digests.changed(known.sums[table], { table, name, before, value });
-        const next = { ...known, sums: { ...known.sums, [table]: sum } };
-        const place = { key: places[table], field: name };
-        const entry = { before: { ...place, value: before }, after: { ...place, value } };
+        const current = record === null || record === 'forged' ? FIRST_RECORD : record;
+        const sum = digests.changed(current.sums[table], { table, name, before, value });
+        const next = { ...current, sums: { ...current.sums, [table]: sum } };
+        const location = { key: tableKeys[table], field: name };
+        const entry = { before: { ...location, value: before }, after: { ...location, value } };
         if (await change(sealed, next, entry)) return next.version + 1;
       }
     },
-    putBack: (safeguards) => putBack(redis, places, safeguards),
+    putBack: (safeguards) => putBack(redis, tableKeys, safeguards),
   };
 }
 
@@ -203,9 +203,13 @@ function createDigests(identityKey: Uint8Array, tenant: string) {
   return { changed, sumOf, sumsOf };
 }
 
-async function putBack(redis: RedisClient, places: SafeguardParts['places'], safeguards: Safeguards): Promise<number> {
+async function putBack(
+  redis: RedisClient,
+  tableKeys: SafeguardParts['places'],
+  safeguards: Safeguards,
+): Promise<number> {
   const areNew = await askEach<number, SafeguardEntry>(redis, entriesOf(safeguards), (pipeline, entry) =>
-    pipeline.hsetnx(places[entry.table], entry.name, entry.value),
+    pipeline.hsetnx(tableKeys[entry.table], entry.name, entry.value),
   );
   return areNew.filter((isNew) => isNew === 1).length;
 }

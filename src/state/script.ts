@@ -87,8 +87,8 @@ export class KeyIndex {
   }
 
   position(key: string): number {
-    const known = this.#positions.get(key);
-    if (known !== undefined) return known;
+    const existing = this.#positions.get(key);
+    if (existing !== undefined) return existing;
     this.keys.push(key);
     this.#positions.set(key, this.keys.length);
     return this.keys.length;
@@ -96,14 +96,14 @@ export class KeyIndex {
 }
 
 /** A value in Redis: a field of a hash, or a key that is a string. */
-export interface ValuePlace {
+export interface ValueLocation {
   key: string;
   /** Absent for a string. */
   field?: string;
 }
 
 /** A value that must still be as it was read, or that is written; null: there is none. */
-export type PlacedValue = ValuePlace & { value: string | number | null };
+export type LocatedValue = ValueLocation & { value: string | number | null };
 
 const compareAndSetScript = redisScript<number>(import.meta.url, 'compare-and-set');
 
@@ -113,8 +113,8 @@ const compareAndSetScript = redisScript<number>(import.meta.url, 'compare-and-se
  */
 export async function compareAndSet(
   redis: Pick<RedisClient, 'eval'>,
-  expected: readonly PlacedValue[],
-  written: readonly PlacedValue[],
+  expected: readonly LocatedValue[],
+  written: readonly LocatedValue[],
 ): Promise<number | null> {
   const named = [...new Set([...expected, ...written].map(({ key }) => key))];
   const args = [...expected, ...written].flatMap(({ key, field, value }) => [

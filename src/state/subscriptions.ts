@@ -7,7 +7,7 @@ import { sealedTable, sealedValue } from './sealed-store.ts';
 import { createProofSealer, type Sealer } from './sealing.ts';
 
 /** A vendor's promise to tell us of changes, as it is kept. The secret is not in it. */
-export interface KeptSubscription {
+export interface StoredSubscription {
   /** A part of the address: 32 hexadecimal characters of chance. */
   id: string;
   connector: string;
@@ -35,9 +35,9 @@ export interface SubscriptionFailure {
 
 /** All that is known of one target's notifications. */
 export interface TargetSubscriptions {
-  current: KeptSubscription | null;
+  current: StoredSubscription | null;
   /** Subscriptions that are no longer wanted and not yet known to be ended. */
-  closing: readonly KeptSubscription[];
+  closing: readonly StoredSubscription[];
   failure: SubscriptionFailure | null;
 }
 

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet, type PlacedValue } from './script.ts';
+import { compareAndSet, type LocatedValue } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
 
 /** Why a record left a target; `released`: by the passing of time, its object stays. */
@@ -18,7 +18,7 @@ export interface TargetProof {
 }
 
 /** Another value of the same tenant that changes in the same step; null for none. */
-export interface ValueBeside {
+export interface ExtraValue {
   key: string;
   /** As it was read. */
   before: string | null;
@@ -46,7 +46,7 @@ export interface TargetProofs {
     target: string,
     change: (before: TargetProof) => TargetProof,
     others?: Readonly<Record<string, string | number | null>>,
-    beside?: ValueBeside,
+    extra?: ExtraValue,
   ): Promise<boolean>;
   /**
    * Takes out what is not as we wrote it, and counts it. What somebody proved meanwhile stays.
@@ -56,7 +56,7 @@ export interface TargetProofs {
 }
 
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
-const GONE_KEPT_MS = 7 * DAY_MS;
+const GONE_RETENTION_MS = 7 * DAY_MS;
 
 /** The proof, and what is only written of a target that has one. They go when a record is not as clinic-mirror wrote it: the target is then read anew. */
 const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
@@ -85,22 +85,22 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
         return true;
       }
     },
-    async change(target, change, others = {}, beside) {
+    async change(target, change, others = {}, extra) {
       const key = keys.target(tenant, target);
-      const [expected, written]: [PlacedValue[], PlacedValue[]] = [[], []];
-      if (beside !== undefined) {
-        expected.push({ key: beside.key, value: beside.before });
-        written.push({ key: beside.key, value: beside.value });
+      const [expected, written]: [LocatedValue[], LocatedValue[]] = [[], []];
+      if (extra !== undefined) {
+        expected.push({ key: extra.key, value: extra.before });
+        written.push({ key: extra.key, value: extra.value });
       }
       for (const [field, value] of Object.entries(others)) written.push({ key, field, value });
       for (;;) {
         const sealed = (await redis.hget(key, FIELD)) ?? null;
         const value = proofs.seal(JSON.stringify(change(read(target, sealed) ?? NOTHING)), contextOf(target));
-        const place = { key, field: FIELD };
+        const location = { key, field: FIELD };
         const changed = await compareAndSet(
           redis,
-          [{ ...place, value: sealed }, ...expected],
-          [{ ...place, value }, ...written],
+          [{ ...location, value: sealed }, ...expected],
+          [{ ...location, value }, ...written],
         );
         // The proof itself: lane, planner and a person may come at once.
         if (changed !== 0) return changed === null;
@@ -116,7 +116,7 @@ export function withGone(
   now: Instant,
 ): Record<string, number> {
   const gone = Object.fromEntries(
-    Object.entries(before).filter(([field]) => hourOf(field) >= hoursAt(now - GONE_KEPT_MS)),
+    Object.entries(before).filter(([field]) => hourOf(field) >= hoursAt(now - GONE_RETENTION_MS)),
   );
   for (const [reason, count] of Object.entries(counts)) {
     const field = `${reason}:${hoursAt(now)}`;
@@ -136,12 +136,12 @@ export function goneSince(
       if (hourOf(field) >= hoursAt(fromAt)) sums[reasonOf(field)] += count;
     return sums;
   };
-  return { hour: since(now - HOUR_MS), week: since(now - GONE_KEPT_MS) };
+  return { hour: since(now - HOUR_MS), week: since(now - GONE_RETENTION_MS) };
 }
 
 /** The same for each of the last seven days of 24 hours, the newest first. */
 export function goneOnDays(gone: TargetProof['gone'], now: Instant): Record<GoneReason, number>[] {
-  const days = Array.from({ length: GONE_KEPT_MS / DAY_MS }, nothingGone);
+  const days = Array.from({ length: GONE_RETENTION_MS / DAY_MS }, nothingGone);
   for (const [field, count] of Object.entries(gone)) {
     const day = days[Math.floor((hoursAt(now) - hourOf(field)) / (DAY_MS / HOUR_MS))];
     if (day !== undefined) day[reasonOf(field)] += count;

@@ -116,15 +116,15 @@ const NUMBERS = [
 ];
 type NumberName = (typeof NUMBERS)[number];
 
-/** A value as its field holds it; null for none. @param place the target, and what seals */
-export function fieldOf(name: string, value: unknown, place: FieldPlace): string | number | null {
+/** A value as its field holds it; null for none. @param context the target, and what seals */
+export function fieldOf(name: string, value: unknown, context: FieldContext): string | number | null {
   if (value === null) return null;
-  if (SEALED_FIELDS.has(name)) return place.sealer.seal(JSON.stringify(value), contextOf(place.target, name));
+  if (SEALED_FIELDS.has(name)) return context.sealer.seal(JSON.stringify(value), contextOf(context.target, name));
   return typeof value === 'object' ? JSON.stringify(value) : (value as string | number);
 }
 
 /** Where a field stands. */
-export interface FieldPlace {
+export interface FieldContext {
   target: string;
   /** Seals with the identity key. */
   sealer: Sealer;
@@ -135,7 +135,11 @@ function contextOf(target: string, name: string): string {
 }
 
 /** The record that fields hold. */
-export function recordOf(fields: StoredFields, proof: TargetProof | 'forged' | null, place: FieldPlace): StoredTarget {
+export function recordOf(
+  fields: StoredFields,
+  proof: TargetProof | 'forged' | null,
+  context: FieldContext,
+): StoredTarget {
   const { container, firstRunApprovedAt } = proof === null || proof === 'forged' ? NOT_PROVED : proof;
   const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
   const numbers = Object.fromEntries(NUMBERS.map((name) => [name, number(name)])) as Record<NumberName, number | null>;
@@ -144,7 +148,7 @@ export function recordOf(fields: StoredFields, proof: TargetProof | 'forged' | n
     const stored = fields[name];
     return stored === undefined
       ? null
-      : (openSealed<Value>(place.sealer, stored, contextOf(place.target, name)) ?? 'forged');
+      : (openSealed<Value>(context.sealer, stored, contextOf(context.target, name)) ?? 'forged');
   }
   const [failure, gaps, outage] = [
     sealed<TargetFailure>('failure'),
@@ -169,13 +173,13 @@ export function recordOf(fields: StoredFields, proof: TargetProof | 'forged' | n
     gaps: gaps === 'forged' ? [{ code: FORGED.code, count: 0, what: [], near: [] }] : gaps,
     unconfirmed: number('unconfirmed') ?? 0,
     ambiguous: number('ambiguous') ?? 0,
-    ...notedIn(fields),
+    ...recordListsIn(fields),
     ...(counters as Record<TargetCounter, number>),
   };
 }
 
 /** The lists of records that a target's fields hold. */
-export function notedIn(fields: StoredFields): Pick<StoredTarget, 'copies' | 'refusedThere'> {
+export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies' | 'refusedThere'> {
   return {
     copies: fields.copies === undefined ? [] : (JSON.parse(fields.copies) as string[]),
     refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),

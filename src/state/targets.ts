@@ -17,7 +17,7 @@ import {
   type TargetProofs,
   withGone,
 } from './target-proof.ts';
-import { fieldOf, notedIn, recordOf, type StoredTarget, type TargetCounter } from './target-record.ts';
+import { fieldOf, recordListsIn, recordOf, type StoredTarget, type TargetCounter } from './target-record.ts';
 
 const scripts = {
   settle: fencedScript<number>(import.meta.url, 'target-settle'),
@@ -40,7 +40,7 @@ export interface TargetSummary {
 }
 
 /** What a plan notes of targets for which it had nothing to do. */
-export interface SettledNote {
+export interface IdleRecord {
   plannedAt: Instant;
   /** Number of the configuration. */
   plannedUnder: number;
@@ -59,7 +59,7 @@ export interface TargetStore {
    * @param looked targets with the version of their links
    * @throws MirrorError `conflict`, code `lease-lost`
    */
-  settle(looked: ReadonlyMap<string, string>, note: SettledNote, lease: Lease): Promise<void>;
+  settle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears one. */
   write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isForged'>>): Promise<void>;
   /**
@@ -96,7 +96,7 @@ export interface TargetStore {
 }
 
 const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
-const MISSES_KEPT_MS = 7 * DAY_MS;
+const MISSES_RETENTION_MS = 7 * DAY_MS;
 
 /** Targets in one script: each takes some tens of microseconds. */
 const TARGETS_AT_ONCE = 100;
@@ -123,7 +123,7 @@ function openRecords(
 ): Omit<TargetStore, keyof Gone | keyof Tallies> {
   const read = (target: string, fields: StoredFields) =>
     recordOf(fields, proofs.of(target, fields), { target, sealer });
-  const placesOf = (target: string) => [
+  const targetKeysOf = (target: string) => [
     keys.target(tenant, target),
     keys.linksMeta(tenant, target),
     keys.outbox(tenant, target),
@@ -135,10 +135,10 @@ function openRecords(
     async summarize(targets) {
       const summaries = new Map<string, TargetSummary>();
       for (const slice of slices(targets, TARGETS_AT_ONCE)) {
-        const answers = await scripts.summarize(redis, slice.flatMap(placesOf));
-        for (const [index, [told, linksVersion, pending]] of answers.entries()) {
+        const answers = await scripts.summarize(redis, slice.flatMap(targetKeysOf));
+        for (const [index, [values, linksVersion, pending]] of answers.entries()) {
           const target = slice[index] ?? '';
-          const fields = Object.fromEntries(pairsOf(told));
+          const fields = Object.fromEntries(pairsOf(values));
           summaries.set(target, { record: read(target, fields), linksVersion, pending });
         }
       }
@@ -146,9 +146,9 @@ function openRecords(
     },
     async settle(looked, { plannedAt, plannedUnder, asOf }, lease) {
       for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
-        const places = slice.flatMap(([target]) => placesOf(target));
-        const told = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
-        await scripts.settle(redis, lease, places, told);
+        const targetKeys = slice.flatMap(([target]) => targetKeysOf(target));
+        const values = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
+        await scripts.settle(redis, lease, targetKeys, values);
       }
     },
     ...openWrites(redis, tenant, proofs, sealer),
@@ -157,8 +157,8 @@ function openRecords(
       await redis.pipeline().hdel(key, 'plannedAsOf').hincrby(key, 'overtaken', 1).exec();
     },
     async noteFreshness(target, overtaken, { plannedAsOf, isSettled }) {
-      const settled = isSettled ? plannedAsOf : '';
-      await scripts.noteFreshness(redis, [keys.target(tenant, target)], [overtaken, plannedAsOf, settled]);
+      const inSyncAsOf = isSettled ? plannedAsOf : '';
+      await scripts.noteFreshness(redis, [keys.target(tenant, target)], [overtaken, plannedAsOf, inSyncAsOf]);
     },
     async count(target, counters) {
       const pipeline = redis.pipeline();
@@ -183,9 +183,9 @@ function openWrites(
         Object.entries(fields).map(([name, value]) => [name, fieldOf(name, value, { target, sealer })]),
       );
       if (container !== undefined || firstRunApprovedAt !== undefined) {
-        const given = container === undefined ? {} : { container };
+        const containerChange = container === undefined ? {} : { container };
         const approved = firstRunApprovedAt === undefined ? {} : { firstRunApprovedAt };
-        await proofs.change(target, (before) => ({ ...before, ...given, ...approved }), others);
+        await proofs.change(target, (before) => ({ ...before, ...containerChange, ...approved }), others);
         return;
       }
       await compareAndSet(
@@ -224,7 +224,7 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
       const { key, seal } = missesOf(stream);
       const sealed = [...misses].map(([recordId, missedAt]) => [recordId, seal(recordId, missedAt)]);
       const pipeline = redis.pipeline().del(key);
-      if (misses.size > 0) pipeline.hset(key, Object.fromEntries(sealed)).pexpire(key, MISSES_KEPT_MS);
+      if (misses.size > 0) pipeline.hset(key, Object.fromEntries(sealed)).pexpire(key, MISSES_RETENTION_MS);
       await pipeline.exec();
     },
     async countRestorations(target, recordIds, now) {
@@ -239,7 +239,7 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
     },
     async erase(target, recordIds, now) {
       const today = Math.floor(now / DAY_MS);
-      let removed = await eraseNoted(redis, keys.target(tenant, target), new Set(recordIds));
+      let removed = await eraseFromLists(redis, keys.target(tenant, target), new Set(recordIds));
       for (const slice of slices(recordIds, 500)) {
         for (const stream of STREAMS) removed += await redis.hdel(keys.misses(tenant, stream), ...slice);
         for (const day of [today, today - 1, today - 2]) {
@@ -252,13 +252,16 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
 }
 
 /** Takes records out of the lists that a target's record holds. */
-async function eraseNoted(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
-  const { copies, refusedThere } = notedIn(await redis.hgetall(key));
-  const noted = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;
-  if (noted === 0) return 0;
+async function eraseFromLists(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
+  const { copies, refusedThere } = recordListsIn(await redis.hgetall(key));
+  const erased = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;
+  if (erased === 0) return 0;
   const without = (ids: readonly string[]) => ids.filter((id) => !recordIds.has(id));
   const refused = Object.entries(refusedThere).map(([property, ids]) => [property, without(ids)]);
-  const left = { copies: without(copies), refusedThere: Object.fromEntries(refused) };
-  await redis.hset(key, { copies: JSON.stringify(left.copies), refusedThere: JSON.stringify(left.refusedThere) });
-  return noted;
+  const remaining = { copies: without(copies), refusedThere: Object.fromEntries(refused) };
+  await redis.hset(key, {
+    copies: JSON.stringify(remaining.copies),
+    refusedThere: JSON.stringify(remaining.refusedThere),
+  });
+  return erased;
 }

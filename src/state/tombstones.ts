@@ -69,13 +69,13 @@ export function createTombstoneStore(
     count: () => redis.hlen(table),
     async keepReceipt(content) {
       for (;;) {
-        const kept: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
-        if (await keep({ table: 'receipts', name: kept.receipt, value: JSON.stringify(kept) })) return kept;
+        const stored: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
+        if (await keep({ table: 'receipts', name: stored.receipt, value: JSON.stringify(stored) })) return stored;
       }
     },
     async receipts() {
-      const kept = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
-      return kept.sort((one, other) => one.at - other.at);
+      const stored = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
+      return stored.sort((one, other) => one.at - other.at);
     },
     reminders: createReminderTraces(redis, tenant),
   };

@@ -80,10 +80,10 @@ export function missesAfter(
   isSeen: (recordId: string) => boolean,
 ): Map<string, Instant> {
   const isThere = new Set([...found.map(({ id }) => id), ...unusable]);
-  const lasting = [...known].filter(
+  const remembered = [...known].filter(
     ([id, missedAt]) => !isSeen(id) && !isThere.has(id) && missedAt > readAt - MISS_LIFE_MS,
   );
-  const next = new Map(lasting);
+  const next = new Map(remembered);
   for (const id of missedOnce) if (!next.has(id)) next.set(id, readAt);
   return next;
 }

@@ -46,14 +46,14 @@ export function* adopt(
 export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
   const recordId = remote.sealedRecordId === null ? null : identity.recordIdOf(remote.sealedRecordId);
   if (recordId === null) return null;
-  const epoch = identity.epochOf(recordId, remote.key);
-  if (epoch === null) return null;
+  const idAttempt = identity.epochOf(recordId, remote.key);
+  if (idAttempt === null) return null;
   return {
     recordId,
     fingerprint: remote.item === null ? '' : identity.fingerprint(remote.item),
     versionTag: remote.versionTag,
     ...(remote.item === null ? { startAt: unreadableStartAt, endAt: unreadableStartAt } : identity.spanOf(remote.item)),
-    epoch,
+    epoch: idAttempt,
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
     drift: null,
     ...(remote.revision === undefined ? {} : { revision: remote.revision }),

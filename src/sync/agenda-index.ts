@@ -37,9 +37,9 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
   const countsIn = (window: TimeWindow) => {
     const name = `${window.fromAt} ${window.toAt}`;
     const count = ({ appointments }: AgendaList) => appointments.filter(({ time }) => overlaps(time, window)).length;
-    const known = counts.get(name) ?? new Map([...lists].map(([agenda, those]) => [agenda, count(those)]));
-    counts.set(name, known);
-    return known;
+    const cached = counts.get(name) ?? new Map([...lists].map(([agenda, those]) => [agenda, count(those)]));
+    counts.set(name, cached);
+    return cached;
   };
   return {
     lists,
@@ -48,9 +48,9 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
     },
     countBeside(agendaIds, window) {
       const own = new Set(agendaIds);
-      let beside = 0;
-      for (const [agenda, count] of countsIn(window)) if (!own.has(agenda)) beside += count;
-      return beside;
+      let otherCount = 0;
+      for (const [agenda, count] of countsIn(window)) if (!own.has(agenda)) otherCount += count;
+      return otherCount;
     },
     revisionOf(agendaIds) {
       return [...namesIn(agendaIds)]
@@ -70,12 +70,14 @@ function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null
   }
   const lists = new Map<string, AgendaList>();
   for (const [agenda, those] of byAgenda) {
-    const known = before?.lists.get(agenda);
+    const cached = before?.lists.get(agenda);
     const isAsBefore =
-      known?.appointments.length === those.length && those.every((one, at) => one === known.appointments[at]);
+      cached?.appointments.length === those.length && those.every((one, at) => one === cached.appointments[at]);
     lists.set(
       agenda,
-      isAsBefore ? known : { appointments: those, revision: lazily(known === undefined ? nameOf(those) : randomUUID) },
+      isAsBefore
+        ? cached
+        : { appointments: those, revision: lazily(cached === undefined ? nameOf(those) : randomUUID) },
     );
   }
   return lists;

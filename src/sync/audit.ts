@@ -2,7 +2,7 @@ import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
-import { hasLeft, type TimeWindow } from '../model/time.ts';
+import { hasPassed, type TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
@@ -65,7 +65,7 @@ export function* audit(input: AuditInput): Pieces<Audit> {
     const asFound = found.get(link.recordId);
     const isMissing = asFound === undefined && isGone(link);
     if (isMissing) result.missing.push(link);
-    const now = asFound !== undefined ? asItStands(link, asFound) : isMissing ? withoutObject(link) : link;
+    const now = asFound !== undefined ? currentLinkOf(link, asFound) : isMissing ? withoutObject(link) : link;
     if (!isSame(link, now)) result.changed.push(now);
     if (now.drift !== null) result.drifted.push(now);
     if (!isSameContent(now.fingerprint, link.fingerprint)) result.overwritten += 1;
@@ -77,7 +77,7 @@ export function* audit(input: AuditInput): Pieces<Audit> {
   });
   for (const asFound of found.values()) {
     const isNew = !links.has(asFound.recordId) && !pending.has(asFound.recordId);
-    if (isNew && !hasLeft(asFound, window)) result.unlinked.push(asFound);
+    if (isNew && !hasPassed(asFound, window)) result.unlinked.push(asFound);
   }
   return result;
 }
@@ -101,7 +101,7 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
  * answer, or by a version tag that is still that of our last write. Nor is content that carries the revision of another write: then it is
  * that write, come late, or of a state that was lost since, that the target holds, and the next plan compares with it.
  */
-export function asItStands(link: Link, asFound: Link): Link {
+export function currentLinkOf(link: Link, asFound: Link): Link {
   const { observedFingerprint: _, isUnplaced: __, ...known } = link;
   const { fingerprint, versionTag, epoch, remoteId } = asFound;
   const isAnother = remoteId !== null && known.remoteId !== null && remoteId !== known.remoteId;
@@ -128,7 +128,7 @@ function isSameVersion(one: string | null, other: string | null): boolean {
 /** The link of an object that holds another write of ours than the last one, as when an older one came late; null when it doesn't. */
 export function asOtherWrite(link: Link, asFound: Link): Link | null {
   if (!isSameObject(asFound, link)) return null;
-  const now = asItStands(link, asFound);
+  const now = currentLinkOf(link, asFound);
   return isSameContent(now.fingerprint, link.fingerprint) ? null : now;
 }
 

@@ -45,8 +45,8 @@ export function contactsAfter(before: Contacts, { passed, abandoned, held, refus
   const coming = writtenSoon(before.state.pending.values());
   for (const recordId of abandoned) coming.delete(recordId);
   for (const { recordId, wanted } of passed) if (wanted.want === 'present') coming.add(recordId);
-  const kept = [...Object.values(held).flat(), ...refused];
-  return { ...before, held: new Set(kept.map(({ recordId }) => recordId)), coming };
+  const withheld = [...Object.values(held).flat(), ...refused];
+  return { ...before, held: new Set(withheld.map(({ recordId }) => recordId)), coming };
 }
 
 /** Records of changes that write something, and are not refused: those wait for other data, or for a person. */

@@ -5,7 +5,7 @@ import type { Instant } from '../model/time.ts';
 import type { Confirmations } from './absence.ts';
 import type { Contacts } from './contacts.ts';
 import type { ClinicShown, CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
-import type { Decision, GivenState } from './diff.ts';
+import type { Decision, PushedState } from './diff.ts';
 import { checkedObject } from './egress.ts';
 import { shownOf, tombstonesIn, unusableIn } from './followed.ts';
 import { isSameContent } from './identity.ts';
@@ -20,7 +20,7 @@ import {
   patientSource,
   startOfInvoice,
 } from './mapping-sources.ts';
-import { type KeepRefusals, keepRefusals } from './refusals.ts';
+import { type RetainRefusals, retainRefusals } from './refusals.ts';
 
 /**
  * Contacts of patients.
@@ -31,13 +31,13 @@ export function contactRule(
   input: TargetInput,
   cycle: Planning,
   unusable: Record<string, number>,
-  refuse: KeepRefusals,
+  refuse: RetainRefusals,
 ): (patient: Patient) => Decision {
   const mapped = counting(contactMapper(input, cycle), unusable);
   const checked = checking(input.target, cycle);
   return (patient) => {
-    const left = leftOut(input, cycle, patient);
-    if (left !== null) return left;
+    const exclusion = patientExclusionOf(input, cycle, patient);
+    if (exclusion !== null) return exclusion;
     const made = mapped(patient);
     const item = 'fault' in made ? made : { ...made, properties: refuse(patient.id, made.properties) };
     const { street: _, ...place } = patient.address ?? { street: null };
@@ -47,14 +47,14 @@ export function contactRule(
 }
 
 /** Keeps refusals: those of others who have the same address, where the CRM keeps them with it, and those that were made in the CRM. */
-export function* refusalsOfContacts(input: TargetInput, cycle: CycleInput): Pieces<KeepRefusals> {
+export function* refusalsOfContacts(input: TargetInput, cycle: CycleInput): Pieces<RetainRefusals> {
   const { clinicReading, confirmations } = cycle;
   const map = contactMapper(input, cycle);
   const patients = shownOf(clinicReading.streams.patients, confirmations.patients.found);
-  return yield* keepRefusals(input, cycle, patients, (patient) => {
-    const left = leftOut(input, cycle, patient);
+  return yield* retainRefusals(input, cycle, patients, (patient) => {
+    const exclusion = patientExclusionOf(input, cycle, patient);
     // Whoever is kept as last written is there with what they said.
-    return left !== null && 'exclude' in left ? null : map(patient);
+    return exclusion !== null && 'exclude' in exclusion ? null : map(patient);
   });
 }
 
@@ -64,7 +64,7 @@ function contactMapper(input: TargetInput, { clinicReading }: CycleInput): (pati
 }
 
 /** What keeps a patient out of the contacts, or as they are; null when nothing does. */
-function leftOut({ target, pinned }: TargetInput, { isForgotten }: CycleInput, patient: Patient) {
+function patientExclusionOf({ target, pinned }: TargetInput, { isForgotten }: CycleInput, patient: Patient) {
   if (isForgotten(patient.id)) return { exclude: 'forgotten' };
   return consentDecision(target, patient, pinned.has(patient.id));
 }
@@ -166,10 +166,10 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
       return { retain: 'contact-unwritten', stopsWriting: true };
     }
     const contactKey = contacts.target.identity.key(patientId, contact?.epoch ?? 0);
-    const itemFor = (generation: number) =>
+    const itemFor = (recreations: number) =>
       itemOf(map(record), {
         contactKey,
-        ...(generation > 0 && { contactGeneration: generation }),
+        ...(recreations > 0 && { contactGeneration: recreations }),
         startAt: startOf(record),
       });
     const decision = itemFor(contact?.generation ?? 0);
@@ -215,7 +215,7 @@ interface Known {
  * @returns a question about a patient whom neither the list nor a reading alone shows, and a record of theirs
  */
 function gonePatients(
-  { links }: GivenState,
+  { links }: PushedState,
   { state: theirs, isOpen, gone }: Contacts,
   { clinicReading, confirmations }: Known,
 ): (patientId: string, recordId: string) => boolean {

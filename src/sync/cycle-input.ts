@@ -10,7 +10,7 @@ import type { TargetConfiguration, TenantConfiguration } from '../settings/confi
 import type { Confirmations } from './absence.ts';
 import type { AgendaIndex } from './agenda-index.ts';
 import type { PatientHistory } from './derive.ts';
-import type { GivenState } from './diff.ts';
+import type { PushedState } from './diff.ts';
 import type { GuardInput } from './guard.ts';
 import type { TargetIdentity } from './identity.ts';
 import type { FingerprintMemory } from './known-fingerprints.ts';
@@ -103,7 +103,7 @@ export interface TargetSetup {
 /** A target of contacts, as others' records go by it. */
 export interface ContactsInput {
   target: TargetSetup;
-  state: GivenState;
+  state: PushedState;
   /** Records that a person put back: the target's rules don't take them out again. */
   pinned: ReadonlySet<string>;
 }

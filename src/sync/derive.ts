@@ -80,10 +80,10 @@ const NONE: ReadonlySet<string> = new Set();
  * @throws RangeError for a zone that the IANA data does not know
  */
 export function createPatientHistory(rules: HistoryRules): PatientHistory {
-  return new KeptHistory(rules);
+  return new InMemoryHistory(rules);
 }
 
-class KeptHistory implements PatientHistory {
+class InMemoryHistory implements PatientHistory {
   readonly #rules: HistoryRules;
   readonly #owners = new Map<string, Owner>();
   readonly #attendances = new Map<string, OwnedAttendance>();
@@ -103,10 +103,10 @@ class KeptHistory implements PatientHistory {
     const evidence = evidenceOf(status, rawStatus);
     const { startAt } = time;
     const lastAt = Math.max(startAt, time.endAt - 1);
-    const known = this.#attendances.get(id);
+    const existing = this.#attendances.get(id);
     // Nearly all of a reading is as it was, and stays in place.
-    const isAsKnown = known?.owner.patientId === patientId && known.evidence === evidence;
-    if (isAsKnown && known.startAt === startAt && known.lastAt === lastAt) return;
+    const isUnchanged = existing?.owner.patientId === patientId && existing.evidence === evidence;
+    if (isUnchanged && existing.startAt === startAt && existing.lastAt === lastAt) return;
     this.remove(id);
     if (patientId === null || evidence === null) return;
     const owner = this.#ownerOf(patientId);
@@ -212,8 +212,8 @@ class KeptHistory implements PatientHistory {
   }
 
   #ownerOf(patientId: string): Owner {
-    const known = this.#owners.get(patientId);
-    if (known !== undefined) return known;
+    const existing = this.#owners.get(patientId);
+    if (existing !== undefined) return existing;
     const owner: Owner = { patientId, attendances: [], amounts: [] };
     this.#owners.set(patientId, owner);
     return owner;
@@ -230,9 +230,9 @@ function overlaps({ startAt, lastAt }: Attendance, { fromAt, toAt }: TimeWindow)
 }
 
 /** One span of two windows that touch; else the new one alone, since nothing is known of what lies between. */
-function joined(known: TimeWindow | null, window: TimeWindow): TimeWindow {
-  if (known === null || window.fromAt > known.toAt || window.toAt < known.fromAt) return window;
-  return { fromAt: Math.min(known.fromAt, window.fromAt), toAt: Math.max(known.toAt, window.toAt) };
+function joined(existing: TimeWindow | null, window: TimeWindow): TimeWindow {
+  if (existing === null || window.fromAt > existing.toAt || window.toAt < existing.fromAt) return window;
+  return { fromAt: Math.min(existing.fromAt, window.fromAt), toAt: Math.max(existing.toAt, window.toAt) };
 }
 
 function takeOut<One>(list: One[], one: One): void {

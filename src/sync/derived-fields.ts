@@ -124,8 +124,8 @@ function attendance(attendances: readonly Attendance[], day: Day, now: Instant) 
       if (startAt > now) nextAppointmentAt = Math.min(nextAppointmentAt ?? startAt, startAt);
     }
   }
-  const standing = standingOf(lastVisitAt, isExpected, day);
-  return { lastVisitAt, nextAppointmentAt, visits, noShows, firstSeenAt, standing };
+  const patientStatus = patientStatusOf(lastVisitAt, isExpected, day);
+  return { lastVisitAt, nextAppointmentAt, visits, noShows, firstSeenAt, standing: patientStatus };
 }
 
 /** Somebody came; or nobody said otherwise until the midnight after it. */
@@ -140,7 +140,7 @@ function isOpen({ evidence, startAt, lastAt }: Attendance, day: Day): boolean {
   return evidence === 'came' ? startAt >= day.tomorrowAt : lastAt >= day.todayAt;
 }
 
-function standingOf(lastVisitAt: Instant | null, isExpected: boolean, day: Day): DerivedFields['standing'] {
+function patientStatusOf(lastVisitAt: Instant | null, isExpected: boolean, day: Day): DerivedFields['standing'] {
   if (lastVisitAt === null) return isExpected ? 'new' : 'lapsed';
   return isExpected || lastVisitAt >= day.activeFromAt ? 'active' : 'lapsed';
 }

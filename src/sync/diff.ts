@@ -2,13 +2,13 @@ import type { Item } from '../model/items.ts';
 import type { ItemKey, Link, ReasonCode } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import { hasLeft, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
+import { hasPassed, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
-import type { KnownFingerprints } from './known-fingerprints.ts';
+import type { CachedFingerprints } from './known-fingerprints.ts';
 
 /** What the target was last given, and what is on its way to it. */
-export interface GivenState {
+export interface PushedState {
   links: ReadonlyMap<string, Link>;
   pending: ReadonlyMap<string, PendingChange>;
 }
@@ -34,7 +34,7 @@ export interface DiffInput<Source = SourceRecord> {
   /** @param key tells the record's key for this target, of the epoch that its object carries: computing one costs more than the rest */
   rule(record: Source, key: () => ItemKey): Decision;
   /** Of records whose decision is an item; absent where none are kept. */
-  fingerprints?: KnownFingerprints<Source>;
+  fingerprints?: CachedFingerprints<Source>;
   /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
   onLeftOut?(recordId: string, code: string): void;
   /** Told of each record whose waiting write is to be given up. */
@@ -47,7 +47,7 @@ export interface DiffInput<Source = SourceRecord> {
   /** Whether what a person did to the record's object is to be undone; else it stays until the record changes. */
   restores(recordId: string): boolean;
   identity: TargetIdentity;
-  state: GivenState;
+  state: PushedState;
 }
 
 /** The difference between what should be and what the target was last given. */
@@ -90,7 +90,11 @@ export function restoring(
  * Record ids that a complete snapshot should have shown and did not: they must be read alone before anything is deleted.
  * @param seen ids in the snapshot, rows that were set aside included
  */
-export function absentCandidates(state: GivenState, window: TimeWindow, seen: (recordId: string) => boolean): string[] {
+export function absentCandidates(
+  state: PushedState,
+  window: TimeWindow,
+  seen: (recordId: string) => boolean,
+): string[] {
   const candidates: string[] = [];
   const consider = (one: TimeSpan & { recordId: string }) => {
     if (overlaps(one, window) && !seen(one.recordId)) candidates.push(one.recordId);
@@ -108,7 +112,7 @@ export function absentCandidates(state: GivenState, window: TimeWindow, seen: (r
  * Record ids of which no list of the window tells although the target has, or is about to have, something for them: what lies beyond its
  * far end, and what waits to be written outside it. They are read alone, some at a time.
  */
-export function outlying({ links, pending }: GivenState, window: TimeWindow): string[] {
+export function outlying({ links, pending }: PushedState, window: TimeWindow): string[] {
   const beyond = [...links.values()].filter((link) => link.startAt >= window.toAt && !pending.has(link.recordId));
   const waiting = [...pending.values()].filter((entry) => entry.reason !== 'forgotten' && !overlaps(entry, window));
   return [...beyond, ...waiting].map(({ recordId }) => recordId);
@@ -117,24 +121,24 @@ export function outlying({ links, pending }: GivenState, window: TimeWindow): st
 /** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
 export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   const result: Diff = { changes: [], released: [], timed: [], unchanged: 0, unsettled: 0 };
-  const settled = new Set<string>();
+  const handled = new Set<string>();
   yield* eachInPieces(input.records, (record) => {
     const described = input.describe(record);
     const change = compare(record, described, input, result);
     if (change === 'leave') return;
-    settled.add(described.id);
+    handled.add(described.id);
     if (change !== null) result.changes.push(change);
   });
   const takeOut = (recordId: string, reason: ReasonCode) => {
     const effective = effectiveOf(recordId, input.state);
-    if (effective !== null && !settled.has(recordId)) result.changes.push(absent(recordId, reason, effective));
-    settled.add(recordId);
+    if (effective !== null && !handled.has(recordId)) result.changes.push(absent(recordId, reason, effective));
+    handled.add(recordId);
   };
   for (const recordId of input.tombstones) takeOut(recordId, 'cancelled');
   for (const recordId of input.vanished) takeOut(recordId, 'vanished');
   for (const link of input.state.links.values()) {
-    const left = hasLeft(link, input.window) && !settled.has(link.recordId);
-    if (left && !input.state.pending.has(link.recordId)) result.released.push(link.recordId);
+    const isOutside = hasPassed(link, input.window) && !handled.has(link.recordId);
+    if (isOutside && !input.state.pending.has(link.recordId)) result.released.push(link.recordId);
   }
   return result;
 }
@@ -158,20 +162,21 @@ function compare<Source>(
     const outside = outsideWindow(record, effective, input);
     if (outside !== 'compare') return outside;
   }
-  const epoch = input.state.links.get(id)?.epoch ?? 0;
+  const idAttempt = input.state.links.get(id)?.epoch ?? 0;
   const asItIs = () => {
     result.unchanged += 1;
     if (input.state.pending.has(id)) result.unsettled += 1;
-    noteTime(record, input.state, result);
+    recordTime(record, input.state, result);
     return null;
   };
-  const known = input.fingerprints?.get(source, epoch) ?? null;
-  if (known !== null && standing(differenceOf(effective, known), id, input) === null) return asItIs();
-  const decision = input.rule(source, () => input.identity.key(id, epoch));
+  const cachedFingerprint = input.fingerprints?.get(source, idAttempt) ?? null;
+  if (cachedFingerprint !== null && writableDifference(differenceOf(effective, cachedFingerprint), id, input) === null)
+    return asItIs();
+  const decision = input.rule(source, () => input.identity.key(id, idAttempt));
   if (!('item' in decision)) return withoutItem(record, decision, effective, input);
   const fingerprint = input.identity.fingerprint(decision.item);
-  input.fingerprints?.note(source, epoch, fingerprint);
-  const difference = standing(differenceOf(effective, fingerprint), id, input);
+  input.fingerprints?.note(source, idAttempt, fingerprint);
+  const difference = writableDifference(differenceOf(effective, fingerprint), id, input);
   if (difference === null) return asItIs();
   const { reason, from } = difference;
   return {
@@ -189,7 +194,7 @@ function compare<Source>(
 function outsideWindow({ id }: SourceRecord, effective: Effective | null, input: Comparison): 'compare' | 'leave' {
   const { links, pending } = input.state;
   const waiting = pending.get(id);
-  if (waiting === undefined) return effective === null || hasLeft(effective, input.window) ? 'leave' : 'compare';
+  if (waiting === undefined) return effective === null || hasPassed(effective, input.window) ? 'leave' : 'compare';
   if (links.has(id) || waiting.sent || overlaps(waiting, input.window)) return 'compare';
   if (waiting.want === 'present') input.onStopped?.(id);
   return 'leave';
@@ -201,10 +206,10 @@ function withoutItem(
   effective: Effective | null,
   { onLeftOut, onStopped, state }: Comparison,
 ): PlannedChange | 'leave' {
-  const isKept = 'retain' in decision;
-  onLeftOut?.(id, isKept ? decision.retain : decision.exclude);
-  if (isKept && decision.stopsWriting === true && state.pending.get(id)?.want === 'present') onStopped?.(id);
-  if (effective === null || isKept) return 'leave';
+  const isRetained = 'retain' in decision;
+  onLeftOut?.(id, isRetained ? decision.retain : decision.exclude);
+  if (isRetained && decision.stopsWriting === true && state.pending.get(id)?.want === 'present') onStopped?.(id);
+  if (effective === null || isRetained) return 'leave';
   if (decision.exclude === 'forgotten') return absent(id, 'forgotten', effective);
   return absent(id, isCancelled ? 'cancelled' : 'excluded', effective);
 }
@@ -228,13 +233,17 @@ function differenceOf(effective: Effective | null, fingerprint: string): Differe
 }
 
 /** A difference that is to be written: what a person did stays where nothing restores it. */
-function standing(difference: Difference | null, recordId: string, { restores }: Comparison): Difference | null {
+function writableDifference(
+  difference: Difference | null,
+  recordId: string,
+  { restores }: Comparison,
+): Difference | null {
   const isByHand = difference?.reason === 'edited-by-hand' || difference?.reason === 'removed-by-hand';
   return isByHand && !restores(recordId) ? null : difference;
 }
 
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */
-function effectiveOf(recordId: string, state: GivenState): Effective | null {
+function effectiveOf(recordId: string, state: PushedState): Effective | null {
   const pending = state.pending.get(recordId);
   if (pending === undefined) return state.links.get(recordId) ?? null;
   const { fingerprint, startAt, endAt } = pending;
@@ -242,7 +251,7 @@ function effectiveOf(recordId: string, state: GivenState): Effective | null {
 }
 
 /** What is about to be written brings its own time. */
-function noteTime({ id, startAt, endAt }: SourceRecord, { links, pending }: GivenState, { timed }: Diff): void {
+function recordTime({ id, startAt, endAt }: SourceRecord, { links, pending }: PushedState, { timed }: Diff): void {
   const link = links.get(id);
   if (link === undefined || pending.has(id)) return;
   const differs = Math.abs(link.startAt - startAt) >= SECOND_MS || Math.abs(link.endAt - endAt) >= SECOND_MS;

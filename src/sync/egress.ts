@@ -2,8 +2,8 @@ import type { CalendarItem, CrmItem, ItemTime } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import {
   type FactSearch,
-  type KnownPatient,
   lettersOf,
+  type PatientDetails,
   type PatientFact,
   phoneDigitsOf,
 } from '../model/patient-facts.ts';
@@ -45,8 +45,12 @@ export function eventCheck(policy: ProjectionPolicy, directory: Directory, facts
     const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
     // What is word for word the event for nobody has no word of the patient's own.
     if (!isNobodys && patient !== undefined && policy.title !== 'full') {
-      const told = facts.toldIn(patient, { texts: textsOf(item), mayTell: () => false, own: () => textsOf(nobodys) });
-      if (told !== null) return stopped(told);
+      const disclosed = facts.toldIn(patient, {
+        texts: textsOf(item),
+        mayTell: () => false,
+        own: () => textsOf(nobodys),
+      });
+      if (disclosed !== null) return stopped(disclosed);
     }
     const isOwn = isNobodys || isOf(item, nobodys, policy.title, patient);
     return isOwn && isAt(item.time, appointment.time) ? { item } : stopped('other-person');
@@ -97,15 +101,15 @@ function isInstant(text: string, at: Instant): boolean {
  * Whether an event differs from that for nobody in nothing but what its level tells of the patient. Of initials nobody can tell whose they
  * are.
  */
-function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patient?: KnownPatient): boolean {
+function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patient?: PatientDetails): boolean {
   if (item.description !== nobodys.description || item.location !== nobodys.location) return false;
   if (level === 'initials' || item.title === nobodys.title) return true;
   return level === 'full' && patient !== undefined && isNamed(item.title, nobodys.title, patient);
 }
 
 /** Whether a title is the one for nobody with the patient's name in place of the word for an appointment, once or wherever it stands. */
-function isNamed(title: string, nobodys: string, { firstName, lastName }: KnownPatient): boolean {
-  const [told, plain, name] = [title, nobodys, `${firstName ?? ''}${lastName ?? ''}`].map(lettersOf) as [
+function isNamed(title: string, nobodys: string, { firstName, lastName }: PatientDetails): boolean {
+  const [disclosed, plain, name] = [title, nobodys, `${firstName ?? ''}${lastName ?? ''}`].map(lettersOf) as [
     string,
     string,
     string,
@@ -113,7 +117,7 @@ function isNamed(title: string, nobodys: string, { firstName, lastName }: KnownP
   return APPOINTMENT_WORDS.map(lettersOf).some((word) => {
     const parts = plain.split(word);
     const named = (at: number) => parts.slice(0, at).join(word) + name + parts.slice(at).join(word);
-    return told === parts.join(name) || parts.some((_, at) => at > 0 && told === named(at));
+    return disclosed === parts.join(name) || parts.some((_, at) => at > 0 && disclosed === named(at));
   });
 }
 
@@ -139,13 +143,13 @@ const FIELDS: Readonly<Record<PatientFact, readonly string[]>> = {
  */
 export function checkedObject(
   item: CrmItem,
-  patient: KnownPatient,
+  patient: PatientDetails,
   { crm, stream }: Pick<TargetSetup, 'crm' | 'stream'>,
   { others, facts }: { others: readonly (string | null)[]; facts: FactSearch },
 ): Decision {
   if (crm === null) return { item };
   const { properties, tells } = crm.mapping;
-  const told = facts.toldIn(patient, {
+  const disclosed = facts.toldIn(patient, {
     texts: properties.flatMap(({ name, kind }) => {
       const value = item.properties[name];
       return kind === 'text' && typeof value === 'string' ? [value] : [];
@@ -153,12 +157,12 @@ export function checkedObject(
     mayTell: (fact) => stream === 'patients' && FIELDS[fact].some(tells.field),
     own: () => [...others, ...tells.texts],
   });
-  if (told !== null) return stopped(told);
+  if (disclosed !== null) return stopped(disclosed);
   return stream !== 'patients' || isAsPatient(item, patient, crm.mapping) ? { item } : stopped('other-person');
 }
 
 /** Whether what the mapping takes from a patient as it is is theirs; what it leaves empty is nobody's. */
-function isAsPatient({ properties }: CrmItem, patient: KnownPatient, { copies }: Pick<Mapping, 'copies'>): boolean {
+function isAsPatient({ properties }: CrmItem, patient: PatientDetails, { copies }: Pick<Mapping, 'copies'>): boolean {
   return [...copies].every(([name, field]) => {
     const value = properties[name];
     if (typeof value !== 'string' || value === '') return true;
@@ -175,6 +179,6 @@ function stopped(fact: PatientFact | 'other-person'): Decision {
 }
 
 /** Of the records that a plan leaves as they are, those that would have told too much: how many, by code. */
-export function egressStopped(leftOut: Readonly<Record<string, number>>): [code: string, count: number][] {
-  return Object.entries(leftOut).filter(([code]) => code.startsWith('egress-'));
+export function egressStopped(excluded: Readonly<Record<string, number>>): [code: string, count: number][] {
+  return Object.entries(excluded).filter(([code]) => code.startsWith('egress-'));
 }

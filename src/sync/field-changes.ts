@@ -15,16 +15,16 @@ export interface ChangedObject {
 }
 
 /** Tells the fields of changes to one target. */
-export type TellFields = (change: ChangedObject) => FieldChange[];
+export type DescribeFields = (change: ChangedObject) => FieldChange[];
 
 /** Titles of these levels tell nothing of the patient. */
-const TELLS_NOTHING: ReadonlySet<TargetConfiguration['title']> = new Set(['busy', 'appointment', 'code']);
+const PLAIN_TITLES: ReadonlySet<TargetConfiguration['title']> = new Set(['busy', 'appointment', 'code']);
 /** A title of the level `code`: a word of ours, and the beginning of a key. */
 const CODE = / [0-9A-V]{4}$/;
 
 /** Whether titles of a target tell nothing of the patient. */
 export function hasPlainTitles({ title }: Pick<TargetConfiguration, 'title'>): boolean {
-  return TELLS_NOTHING.has(title);
+  return PLAIN_TITLES.has(title);
 }
 
 /**
@@ -34,7 +34,7 @@ export function hasPlainTitles({ title }: Pick<TargetConfiguration, 'title'>): b
 export function fieldTeller(
   { configuration, crm }: Pick<TargetSetup, 'configuration' | 'crm'>,
   directory: Directory,
-): TellFields {
+): DescribeFields {
   const plain = catalogueTexts(directory);
   const valuesOf = (item: Item, isOurs: boolean): Map<string, FieldValue> =>
     crm === null
@@ -43,8 +43,8 @@ export function fieldTeller(
   return ({ fields, wanted, held }) => {
     const after = wanted === null ? null : valuesOf(wanted, true);
     const before = held === null || held === 'unread' ? held : valuesOf(held, false);
-    const told = fieldsOf(fields, before, after);
-    return told.map((field) => ({ field, before: valueIn(before, field), after: valueIn(after, field) }));
+    const disclosed = fieldsOf(fields, before, after);
+    return disclosed.map((field) => ({ field, before: valueIn(before, field), after: valueIn(after, field) }));
   };
 }
 
@@ -71,7 +71,7 @@ function valueIn(values: Values | null | 'unread', field: string): FieldValue {
   return values === null ? NOTHING_THERE : (values.get(field) ?? WITHHELD);
 }
 
-interface EventTelling {
+interface DisclosureContext {
   configuration: TargetConfiguration;
   /** Texts of the clinic's catalogue. */
   plain: ReadonlySet<string>;
@@ -80,18 +80,18 @@ interface EventTelling {
 }
 
 /** By the names of `CALENDAR_FORM`. */
-function valuesOfEvent(event: CalendarItem, telling: EventTelling): Map<string, FieldValue> {
+function valuesOfEvent(event: CalendarItem, context: DisclosureContext): Map<string, FieldValue> {
   const { title, description, location, time, busy, tentative, visibility, presets } = event;
-  const { plain } = telling;
+  const { plain } = context;
   return new Map<string, FieldValue>([
     ['time', timeValue(time)],
-    ['title', titleValue(title, telling)],
+    ['title', titleValue(title, context)],
     ['location', textValue(location, (text) => (plain.has(text) ? text : null))],
     ['description', textValue(description, (text) => plainLines(text, plain))],
     ['busy', { kind: 'text', text: busy ? 'busy' : 'free' }],
     ['tentative', { kind: 'text', text: tentative === true ? 'yes' : 'no' }],
     ['visibility', { kind: 'text', text: visibility ?? 'private' }],
-    ['presets', presetsValue(presets, telling.configuration)],
+    ['presets', presetsValue(presets, context.configuration)],
   ]);
 }
 
@@ -100,23 +100,23 @@ function timeValue(time: ItemTime): FieldValue {
   return { kind: 'time', startAt: Date.parse(time.start), endAt: Date.parse(time.end) };
 }
 
-/** A text as far as it may be told. @param tell null for one of which nothing may */
-function textValue(text: string | null, tell: (text: string) => string | null): FieldValue {
+/** A text as far as it may be told. @param disclose null for one of which nothing may */
+function textValue(text: string | null, disclose: (text: string) => string | null): FieldValue {
   if (text === null || text === '') return NOTHING_THERE;
-  const told = tell(text);
-  return told === null ? WITHHELD : { kind: 'text', text: told };
+  const disclosed = disclose(text);
+  return disclosed === null ? WITHHELD : { kind: 'text', text: disclosed };
 }
 
 /** What stands in a calendar was written by whomever: of it words of ours alone. */
-function titleValue(title: string, { configuration, isOurs }: EventTelling): FieldValue {
+function titleValue(title: string, { configuration, isOurs }: DisclosureContext): FieldValue {
   const isPlain = isOurs ? hasPlainTitles(configuration) : APPOINTMENT_WORDS.includes(title.replace(CODE, ''));
   return textValue(title, (text) => (isPlain ? text : null));
 }
 
 function plainLines(text: string, plain: ReadonlySet<string>): string | null {
   const lines = text.split('\n');
-  const told = lines.map((line) => (plain.has(line) ? line : '…'));
-  return told.every((line) => line === '…') ? null : told.join(', ');
+  const disclosed = lines.map((line) => (plain.has(line) ? line : '…'));
+  return disclosed.every((line) => line === '…') ? null : disclosed.join(', ');
 }
 
 /** Colour, category and reminder; a category that the target's settings don't name is somebody's own. */
@@ -126,8 +126,8 @@ function presetsValue(presets: Presets | undefined, { labels }: TargetConfigurat
   const isNamed = labels.some((label) => label.category === category);
   const minutes =
     reminderMinutes === undefined || reminderMinutes === 'none' ? reminderMinutes : `${reminderMinutes} min`;
-  const told = [colour, isNamed ? category : undefined, minutes].filter((each) => each !== undefined);
-  return told.length === 0 ? WITHHELD : { kind: 'text', text: told.join(', ') };
+  const disclosed = [colour, isNamed ? category : undefined, minutes].filter((each) => each !== undefined);
+  return disclosed.length === 0 ? WITHHELD : { kind: 'text', text: disclosed.join(', ') };
 }
 
 function valuesOfObject(

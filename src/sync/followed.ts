@@ -2,7 +2,7 @@ import type { Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicShown, Reach } from './cycle-input.ts';
-import { absentCandidates, type GivenState } from './diff.ts';
+import { absentCandidates, type PushedState } from './diff.ts';
 import type { Mapping } from './mapping/contract.ts';
 
 /** A stream that is not read with each cycle, but by a job of its own. */
@@ -42,7 +42,7 @@ export interface Windowed {
 }
 
 /** Today, however late it is, and the next two days. */
-const NEAR = { backMs: 12 * HOUR_MS, aheadMs: 48 * HOUR_MS };
+const NEXT_48H = { backMs: 12 * HOUR_MS, aheadMs: 48 * HOUR_MS };
 
 /** What has no time of its own lies in it: all of it that a date can tell. */
 const ALWAYS: TimeWindow = { fromAt: 0, toAt: 8.64e15 };
@@ -55,14 +55,14 @@ export function windowOf(target: Windowed, now: Instant): TimeWindow {
 }
 
 /** The next two days as they are read alone; in one list call wherever one may be of four days. */
-export function nearWindow(now: Instant): TimeWindow {
-  return { fromAt: now - NEAR.backMs, toAt: now + NEAR.aheadMs };
+export function next48hWindow(now: Instant): TimeWindow {
+  return { fromAt: now - NEXT_48H.backMs, toAt: now + NEXT_48H.aheadMs };
 }
 
 /** The part of a target's window that a reading speaks of; empty where it does not reach. */
 export function windowRead(target: Windowed, { reach, startedAt }: { reach: Reach; startedAt: Instant }): TimeWindow {
   const window = windowOf(target, startedAt);
-  return reach === 'whole' ? window : commonWindow(window, nearWindow(startedAt));
+  return reach === 'whole' ? window : commonWindow(window, next48hWindow(startedAt));
 }
 
 /** What two windows have in common; empty where that is nothing. */
@@ -101,7 +101,7 @@ export function tombstonesIn({ setAside }: Pick<Snapshot<unknown>, 'setAside'>):
 export function missingFrom(
   clinicReading: ClinicShown,
   target: Windowed,
-  state: GivenState,
+  state: PushedState,
   pinned: ReadonlySet<string>,
 ): string[] {
   const snapshot = snapshotOf(clinicReading, target);

@@ -1,5 +1,5 @@
 import type { PendingChange } from '../model/plan.ts';
-import { DAY_MS, hasLeft, type Instant, type TimeWindow } from '../model/time.ts';
+import { DAY_MS, hasPassed, type Instant, type TimeWindow } from '../model/time.ts';
 
 /** What was decided longer ago, and of which a plan knows nothing, is not written any more. */
 const DOUBTFUL_AFTER_MS = DAY_MS;
@@ -18,10 +18,13 @@ export interface Knowledge {
  * Changes that wait and of whose records this plan knows nothing: they are not sent any more when they left the window or were decided
  * long ago. Nothing is lost by it: a record that is seen again is compared with what the target has, and planned again.
  */
-export function givenUp(pending: Iterable<PendingChange>, { window, now, speaksOf, isMissing }: Knowledge): string[] {
+export function findAbandoned(
+  pending: Iterable<PendingChange>,
+  { window, now, speaksOf, isMissing }: Knowledge,
+): string[] {
   const isDoubtful = (waiting: PendingChange) => {
     const isOld = waiting.enqueuedAt <= now - DOUBTFUL_AFTER_MS;
-    if (hasLeft(waiting, window)) return isOld || waiting.parked;
+    if (hasPassed(waiting, window)) return isOld || waiting.parked;
     // Removals were proved when they were decided; what may have been written already must be brought to its end.
     return waiting.want === 'present' && !waiting.sent && (isOld || isMissing(waiting.recordId));
   };

@@ -40,7 +40,7 @@ export interface GuardInput {
 }
 
 /** What may go on and what must wait. Creates and updates are never held here. */
-export interface GuardVerdict {
+export interface GuardResult {
   passed: PlannedChange[];
   held: Readonly<Record<DeletionClass, PlannedChange[]>>;
   /** Deletions that a person rejected: the objects stay. */
@@ -75,9 +75,9 @@ export function goneShareOf(asked: number, gone: number): AbsenceEvidence['goneS
  * Holds removals above the limits: then all undecided ones of that class wait, since part of a wrong plan is as wrong. Absent records
  * are weighed all together, before the first of them is removed, whether they were asked for or not.
  */
-export function guard(input: GuardInput): GuardVerdict {
+export function guard(input: GuardInput): GuardResult {
   const held: Record<DeletionClass, PlannedChange[]> = { cancelled: [], vanished: [] };
-  const verdict = {
+  const result = {
     passed: [] as PlannedChange[],
     held,
     refused: [] as PlannedChange[],
@@ -86,10 +86,10 @@ export function guard(input: GuardInput): GuardVerdict {
   const undecided: Record<DeletionClass, PlannedChange[]> = { cancelled: [], vanished: [] };
   for (const change of input.changes) {
     const kind = deletionClass(change);
-    if (kind === null) verdict.passed.push(change);
+    if (kind === null) result.passed.push(change);
     else if (input.approved.has(change.recordId))
-      (mayGo(change, input) ? verdict.passed : verdict.postponed).push(change);
-    else if (input.rejected.has(change.recordId)) verdict.refused.push(change);
+      (mayGo(change, input) ? result.passed : result.postponed).push(change);
+    else if (input.rejected.has(change.recordId)) result.refused.push(change);
     else if (input.waiting.has(change.recordId)) held[kind].push(change);
     else undecided[kind].push(change);
   }
@@ -98,27 +98,27 @@ export function guard(input: GuardInput): GuardVerdict {
   const vanished = [...undecided.vanished, ...held.vanished];
   const isTooMuch = exceedsVanished(vanished, atLeast, input);
   const isUnclear = exceedsVanished(vanished, atMost, input);
-  (isCancelledTooMuch ? held.cancelled : verdict.passed).push(...undecided.cancelled);
+  (isCancelledTooMuch ? held.cancelled : result.passed).push(...undecided.cancelled);
   for (const change of undecided.vanished) {
     if (isTooMuch) held.vanished.push(change);
-    else if (!isAbsence(change) || (mayGo(change, input) && !isUnclear)) verdict.passed.push(change);
-    else verdict.postponed.push(change);
+    else if (!isAbsence(change) || (mayGo(change, input) && !isUnclear)) result.passed.push(change);
+    else result.postponed.push(change);
   }
-  return { ...verdict, doubtsReading: isTooMuch && vanished.some(isAbsence) };
+  return { ...result, doubtsReading: isTooMuch && vanished.some(isAbsence) };
 }
 
 /** What another target's doubt of the reading keeps back of a plan: every undecided removal that it does not carry the clinic's word for. */
-export function holdAll<Plan extends Pick<GuardVerdict, 'passed' | 'postponed'> & { held: GuardVerdict['held'] }>(
+export function holdAll<Plan extends Pick<GuardResult, 'passed' | 'postponed'> & { held: GuardResult['held'] }>(
   plan: Plan,
   approved: ReadonlySet<string>,
 ): Plan {
-  const isDoubted = (change: PlannedChange) => deletionClass(change) === 'vanished' && !approved.has(change.recordId);
-  const doubted = [...plan.passed, ...plan.postponed].filter(isDoubted);
+  const isSuspect = (change: PlannedChange) => deletionClass(change) === 'vanished' && !approved.has(change.recordId);
+  const suspects = [...plan.passed, ...plan.postponed].filter(isSuspect);
   return {
     ...plan,
-    passed: plan.passed.filter((change) => !isDoubted(change)),
-    postponed: plan.postponed.filter((change) => !isDoubted(change)),
-    held: { ...plan.held, vanished: [...plan.held.vanished, ...doubted] },
+    passed: plan.passed.filter((change) => !isSuspect(change)),
+    postponed: plan.postponed.filter((change) => !isSuspect(change)),
+    held: { ...plan.held, vanished: [...plan.held.vanished, ...suspects] },
   };
 }
 
@@ -145,11 +145,11 @@ function exceedsVanished(removals: readonly PlannedChange[], goneShare: number, 
   const absences = removals.filter(isAbsence);
   const unknown = absences.filter(({ recordId }) => absence.isUnknown(recordId)).length;
   const absent = absences.length - unknown + Math.ceil(unknown * goneShare);
-  const told = removals.length - absences.length;
+  const stated = removals.length - absences.length;
   const atOnce = { absent: absent + gone.hour.vanished, held: linkCount + gone.hour.vanished + gone.hour.excluded };
   const overDays = { absent: absent + gone.week.vanished, held: linkCount + sumOf(gone.week) };
   return (
-    exceeds(atOnce.absent + told + gone.hour.excluded, atOnce.held, limits.vanished) ||
+    exceeds(atOnce.absent + stated + gone.hour.excluded, atOnce.held, limits.vanished) ||
     isHalf(atOnce.absent, atOnce.held, limits.vanished) ||
     exceeds(overDays.absent, overDays.held, limits.vanished) ||
     isHalf(overDays.absent, overDays.held, limits.vanished)

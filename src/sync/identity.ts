@@ -15,7 +15,7 @@ const TAG_BYTES = 16;
 /** Stands among the names of fields that differ for those whose names can't be told. */
 export const UNKNOWN_FIELD = 'unknown';
 /** Epochs that are tried when a remote key is matched with its record; a target burns a key once in a blue moon. */
-export const HIGHEST_EPOCH = 8;
+export const HIGHEST_ID_ATTEMPT = 8;
 
 /** What the objects of a target are made of, as far as naming and comparing them needs it. */
 export interface ItemForm {
@@ -96,7 +96,7 @@ export interface TargetIdentity {
   /** Marks our objects: 16 characters of `[0-9a-v]`. */
   ownerTag: string;
   /** Name of a record's object. `epoch` is 0 unless a target refused the name before. */
-  key(recordId: string, epoch: number): ItemKey;
+  key(recordId: string, idAttempt: number): ItemKey;
   /** The epoch whose key this is for the record; null when it is none of them. */
   epochOf(recordId: string, key: ItemKey): number | null;
   /** The record id, encrypted so that it is the same each time and only we can read it. */
@@ -136,15 +136,16 @@ export function createTargetIdentity(
   const handoutNonceKey = derive('handout nonces');
   const fingerprintKey = derive('fingerprints');
   const ownerTag = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, OWNER_TAG_BYTES)));
-  const key = (recordId: string, epoch: number) =>
-    base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));
+  const key = (recordId: string, idAttempt: number) =>
+    base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));
   return {
     get ownerTag() {
       return ownerTag();
     },
     key,
     epochOf: (recordId, candidate) => {
-      for (let epoch = 0; epoch <= HIGHEST_EPOCH; epoch += 1) if (key(recordId, epoch) === candidate) return epoch;
+      for (let idAttempt = 0; idAttempt <= HIGHEST_ID_ATTEMPT; idAttempt += 1)
+        if (key(recordId, idAttempt) === candidate) return idAttempt;
       return null;
     },
     sealedRecordId: (recordId) => encrypt(recordId, locatorKey(), locatorNonceKey()),
@@ -169,7 +170,7 @@ const NO_HINT = '-';
 const FIRST_WHOLE_LENGTH = 16;
 
 /** What of a field is kept: most items have the title, the place and so on of another one. */
-const KEPT_OF_FIELD = 8;
+const CACHED_PER_FIELD = 8;
 
 /** What one field adds to a fingerprint. */
 interface FieldPart {
@@ -189,8 +190,8 @@ function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity
       hint: hash(`${index}:${text}`, HINT_LENGTH),
     });
     if (form.unlike.includes(name)) return (value: unknown) => ofText(canonical(value));
-    const byText = remembered(KEPT_OF_FIELD, ofText);
-    const byValue = remembered(KEPT_OF_FIELD, (value: unknown) => ofText(canonical(value)));
+    const byText = remembered(CACHED_PER_FIELD, ofText);
+    const byValue = remembered(CACHED_PER_FIELD, (value: unknown) => ofText(canonical(value)));
     return (value: unknown) => {
       if (value === undefined) return LACKING;
       return typeof value === 'object' && value !== null ? byText(canonical(value)) : byValue(value);

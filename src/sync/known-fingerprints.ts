@@ -1,7 +1,7 @@
 /** Fingerprints of what records become in a target, as far as they are known. */
-export interface KnownFingerprints<Source> {
-  get(record: Source, epoch: number): string | null;
-  note(record: Source, epoch: number, fingerprint: string): void;
+export interface CachedFingerprints<Source> {
+  get(record: Source, idAttempt: number): string | null;
+  note(record: Source, idAttempt: number, fingerprint: string): void;
 }
 
 /**
@@ -20,19 +20,19 @@ export class FingerprintMemory {
   /**
    * @param context tells all that a fingerprint depends on beside the record, its epoch and the target's configuration; under another one
    *   nothing is known
-   * @param isKept whether a record's fingerprint depends on nothing else
+   * @param isCacheable whether a record's fingerprint depends on nothing else
    */
-  under<Source extends object>(context: string, isKept: (record: Source) => boolean): KnownFingerprints<Source> {
+  under<Source extends object>(context: string, isCacheable: (record: Source) => boolean): CachedFingerprints<Source> {
     if (context !== this.#context) this.#known = new WeakMap();
     this.#context = context;
     const all = this.#known;
     return {
-      get(record, epoch) {
-        const known = all.get(record);
-        return known?.epoch === epoch && isKept(record) ? known.fingerprint : null;
+      get(record, idAttempt) {
+        const cached = all.get(record);
+        return cached?.epoch === idAttempt && isCacheable(record) ? cached.fingerprint : null;
       },
-      note(record, epoch, fingerprint) {
-        if (isKept(record)) all.set(record, { epoch, fingerprint });
+      note(record, idAttempt, fingerprint) {
+        if (isCacheable(record)) all.set(record, { epoch: idAttempt, fingerprint });
       },
     };
   }

@@ -93,8 +93,8 @@ export function* matchPeople(
 ): Pieces<Matching> {
   const fold = (person: Person) => folded(person, phone);
   const byClue = new Map<string, { recordIds: string[]; remoteIds: string[] }>();
-  const [known, wanted] = [new Map<string, Folded>(), new Map<string, Folded>()];
-  const note = (people: Map<string, Folded>, side: 'recordIds' | 'remoteIds') => {
+  const [existing, wanted] = [new Map<string, Folded>(), new Map<string, Folded>()];
+  const collect = (people: Map<string, Folded>, side: 'recordIds' | 'remoteIds') => {
     return ([id, person]: [string, Person]) => {
       const one = fold(person);
       people.set(id, one);
@@ -105,8 +105,8 @@ export function* matchPeople(
       }
     };
   };
-  yield* eachInPieces(patients, note(wanted, 'recordIds'));
-  yield* eachInPieces(contacts, note(known, 'remoteIds'));
+  yield* eachInPieces(patients, collect(wanted, 'recordIds'));
+  yield* eachInPieces(contacts, collect(existing, 'remoteIds'));
   const pairs = new Map<string, [recordId: string, remoteId: string]>();
   let tooCommon = 0;
   yield* eachInPieces(byClue.values(), ({ recordIds, remoteIds }) => {
@@ -119,7 +119,7 @@ export function* matchPeople(
   const contactsOf = Map.groupBy(pairs.values(), ([recordId]) => recordId);
   const patientsOf = Map.groupBy(pairs.values(), ([, remoteId]) => remoteId);
   const matches = [...pairs.values()].map(([recordId, remoteId]): Match => {
-    const traits = comparison(wanted.get(recordId)!, known.get(remoteId)!);
+    const traits = comparison(wanted.get(recordId)!, existing.get(remoteId)!);
     const rivals = { contacts: contactsOf.get(recordId)!.length, patients: patientsOf.get(remoteId)!.length };
     return { recordId, remoteId, ...traits, ...rivals };
   });

@@ -34,7 +34,7 @@ export function* planTargets(input: CycleInput): Pieces<PlannedTargets> {
   const ofContacts = cycle.targets.filter(isOfContacts);
   for (const group of [ofContacts, cycle.targets.filter((input) => !isOfContacts(input))]) {
     const planned = yield* planGroup(group, cycle, contacts, failed);
-    for (const plan of keepDoubted(planned)) {
+    for (const plan of withholdSuspect(planned)) {
       const { id } = plan.target;
       plans.set(id, plan);
       const before = contacts.get(id);
@@ -43,14 +43,14 @@ export function* planTargets(input: CycleInput): Pieces<PlannedTargets> {
   }
   return {
     // As they are configured, whatever the order in which they were planned.
-    plans: keepComputed(cycle.targets.flatMap(({ target }) => plans.get(target.id) ?? [])),
+    plans: withholdComputed(cycle.targets.flatMap(({ target }) => plans.get(target.id) ?? [])),
     failed,
     gone: new Map([...contacts].map(([id, { gone }]) => [id, gone])),
   };
 }
 
 /** What a contact's properties are computed from may be somebody else's too. */
-function keepComputed(plans: TargetPlan[]): TargetPlan[] {
+function withholdComputed(plans: TargetPlan[]): TargetPlan[] {
   const isForeign = plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
   return plans.map((plan) =>
     isForeign && !plan.replaced && computesFromHistory(plan.target) ? withoutReading(plan) : plan,
@@ -81,10 +81,12 @@ function* planGroup(
  * A reading that one target doubts removes nothing from any target that follows the same stream. One that replaces nearly all that one
  * target holds, or all targets together, is not written to any.
  */
-function keepDoubted(plans: readonly TargetPlan[]): TargetPlan[] {
+function withholdSuspect(plans: readonly TargetPlan[]): TargetPlan[] {
   const streams = new Set(plans.map(({ target }) => target.stream));
   const of = (stream: string) => plans.filter(({ target }) => target.stream === stream);
-  const doubted = new Set([...streams].filter((stream) => of(stream).some(({ doubtsReading }) => doubtsReading)));
+  const suspectStreams = new Set(
+    [...streams].filter((stream) => of(stream).some(({ doubtsReading }) => doubtsReading)),
+  );
   const replaced = new Set(
     [...streams].filter((stream) => {
       const open = of(stream).filter(({ reading }) => reading?.decided !== 'approved');
@@ -97,21 +99,21 @@ function keepDoubted(plans: readonly TargetPlan[]): TargetPlan[] {
     if (plan.replaced) return plan;
     const decided = plan.reading?.decided ?? null;
     if (decided === 'open' || (replaced.has(plan.target.stream) && decided !== 'approved')) return withoutReading(plan);
-    return doubted.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan;
+    return suspectStreams.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan;
   });
 }
 
 /** What others take for somebody else's rows is not written here either, but for what a person approved. */
 function withoutReading(plan: TargetPlan): TargetPlan {
   const isApproved = ({ recordId }: PlannedChange) => plan.approved.has(recordId);
-  const kept = [...plan.passed, ...plan.postponed].filter((change) => !isApproved(change));
+  const withheld = [...plan.passed, ...plan.postponed].filter((change) => !isApproved(change));
   const isRefused = plan.reading?.decided === 'rejected';
   return {
     ...plan,
     passed: plan.passed.filter(isApproved),
     postponed: plan.postponed.filter(isApproved),
-    held: { ...plan.held, replaced: isRefused ? [] : kept },
-    refused: isRefused ? [...plan.refused, ...kept] : plan.refused,
+    held: { ...plan.held, replaced: isRefused ? [] : withheld },
+    refused: isRefused ? [...plan.refused, ...withheld] : plan.refused,
     replaced: true,
   };
 }

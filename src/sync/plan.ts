@@ -1,14 +1,14 @@
 import type { Pieces } from '../model/pieces.ts';
 import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
-import { hasLeft, type TimeWindow } from '../model/time.ts';
+import { hasPassed, type TimeWindow } from '../model/time.ts';
 import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts';
 import type { Contacts } from './contacts.ts';
 import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
-import { type Diff, type GivenState, restoring } from './diff.ts';
+import { type Diff, type PushedState, restoring } from './diff.ts';
 import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './followed.ts';
-import { givenUp } from './given-up.ts';
+import { findAbandoned } from './given-up.ts';
 import { deletionClass, guard } from './guard.ts';
-import { type ReadingVerdict, readingVerdict } from './reading-verdict.ts';
+import { checkReading, type ReadingCheck } from './reading-verdict.ts';
 import { replacesNearlyAll } from './replaced.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 import { type TargetView, viewOf } from './views.ts';
@@ -34,7 +34,9 @@ export function* planTarget(
     openHolds: new Set(holds.filter(({ state }) => state === 'open').map(({ kind }) => kind)),
     released: isWhole ? difference.released : [],
     timed: difference.timed,
-    abandoned: isWhole ? [...givenUp(state.pending.values(), knowledgeOf(input, cycle, view)), ...stopped] : stopped,
+    abandoned: isWhole
+      ? [...findAbandoned(state.pending.values(), knowledgeOf(input, cycle, view)), ...stopped]
+      : stopped,
     reach: clinicReading.reach,
     waiting: state.pending.size,
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
@@ -43,7 +45,7 @@ export function* planTarget(
     unusable: view.unusable,
     unchanged: difference.unchanged,
     unsettled: difference.unsettled,
-    standing: standingBeside(state, difference.changes),
+    standing: countOtherPending(state, difference.changes),
     linkCount: state.links.size,
     reading: null,
   };
@@ -59,18 +61,18 @@ export function* planTarget(
   }
   const off = new Set(tombstonesOf(target, cycle));
   const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId) || off.has(recordId);
-  const verdict = guarded(input, cycle, { difference, holds, speaksOf });
-  const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
-  return keepBackPeople(input, cycle, holds, { ...base, ...verdict, abandoned, reading });
+  const guardResult = guarded(input, cycle, { difference, holds, speaksOf });
+  const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(guardResult, state)];
+  return keepBackPeople(input, cycle, holds, { ...base, ...guardResult, abandoned, reading });
 }
 
-function standingBeside({ pending }: GivenState, changes: readonly PlannedChange[]): TargetPlan['standing'] {
+function countOtherPending({ pending }: PushedState, changes: readonly PlannedChange[]): TargetPlan['standing'] {
   const replaced = new Set(pending.size === 0 ? [] : changes.map(({ recordId }) => recordId));
-  const standing = { waiting: 0, failing: 0 };
+  const counts = { waiting: 0, failing: 0 };
   for (const { recordId, lastError } of pending.values()) {
-    if (!replaced.has(recordId)) standing[lastError === null ? 'waiting' : 'failing'] += 1;
+    if (!replaced.has(recordId)) counts[lastError === null ? 'waiting' : 'failing'] += 1;
   }
-  return standing;
+  return counts;
 }
 
 interface Compared extends Pick<TargetPlan, 'leftOut' | 'leftOutRecords'> {
@@ -84,8 +86,8 @@ function* compare(
   cycle: CycleInput,
   { view, absent, window }: { view: TargetView; absent: ReadonlySet<string>; window: TimeWindow },
 ): Pieces<Compared> {
-  const leftOut: Record<string, number> = {};
-  const leftOutRecords = new Map<string, string>();
+  const excluded: Record<string, number> = {};
+  const excludedRecords = new Map<string, string>();
   const stopped: string[] = [];
   const difference = yield* view.compare({
     vanished: absent,
@@ -95,14 +97,14 @@ function* compare(
     identity: target.identity,
     state: withoutWaitingPeople(target, cycle, state),
     onLeftOut(recordId, code) {
-      leftOut[code] = (leftOut[code] ?? 0) + 1;
-      if (target.crm !== null) leftOutRecords.set(recordId, code);
+      excluded[code] = (excluded[code] ?? 0) + 1;
+      if (target.crm !== null) excludedRecords.set(recordId, code);
     },
     onStopped: (recordId) => stopped.push(recordId),
   });
   const passedOver = view.countPassedOver(window);
-  if (passedOver > 0) leftOut.agenda = (leftOut.agenda ?? 0) + passedOver;
-  return { difference, stopped, leftOut, leftOutRecords };
+  if (passedOver > 0) excluded.agenda = (excluded.agenda ?? 0) + passedOver;
+  return { difference, stopped, leftOut: excluded, leftOutRecords: excludedRecords };
 }
 
 /** Records of the target's stream of which a list says that they are off, and nothing else. */
@@ -130,13 +132,13 @@ function readingOf(
   { target, state, stored }: TargetInput,
   { clinicReading, generation }: CycleInput,
   { changes, holds }: { changes: readonly PlannedChange[]; holds: readonly Hold[] },
-): ReadingVerdict {
+): ReadingCheck {
   const snapshot = snapshotOf(clinicReading, target);
   const isListed = snapshot === null ? () => false : listedIn(snapshot);
   const startOf = (id: string) => beginningIn(clinicReading, target, id);
   const { comparableUnder } = stored;
   const window = windowRead(target, clinicReading);
-  return readingVerdict(target, { changes, state, window, isListed, startOf, comparableUnder, holds, generation });
+  return checkReading(target, { changes, state, window, isListed, startOf, comparableUnder, holds, generation });
 }
 
 /** Nothing of a plan goes: it waits for a person, or one said no. */
@@ -153,13 +155,13 @@ function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[],
 }
 
 /** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
-function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: GivenState): string[] {
-  const kept = [...held.cancelled, ...held.vanished, ...refused].map(({ recordId }) => recordId);
-  return kept.filter((recordId) => pending.get(recordId)?.want === 'present');
+function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: PushedState): string[] {
+  const withheldIds = [...held.cancelled, ...held.vanished, ...refused].map(({ recordId }) => recordId);
+  return withheldIds.filter((recordId) => pending.get(recordId)?.want === 'present');
 }
 
 function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>, window: TimeWindow): string[] {
-  return appointments.found.filter(({ id, time }) => pinned.has(id) && hasLeft(time, window)).map(({ id }) => id);
+  return appointments.found.filter(({ id, time }) => pinned.has(id) && hasPassed(time, window)).map(({ id }) => id);
 }
 
 /**
@@ -192,7 +194,7 @@ function guarded(input: TargetInput, { confirmations }: CycleInput, { difference
   const decided = (wanted: Hold['state']) =>
     new Set(holds.filter((hold) => hold.state === wanted).flatMap((hold) => hold.recordIds));
   const approved = decided('approved');
-  const verdict = guard({
+  const guardResult = guard({
     changes: [...difference.changes, ...stillHeld],
     linkCount: state.links.size,
     gone: input.gone,
@@ -202,16 +204,16 @@ function guarded(input: TargetInput, { confirmations }: CycleInput, { difference
     waiting: decided('open'),
     rejected: decided('rejected'),
   });
-  const keep = new Set(stillHeld);
-  const held = { ...NONE_HELD, cancelled: [...verdict.held.cancelled], vanished: [...verdict.held.vanished] };
-  for (const change of verdict.passed.filter((each) => keep.has(each)))
+  const heldBefore = new Set(stillHeld);
+  const held = { ...NONE_HELD, cancelled: [...guardResult.held.cancelled], vanished: [...guardResult.held.vanished] };
+  for (const change of guardResult.passed.filter((each) => heldBefore.has(each)))
     held[deletionClass(change) ?? 'vanished'].push(change);
-  const passed = verdict.passed.filter((change) => !keep.has(change));
-  return { ...verdict, passed, held, approved, replaced: false };
+  const passed = guardResult.passed.filter((change) => !heldBefore.has(change));
+  return { ...guardResult, passed, held, approved, replaced: false };
 }
 
 /** Removals that wait for a person's decision, as they were planned. */
-function heldRemovals(holds: readonly Hold[], { links }: GivenState): PlannedChange[] {
+function heldRemovals(holds: readonly Hold[], { links }: PushedState): PlannedChange[] {
   return holds
     .filter(({ state, kind }) => state === 'open' && kind !== 'first-run')
     .flatMap(({ kind, recordIds }) =>
@@ -264,7 +266,7 @@ function keepBackPeople<Plan extends Parts>(
 }
 
 /** What a target is compared with: in doubt without what waits of people, so that it is planned again, and kept back. */
-function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: GivenState): GivenState {
+function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: PushedState): PushedState {
   if (!cycle.isDoubted) return state;
   const isOfPerson = personsIn(target, cycle);
   const stays = [...state.pending].filter(([recordId, { want }]) => want === 'absent' || !isOfPerson(recordId));

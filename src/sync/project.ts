@@ -121,7 +121,7 @@ export function catalogueTexts({ agendas, locations, treatments }: Directory): R
     Object.values(STATUS_TEXTS[language]).map((text) => `${TEXTS[language].status}: ${text}`),
   );
   const named = [agendas, locations, treatments].flatMap((list) => [...list.values()].map(({ name }) => name));
-  return new Set([...statuses, ...named, ...[...locations.values()].map(placeText)]);
+  return new Set([...statuses, ...named, ...[...locations.values()].map(formatLocation)]);
 }
 
 /** Characters of a code title: enough to tell a day's appointments apart, meaningless without the key. */
@@ -224,8 +224,8 @@ function wholeTitle(
 ): string {
   const title = titleOf(appointment, policy, directory, key);
   if (policy.titleFormat === undefined) return title;
-  const tell = (name: TitleValue) => (name === 'title' ? title : fieldText(name, appointment, policy, directory));
-  return formatTitle(policy.titleFormat, tell) || title;
+  const textOf = (name: TitleValue) => (name === 'title' ? title : fieldText(name, appointment, policy, directory));
+  return formatTitle(policy.titleFormat, textOf) || title;
 }
 
 function titleOf(appointment: TextSubject, policy: ProjectionPolicy, directory: Directory, key: () => ItemKey): string {
@@ -261,14 +261,14 @@ function descriptionOf(
 ): string | null {
   const texts = TEXTS[policy.language];
   const inTitle: readonly string[] = policy.titleFormat === undefined ? [] : valuesOf(policy.titleFormat);
-  const told = (['agenda', 'treatment', 'status'] as const)
+  const parts = (['agenda', 'treatment', 'status'] as const)
     .filter((name) => policy.fields.includes(name) && !inTitle.includes(name))
     .map((name) => {
       const text = fieldText(name, appointment, policy, directory);
       return name === 'status' ? `${texts.status}: ${text}` : text;
     });
   const addresses = LINK_NAMES.filter((name) => links[name] !== undefined && !policy.presets.includes(name));
-  const lines = [...told, ...addresses.map((name) => `${texts[name]}: ${links[name]}`)];
+  const lines = [...parts, ...addresses.map((name) => `${texts[name]}: ${links[name]}`)];
   const text = lines.filter((line) => line !== null && line !== '').join('\n');
   return text === '' ? null : text;
 }
@@ -295,10 +295,10 @@ function fieldText(
 
 function locationText(appointment: TextSubject, directory: Directory): string | null {
   const location = locationOf(appointment, directory);
-  return location === undefined ? null : placeText(location);
+  return location === undefined ? null : formatLocation(location);
 }
 
-function placeText({ name, address }: Location): string {
+function formatLocation({ name, address }: Location): string {
   return address === null ? name : `${name}, ${address}`;
 }
 

@@ -1,13 +1,13 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
 import type { CycleInput, TargetSetup } from './cycle-input.ts';
-import { absentCandidates, type GivenState } from './diff.ts';
+import { absentCandidates, type PushedState } from './diff.ts';
 import { type ReadingRecords, rewrites } from './replaced.ts';
 
 /** What the verdict on a whole reading goes by. */
 export interface ReadingFor {
   changes: readonly PlannedChange[];
-  state: GivenState;
+  state: PushedState;
   window: TimeWindow;
   /** Whether the reading shows a row of a record. */
   isListed: (recordId: string) => boolean;
@@ -24,7 +24,7 @@ export interface ReadingFor {
 type TargetForm = Pick<TargetSetup, 'stream' | 'crm'>;
 
 /** How a reading stands to one target. */
-export interface ReadingVerdict {
+export interface ReadingCheck {
   records: ReadingRecords;
   /**
    * What a person decided of such a reading: of three in four of these changes. `open`: it is the one that waits for that, whatever was
@@ -39,10 +39,10 @@ export interface ReadingVerdict {
  * is the operator who changes everything, and links that were rebuilt tell of other contents for many reasons: then it goes by when
  * records begin, which is the clinic's alone.
  */
-export function readingVerdict(
+export function checkReading(
   target: TargetForm,
   { changes, state, window, isListed, startOf, comparableUnder, holds, generation }: ReadingFor,
-): ReadingVerdict {
+): ReadingCheck {
   const { number, isOurs } = generation;
   const isReconfigured = comparableUnder !== null && !(isOurs && comparableUnder === number);
   const isNew = ({ recordId, reason }: PlannedChange) =>
@@ -51,24 +51,24 @@ export function readingVerdict(
   const isRewritten = (change: PlannedChange) =>
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
-  const known = () => absentCandidates(state, window, () => false);
+  const recordsInWindow = () => absentCandidates(state, window, () => false);
   const records: ReadingRecords = {
-    known,
+    known: recordsInWindow,
     unlisted: new Set(absentCandidates(state, window, isListed)),
     added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
     rewritten: idsOf(changes.filter(isRewritten)),
-    shifts: new Map(isComparable ? [] : known().map((id) => [id, shiftOf(id, state, startOf)])),
+    shifts: new Map(isComparable ? [] : recordsInWindow().map((id) => [id, shiftOf(id, state, startOf)])),
   };
   return { records, decided: decisionOn(holds, changes) };
 }
 
 /** By how much a record begins later than it did; 0 for one that the reading does not show, or that has no time. */
-function shiftOf(recordId: string, { links, pending }: GivenState, startOf: ReadingFor['startOf']): number {
+function shiftOf(recordId: string, { links, pending }: PushedState, startOf: ReadingFor['startOf']): number {
   const [before, now] = [pending.get(recordId) ?? links.get(recordId), startOf(recordId)];
   return before === undefined || now === null ? 0 : now - before.startAt;
 }
 
-function decisionOn(holds: readonly Hold[], changes: readonly PlannedChange[]): ReadingVerdict['decided'] {
+function decisionOn(holds: readonly Hold[], changes: readonly PlannedChange[]): ReadingCheck['decided'] {
   const ofReadings = holds.filter(({ kind }) => kind === 'replaced');
   for (const wanted of ['approved', 'rejected', 'open'] as const) {
     const ids = new Set(ofReadings.filter(({ state }) => state === wanted).flatMap(({ recordIds }) => recordIds));

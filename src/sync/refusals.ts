@@ -10,7 +10,7 @@ import type { Mapped } from './mapping/contract.ts';
 type Properties = CrmItem['properties'];
 
 /** Gives a contact's properties with the refusals that stand beside the patient's own. */
-export type KeepRefusals = (recordId: string, properties: Properties) => Properties;
+export type RetainRefusals = (recordId: string, properties: Properties) => Properties;
 
 /**
  * Who refuses in the CRM itself stays refused there whatever the clinic says. Where the CRM keeps a refusal with an address, whoever refuses
@@ -18,18 +18,18 @@ export type KeepRefusals = (recordId: string, properties: Properties) => Propert
  * while it is not known of everybody what they say.
  * @param held maps a patient whom the target holds; null for others
  */
-export function* keepRefusals(
+export function* retainRefusals(
   input: TargetInput,
   cycle: Pick<CycleInput, 'clinicReading' | 'confirmations' | 'holds'>,
   patients: Iterable<Patient>,
   held: (patient: Patient) => Mapped | null,
-): Pieces<KeepRefusals> {
+): Pieces<RetainRefusals> {
   const refusals = input.target.crm?.refusals ?? [];
   if (refusals.length === 0) return (_, properties) => properties;
   const there = setsOf(input.stored.refusedThere);
   const isThere = (property: string, recordId: string) => there.get(property)?.has(recordId) === true;
   const refused = new Set<string>();
-  let isWhole = isAllKnown(input, cycle);
+  let isWhole = isFullyRead(input, cycle);
   yield* eachInPieces(refusals.some(({ by }) => by !== null) ? patients : [], (patient) => {
     const mapped = held(patient);
     if (mapped === null) return;
@@ -79,15 +79,15 @@ export function* refusedThere(
   before: RefusedThere,
 ): Pieces<RefusedThere> {
   const shown: Shown[] = [];
-  const beside = new Map<string, string[]>();
+  const extraRefusals = new Map<string, string[]>();
   yield* eachInPieces(items, ({ item, sealedRecordId, refuses = [] }) => {
     if (refusals.length + refuses.length === 0) return;
     const recordId = sealedRecordId === null ? null : written.identity.recordIdOf(sealedRecordId);
     if (recordId === null || item === null || !('properties' in item)) return;
     shown.push({ recordId, item });
-    for (const property of refuses) beside.set(property, [...(beside.get(property) ?? []), recordId]);
+    for (const property of refuses) extraRefusals.set(property, [...(extraRefusals.get(property) ?? []), recordId]);
   });
-  const result: Record<string, readonly string[]> = Object.fromEntries(beside);
+  const result: Record<string, readonly string[]> = Object.fromEntries(extraRefusals);
   for (const refusal of refusals) {
     result[refusal.property] = yield* refusedBy(refusal, shown, written, new Set(before[refusal.property]));
   }
@@ -133,7 +133,7 @@ function isWrittenSo(link: Link | undefined, item: CrmItem, property: string, id
 }
 
 /** Whether every patient of whom the target may hold something is shown, and can be read. */
-function isAllKnown(
+function isFullyRead(
   { target, missing }: TargetInput,
   { clinicReading, confirmations, holds }: Pick<CycleInput, 'clinicReading' | 'confirmations' | 'holds'>,
 ): boolean {

@@ -1,9 +1,9 @@
 import type { Appointment } from '../model/records.ts';
 import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
-import type { GivenState } from './diff.ts';
+import type { PushedState } from './diff.ts';
 
 /** A target for which a plan had nothing to do: by the same it has nothing to do again, until time alone changes that. */
-export interface Settled {
+export interface IdleTarget {
   /** Names all that the plan went by, but for the time. */
   by: string;
   fromAt: Instant;
@@ -20,7 +20,7 @@ export interface Settled {
 export interface PlannedFor {
   /** The appointments of the target's agendas. */
   own: ReadonlyMap<string, Appointment>;
-  state: GivenState;
+  state: PushedState;
   window: TimeWindow;
   now: Instant;
 }
@@ -29,7 +29,7 @@ export interface PlannedFor {
  * Until when a calendar has nothing to do as long as its appointments, links and rules are the same. It moves with its window.
  * @returns null when other things decide than these: something waits, a link is of a record that is not among them, or a person touched one
  */
-export function settledUntil({ own, state, window, now }: PlannedFor): Instant | null {
+export function idleUntil({ own, state, window, now }: PlannedFor): Instant | null {
   if (state.pending.size > 0) return null;
   const pastMs = now - window.fromAt;
   const futureMs = window.toAt - now;

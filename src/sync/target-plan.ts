@@ -1,7 +1,7 @@
 import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
 import type { Reach, TargetSetup } from './cycle-input.ts';
 import type { TimedLink } from './diff.ts';
-import type { ReadingVerdict } from './reading-verdict.ts';
+import type { ReadingCheck } from './reading-verdict.ts';
 
 /** What one cycle means to do to one target. */
 export interface TargetPlan {
@@ -19,7 +19,7 @@ export interface TargetPlan {
   /** The reading replaces nearly everything: no target of the stream is given anything of it. */
   replaced: boolean;
   /** How the reading stands to what the target holds; null when it is not judged. */
-  reading: ReadingVerdict | null;
+  reading: ReadingCheck | null;
   /** So much is absent that every target of the stream keeps what it has. */
   doubtsReading: boolean;
   /** Deletions that a person approved; the guard does not count them. */

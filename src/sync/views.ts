@@ -9,7 +9,7 @@ import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } fro
 import { eventCheck } from './egress.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
 import { shownOf } from './followed.ts';
-import type { KnownFingerprints } from './known-fingerprints.ts';
+import type { CachedFingerprints } from './known-fingerprints.ts';
 import { describeInvoice, describePatient } from './mapping-sources.ts';
 import { type Directory, project } from './project.ts';
 
@@ -43,7 +43,7 @@ export interface EventRules extends Pick<TargetInput, 'pinned'> {
 }
 
 /** What of the clinic and its tenant an event is made with, beside the appointment. */
-export interface EventSurroundings extends Pick<Planning, 'isForgotten' | 'locale' | 'facts'> {
+export interface EventContext extends Pick<Planning, 'isForgotten' | 'locale' | 'facts'> {
   clinicReading: { directory: Directory };
 }
 
@@ -58,7 +58,7 @@ export function* viewOf(
   const appointments = { list: clinicReading, found: confirmations.appointments.found };
   if (crm === null) {
     const events = view(appointments, describeAppointment, eventRule(input, cycle), {
-      fingerprints: knownFingerprints(input, cycle),
+      fingerprints: cachedFingerprints(input, cycle),
     });
     const { agendas } = configuration;
     return agendas === 'all' ? events : { ...events, ...ofAgendas(agendas, input, cycle, events) };
@@ -87,7 +87,7 @@ function view<Source extends { id: string }>(
   {
     unusable = {},
     fingerprints,
-  }: { unusable?: Readonly<Record<string, number>>; fingerprints?: KnownFingerprints<Source> | null } = {},
+  }: { unusable?: Readonly<Record<string, number>>; fingerprints?: CachedFingerprints<Source> | null } = {},
 ): ComparableView<Source> {
   const alone = new Set(found.map(({ id }) => id));
   return {
@@ -130,7 +130,7 @@ function ofAgendas(
 /** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
 export function eventRule(
   { target: { configuration, supports }, pinned }: EventRules,
-  { clinicReading: { directory }, isForgotten, locale, facts }: EventSurroundings,
+  { clinicReading: { directory }, isForgotten, locale, facts }: EventContext,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
   const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
   const checked = eventCheck(policy, directory, facts);
@@ -148,10 +148,10 @@ export function eventRule(
 }
 
 /** Of events, where nothing but the appointment and the catalogue decides what they are; null where names come from the list of patients. */
-function knownFingerprints(
+function cachedFingerprints(
   { target: { fingerprints }, pinned }: TargetInput,
   { clinicReading: { directory, clinic }, isForgotten }: CycleInput,
-): KnownFingerprints<Appointment> | null {
+): CachedFingerprints<Appointment> | null {
   if (directory.patients.size > 0) return null;
   return fingerprints.under(
     clinic.catalogue,

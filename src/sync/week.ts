@@ -1,9 +1,9 @@
 import type { CalendarItem } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Appointment } from '../model/records.ts';
-import { hasLeft, type TimeWindow } from '../model/time.ts';
+import { hasPassed, type TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
-import { asItStands, fieldsByHand, isSameObject } from './audit.ts';
+import { currentLinkOf, fieldsByHand, isSameObject } from './audit.ts';
 import type { Decision } from './diff.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
@@ -66,14 +66,14 @@ export function recordOf(remote: RemoteItem<CalendarItem>, identity: TargetIdent
 export function compareWeek(input: WeekInput): WeekEntry[] {
   const { found, beside } = objectsOf(input);
   const entries: WeekEntry[] = [];
-  const told = new Set<string>();
+  const listed = new Set<string>();
   for (const appointment of input.appointments) {
-    told.add(appointment.id);
+    listed.add(appointment.id);
     const entry = entryOf(appointment, found.get(appointment.id) ?? null, input);
     if (entry !== null) entries.push(entry);
   }
   for (const [record, remote] of found) {
-    if (told.has(record)) continue;
+    if (listed.has(record)) continue;
     const difference: WeekDifference = input.vanished.has(record)
       ? { kind: 'surplus', why: 'vanished' }
       : { kind: input.unusable.has(record) ? 'unknown' : 'unlisted' };
@@ -93,22 +93,22 @@ function nothingOf(record: string | null): Omit<WeekEntry, 'remote' | 'differenc
 /** Of several objects of a record the linked one counts, else the first; the others stand beside it. */
 function objectsOf({ remote, links, identity }: WeekInput) {
   const found = new Map<string, RemoteItem<CalendarItem>>();
-  const beside: RemoteItem<CalendarItem>[] = [];
+  const extra: RemoteItem<CalendarItem>[] = [];
   for (const each of remote) {
     const asFound = linkOf(each, identity, 0);
     const other = asFound === null ? undefined : found.get(asFound.recordId);
     if (asFound === null) {
-      beside.push(each);
+      extra.push(each);
     } else if (other === undefined) {
       found.set(asFound.recordId, each);
     } else if (isSameObject(asFound, links.get(asFound.recordId))) {
-      beside.push(other);
+      extra.push(other);
       found.set(asFound.recordId, each);
     } else {
-      beside.push(each);
+      extra.push(each);
     }
   }
-  return { found, beside };
+  return { found, beside: extra };
 }
 
 function entryOf(
@@ -119,17 +119,17 @@ function entryOf(
   const { id, time } = appointment;
   const decision = decide(appointment);
   if (!('item' in decision)) {
-    const leftOut = 'exclude' in decision ? decision.exclude : decision.retain;
+    const exclusion = 'exclude' in decision ? decision.exclude : decision.retain;
     // Of other agendas' appointments, and of who was forgotten, nothing is told beyond what is there and should not be.
-    if (remote === null && (leftOut === 'agenda' || leftOut === 'forgotten')) return null;
-    const surplus: WeekDifference | null = 'exclude' in decision ? { kind: 'surplus', why: leftOut } : null;
+    if (remote === null && (exclusion === 'agenda' || exclusion === 'forgotten')) return null;
+    const surplus: WeekDifference | null = 'exclude' in decision ? { kind: 'surplus', why: exclusion } : null;
     const difference = remote === null ? null : surplus;
-    return { record: id, appointment, wanted: null, leftOut, remote, difference };
+    return { record: id, appointment, wanted: null, leftOut: exclusion, remote, difference };
   }
   const wanted = decision.item as CalendarItem;
-  const leftOut = hasLeft(time, window) ? 'before-window' : time.startAt < window.toAt ? null : 'beyond-window';
-  if (leftOut === 'before-window' || (leftOut !== null && remote === null)) {
-    return { record: id, appointment, wanted, leftOut, remote, difference: null };
+  const exclusion = hasPassed(time, window) ? 'before-window' : time.startAt < window.toAt ? null : 'beyond-window';
+  if (exclusion === 'before-window' || (exclusion !== null && remote === null)) {
+    return { record: id, appointment, wanted, leftOut: exclusion, remote, difference: null };
   }
   const link = links.get(id) ?? null;
   return {
@@ -151,10 +151,10 @@ function differenceOf(
   const fingerprint = identity.fingerprint(wanted);
   const asFound = remote === null ? null : linkOf(remote, identity, 0);
   if (asFound === null) return { kind: link === null ? 'missing' : 'removed' };
-  const stands = link === null ? asFound : asItStands(link, asFound);
+  const current = link === null ? asFound : currentLinkOf(link, asFound);
   // The appointment's own change goes ahead of what a person did.
-  if (!isSameContent(stands.fingerprint, fingerprint)) {
-    return { kind: 'behind', fields: identity.differingFields(stands.fingerprint, fingerprint) };
+  if (!isSameContent(current.fingerprint, fingerprint)) {
+    return { kind: 'behind', fields: identity.differingFields(current.fingerprint, fingerprint) };
   }
-  return stands.drift === null ? null : { kind: 'edited', fields: fieldsByHand(stands, identity) };
+  return current.drift === null ? null : { kind: 'edited', fields: fieldsByHand(current, identity) };
 }

@@ -72,12 +72,12 @@ const SEVERITIES = {
 /** Opens what sends traces and log lines to the collector of the settings. Nothing of it is waited for but by `close`. */
 export function openTelemetry(settings: TelemetrySettings, { http, version, log }: TelemetryOptions): Telemetry {
   const otlp = openOtlp(settings, http);
-  const tell = (signal: string) => (code: string | null) =>
+  const logDelivery = (signal: string) => (code: string | null) =>
     code === null
       ? log().info({ signal }, 'the collector takes what it is sent again')
       : log().warn({ signal, code }, 'the collector does not take what it is sent: what has no room is dropped');
-  const traces = new HandOver<ReadableSpan>({ send: otlp.traces, tell: tell('traces') });
-  const logs = new HandOver<ReadableLogRecord>({ send: otlp.logs, tell: tell('logs') });
+  const traces = new HandOver<ReadableSpan>({ send: otlp.traces, tell: logDelivery('traces') });
+  const logs = new HandOver<ReadableLogRecord>({ send: otlp.logs, tell: logDelivery('logs') });
   const resource = resourceFromAttributes({
     ...Object.fromEntries(settings.resource),
     'service.name': settings.serviceName,

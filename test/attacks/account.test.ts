@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { loginDesk } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/login-desk.ts';
 import { acceptAccount, beginRemoteLogin } from '../../src/control/logins.ts';
 import { status } from '../../src/control/status.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -51,7 +51,7 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
   const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
   onTestFinished(() => daemon.close());
 
-  const desk = loginDesk(world.opened());
+  const desk = createLoginServices(world.opened());
   const newLink = async () =>
     (await beginRemoteLogin(desk, { tenant: TENANT, connection: target.target }, 'anna', null)).url;
   const accept = (account: string) =>

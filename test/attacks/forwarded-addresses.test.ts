@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { knownBrowserOf, rememberBrowser } from '../../src/control/known-browsers.ts';
+import { rememberBrowser, rememberedBrowserOf } from '../../src/control/known-browsers.ts';
 import { showFeed } from '../../src/features/feeds/feeds.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { PublicVerbs } from '../../src/http-server/verbs.ts';
@@ -193,10 +193,10 @@ describe('a browser in which the owner signed in before', () => {
   test('keeps its budget when the owner signs in again', async () => {
     const opened = await open(['127.0.0.1']);
     const own = await signedInBefore(opened);
-    const before = knownBrowserOf(opened.desk, own.cookies.get(KNOWN) ?? '');
+    const before = rememberedBrowserOf(opened.desk, own.cookies.get(KNOWN) ?? '');
     await own.post('/sign-in', right, from('8.8.8.8'));
     expect(before).toMatchObject({ account: 'owner' });
-    expect(knownBrowserOf(opened.desk, own.cookies.get(KNOWN) ?? '')).toEqual(before);
+    expect(rememberedBrowserOf(opened.desk, own.cookies.get(KNOWN) ?? '')).toEqual(before);
   });
 });
 

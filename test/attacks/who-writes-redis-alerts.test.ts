@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { status } from '../../src/control/status.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
-import { type AlertMemory, type Digest, NOTHING_TOLD } from '../../src/features/alerts/digest.ts';
+import { type AlertMemory, type Digest, NOTHING_REPORTED } from '../../src/features/alerts/digest.ts';
 import { payloadOf, textOf } from '../../src/features/alerts/message.ts';
 import { createReminderLedger } from '../../src/features/reminders/store.ts';
 import { createTriggerStore } from '../../src/features/triggers/store.ts';
@@ -151,7 +151,7 @@ test('ids, codes and times are kept, and the text on what is over is made of the
   const { memory } = (await store.read()).get(CHANNEL) ?? { memory: null };
   expect(memory).not.toContain('the login has ended');
   expect(await stored()).not.toContain('aurora');
-  expect(JSON.parse(memory ?? '')).toMatchObject({ open: NOTHING_TOLD.open });
+  expect(JSON.parse(memory ?? '')).toMatchObject({ open: NOTHING_REPORTED.open });
   const { text } = textOf(told.at(-1)!, clock.now, 'it');
   expect(text).toContain('aurora, accesso doctor-0: l’accesso è terminato: una persona deve farlo di nuovo');
 });

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CliOutside, Wanted } from '../../src/cli/outside.ts';
 import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { renderAuditLog, renderVerdict } from '../../src/cli/render-audit-log.ts';
+import { renderAuditLog, renderChainCheck } from '../../src/cli/render-audit-log.ts';
 import { recordAct } from '../../src/control/recording.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { ACT_VERBS, type AuditEntry } from '../../src/model/acts.ts';
@@ -140,7 +140,7 @@ describe('audit-log verify', () => {
     const chains = [{ chain, first: 1, last: 99_999_999, entries: 99_999_999, mac: 'm'.repeat(43), head }];
     const kinds = ['changed', 'misplaced', 'unlinked', 'missing', 'cut-off', 'replaced', 'absent'] as const;
     const faults = kinds.map((fault) => ({ chain, from: 99_999_998, to: 99_999_999, fault }));
-    const lines = renderVerdict({ chains, faults }).split('\n');
+    const lines = renderChainCheck({ chains, faults }).split('\n');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });
 

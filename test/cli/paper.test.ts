@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { printer, zoneOf } from '../../src/cli/answer.ts';
-import { firstRows, inZone, onPaper, paperOf, stateWord } from '../../src/cli/paper.ts';
+import { firstRows, inZone, outputOptionsOf, stateWord, withOutputOptions } from '../../src/cli/paper.ts';
 import { renderTable, renderTime, wrap } from '../../src/cli/table.ts';
 import { toJson } from '../../src/operations/schemas.ts';
 
@@ -10,33 +10,33 @@ const WIDE = [['x'.repeat(300), 'in-sync']];
 const COLUMNS = ['target', { heading: 'state', isState: true }];
 
 function terminal(columns: number, colours = true) {
-  return paperOf({ isTTY: true, columns, hasColors: () => colours });
+  return outputOptionsOf({ isTTY: true, columns, hasColors: () => colours });
 }
 
 describe('a table', () => {
   test('is as wide as its terminal, and no wider', () => {
     fc.assert(
       fc.property(fc.integer({ min: 40, max: 250 }), (columns) => {
-        const lines = onPaper(terminal(columns, false), () => renderTable(COLUMNS, WIDE)).split('\n');
+        const lines = withOutputOptions(terminal(columns, false), () => renderTable(COLUMNS, WIDE)).split('\n');
         expect(Math.max(...lines.map((line) => line.length))).toBe(columns);
       }),
     );
   });
 
   test('is not cut in a pipe, and neither is a long address in a sentence', () => {
-    const pipe = paperOf({ isTTY: false, columns: 80, hasColors: () => true });
-    expect(onPaper(pipe, () => renderTable(COLUMNS, WIDE))).toContain('x'.repeat(300));
-    expect(onPaper(pipe, () => wrap(`see ${'y'.repeat(300)}`))).toContain('y'.repeat(300));
+    const pipe = outputOptionsOf({ isTTY: false, columns: 80, hasColors: () => true });
+    expect(withOutputOptions(pipe, () => renderTable(COLUMNS, WIDE))).toContain('x'.repeat(300));
+    expect(withOutputOptions(pipe, () => wrap(`see ${'y'.repeat(300)}`))).toContain('y'.repeat(300));
   });
 
   test('has its words of state in colour in a terminal alone, and is laid out as without', () => {
-    const plain = onPaper(terminal(80, false), () =>
+    const plain = withOutputOptions(terminal(80, false), () =>
       renderTable(COLUMNS, [
         ['a', 'in-sync'],
         ['b', 'failing'],
       ]),
     );
-    const coloured = onPaper(terminal(80), () =>
+    const coloured = withOutputOptions(terminal(80), () =>
       renderTable(COLUMNS, [
         ['a', 'in-sync'],
         ['b', 'failing'],
@@ -51,7 +51,7 @@ describe('a table', () => {
 });
 
 test('words that say nothing of a state keep their colour', () => {
-  expect(onPaper(terminal(80), () => stateWord('doctor-1'))).toBe('doctor-1');
+  expect(withOutputOptions(terminal(80), () => stateWord('doctor-1'))).toBe('doctor-1');
 });
 
 describe('times', () => {

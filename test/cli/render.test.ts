@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { onPaper, PLAIN_COLUMNS } from '../../src/cli/paper.ts';
+import { PLAIN_COLUMNS, withOutputOptions } from '../../src/cli/paper.ts';
 import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { renderAudit } from '../../src/cli/render-audit.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
@@ -518,7 +518,7 @@ describe('a field that differs and is not known is said to be so', () => {
   test('in a plan', () => {
     const line: PlanLineView = { ...one(lines), record: '4711', reason: 'content-changed', fields: ['unknown'] };
     const target = one(plans.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
-    const text = onPaper({ tableColumns: null }, () =>
+    const text = withOutputOptions({ tableColumns: null }, () =>
       printTerminal(planDocument({ ...one(plans), targets: [{ ...target, lines: [line] }] }, 'en')),
     );
     expect(text).toContain(`changed: ${NOT_KNOWN}`);
@@ -601,7 +601,7 @@ describe('a table', () => {
 test('a text is broken at its spaces, and loses nothing', () => {
   fc.assert(
     fc.property(texts, fc.integer({ min: 30, max: 120 }), (text, width) => {
-      const broken = onPaper({ textColumns: width }, () => wrap(text, '  ')).split('\n');
+      const broken = withOutputOptions({ textColumns: width }, () => wrap(text, '  ')).split('\n');
       for (const line of broken) expect(line.length).toBeLessThanOrEqual(width);
       expect(broken.map((line) => line.slice(2)).join(' ')).toBe(text);
     }),

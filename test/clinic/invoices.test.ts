@@ -6,7 +6,7 @@ import type { ListPage } from '../../src/clinic/read/lists.ts';
 import type { ClinicRecord } from '../../src/clinic/read/reading-calls.ts';
 import { compileRecords } from '../../src/clinic/read/records.ts';
 import { RESOURCES, type ResourceName } from '../../src/clinic/schema/resources.ts';
-import { invoiceTwin, sameDecimal } from '../../src/clinic/write/natural-keys.ts';
+import { invoiceDuplicate, sameDecimal } from '../../src/clinic/write/natural-keys.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { firstTenant, frontDeskToken, type Json, NOW, readAll } from '../sandbox/clinic/support.ts';
 import { openApi } from './open-api.ts';
@@ -138,7 +138,7 @@ describe('an invoice whose create lost its answer', () => {
     async function* pages(): AsyncGenerator<ListPage<ClinicRecord<'invoices'>>> {
       yield { records: invoices, setAside: [] };
     }
-    return invoiceTwin(values, section(5), { section: async () => section(after), invoices: pages });
+    return invoiceDuplicate(values, section(5), { section: async () => section(after), invoices: pages });
   }
 
   test('was not made when its section gave out no number', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ReadingMemory } from '../../src/clinic/read/reading-memory.ts';
-import { KeptRoom } from '../../src/model/kept.ts';
+import { CacheBudget } from '../../src/model/kept.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
 import { DAY_MS } from '../../src/model/time.ts';
@@ -34,7 +34,7 @@ export function rowOf(id: string, { hour = 10, ...more }: { hour?: number } & Pa
 }
 
 /** A clinic whose list the test sets, and one process that reads it again and again. */
-export async function openRememberingClinic(written: WrittenProfile = {}, room = new KeptRoom(1_000)) {
+export async function openRememberingClinic(written: WrittenProfile = {}, room = new CacheBudget(1_000)) {
   const world = {
     rows: [] as Row[],
     now: NOW,

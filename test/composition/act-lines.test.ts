@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openActDesk } from '../../src/composition/acts.ts';
+import { openActServices } from '../../src/composition/acts.ts';
 import type { Stores } from '../../src/composition/stores.ts';
 import { recordAct } from '../../src/control/recording.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
@@ -14,7 +14,7 @@ test('an act where no audit log is kept is one JSON line when it begins and one 
   const written: string[] = [];
   const stores = { auditLog: null } as unknown as Stores;
   const lines = { write: (line: string) => written.push(line) };
-  const desk = openActDesk(
+  const desk = openActServices(
     () => CONFIGURATION,
     stores,
     () => NOW,

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { compose } from '../../src/composition/compose.ts';
-import { keepAlerting } from '../../src/composition/upkeep.ts';
+import { startAlerting } from '../../src/composition/upkeep.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { status } from '../../src/control/status.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
@@ -38,7 +38,7 @@ async function open() {
   const { configuration } = new ConfigurationFiles({ ...files, mode: 'set-aside' });
   const clock = { now: Date.now() };
   const composition = compose({ configuration, log: silentLogger, priority: 'background', clock: () => clock.now });
-  const end = keepAlerting(composition, openStatuses(), LOOK_MS);
+  const end = startAlerting(composition, openStatuses(), LOOK_MS);
   onTestFinished(async () => {
     await end();
     await composition.close();

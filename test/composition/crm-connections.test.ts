@@ -10,7 +10,7 @@ import type { OpenConnection } from '../../src/composition/connections.ts';
 import type { Authorizer } from '../../src/connectors/connector.ts';
 import {
   beginRemoteLogin,
-  type LoginDesk,
+  type LoginServices,
   loginWithBrowser,
   loginWithDevice,
   logOut,
@@ -44,7 +44,7 @@ function openTenant(files: { settings: string; connections: string; env?: Record
     clock: () => time.now,
   });
   const told: string[] = [];
-  const desk: LoginDesk = {
+  const desk: LoginServices = {
     target: (_tenant, id) => connections.get(id)!.tokens!.login,
     isUsed: () => true,
     pending: createLoginStore<PendingLogin>(redis.connect(), RING),

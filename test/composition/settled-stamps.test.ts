@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { SettledStamps } from '../../src/composition/settled-stamps.ts';
+import { StableStamps } from '../../src/composition/settled-stamps.ts';
 import { type FileStamps, isSameStamps } from '../../src/settings/list-files.ts';
 
 const look = (stamp: string): FileStamps => new Map([['a.yaml', stamp]]);
 /** Looks of a process that read the file as `first`. */
 function began() {
-  const looks = new SettledStamps((found) => isSameStamps(found, look('first')));
+  const looks = new StableStamps((found) => isSameStamps(found, look('first')));
   return (stamp: string, isAsked = false) => looks.isDue(look(stamp), { isAsked });
 }
 

@@ -1,23 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { watchEpoch } from '../../src/composition/upkeep.ts';
+import { watchStateCounter } from '../../src/composition/upkeep.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import type { Durability } from '../../src/state/durability.ts';
-import type { EpochView, StateEpoch } from '../../src/state/epoch.ts';
+import type { StateCounter, StateCounterView } from '../../src/state/epoch.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 
 /** The lines that a start writes. @param told what an earlier start found; `now`: what this one finds */
 async function linesOfStart(told: Durability | null, now: Durability): Promise<Record<string, unknown>[]> {
-  const view: EpochView = {
+  const view: StateCounterView = {
     durability: told,
     directory: 'kept',
     wentBackAt: null,
     wentBackTo: null,
     writesLostAt: null,
   };
-  const epoch: Pick<StateEpoch, 'requireIdentity' | 'check' | 'settle' | 'view'> = {
+  const epoch: Pick<StateCounter, 'requireIdentity' | 'check' | 'settle' | 'view'> = {
     requireIdentity: async () => {},
     check: async () => 0,
     settle: async () => {
@@ -28,7 +28,7 @@ async function linesOfStart(told: Durability | null, now: Durability): Promise<R
   };
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
-  const end = await watchEpoch({ epoch: epoch as StateEpoch, redis: redis.connect(), log });
+  const end = await watchStateCounter({ epoch: epoch as StateCounter, redis: redis.connect(), log });
   await setImmediate();
   end();
   return lines.map((line) => JSON.parse(line));
@@ -62,7 +62,7 @@ test.each(['settle', 'view'] as const)(
       wentBackTo: null,
       writesLostAt: null,
     } as const;
-    const epoch: Pick<StateEpoch, 'requireIdentity' | 'check' | 'settle' | 'view'> = {
+    const epoch: Pick<StateCounter, 'requireIdentity' | 'check' | 'settle' | 'view'> = {
       requireIdentity: async () => {},
       check: async () => 0,
       settle: async () => {
@@ -75,7 +75,7 @@ test.each(['settle', 'view'] as const)(
     };
     const lines: string[] = [];
     const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
-    const end = await watchEpoch({ epoch: epoch as StateEpoch, redis: redis.connect(), log });
+    const end = await watchStateCounter({ epoch: epoch as StateCounter, redis: redis.connect(), log });
     await setImmediate();
     end();
     // As ioredis rejects what is pending when its connection is closed.

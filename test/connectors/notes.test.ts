@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { joinNotes, readNotes, toNotesStamp } from '../../src/connectors/notes.ts';
+import { joinDescription, readDescription, toDescriptionStamp } from '../../src/connectors/notes.ts';
 
 const OURS = 'Dr. Verdi\nStatus: booked';
-const STAMP = toNotesStamp(OURS);
-const read = (text: string, stamp: string | null = STAMP) => readNotes(text, stamp, 'plain');
+const STAMP = toDescriptionStamp(OURS);
+const read = (text: string, stamp: string | null = STAMP) => readDescription(text, stamp, 'plain');
 
 describe('what stands in the description of an event', () => {
   test('is ours where nobody else wrote, whatever a server made of its spaces, line ends and escapes', () => {
@@ -36,8 +36,8 @@ describe('what stands in the description of an event', () => {
     });
     expect(read('Ring twice\n--------')).toMatchObject({ theirs: 'Ring twice' });
     expect(read('')).toEqual({ ours: '', theirs: '' });
-    expect(read('Ring', toNotesStamp(null))).toEqual({ ours: null, theirs: 'Ring' });
-    expect(read(' \n', toNotesStamp(null))).toEqual({ ours: null, theirs: '' });
+    expect(read('Ring', toDescriptionStamp(null))).toEqual({ ours: null, theirs: 'Ring' });
+    expect(read(' \n', toDescriptionStamp(null))).toEqual({ ours: null, theirs: '' });
   });
 
   test('was all ours before it was stamped', () => {
@@ -47,7 +47,7 @@ describe('what stands in the description of an event', () => {
 
   test('is told apart in the HTML that a web page made of both', () => {
     const text = 'Bring <b>keys</b><br>Dr. Verdi<br>Status: A &amp; B<br>--------<br><ul><li>Ring</li></ul>';
-    expect(readNotes(text, toNotesStamp('Dr. Verdi\nStatus: A & B'), 'html')).toEqual({
+    expect(readDescription(text, toDescriptionStamp('Dr. Verdi\nStatus: A & B'), 'html')).toEqual({
       ours: 'Dr. Verdi\nStatus: A & B',
       theirs: 'Bring <b>keys</b>\n<ul><li>Ring</li></ul>',
     });
@@ -57,16 +57,16 @@ describe('what stands in the description of an event', () => {
     const words = fc.stringMatching(/^[a-z ]{1,20}[a-z]$/);
     fc.assert(
       fc.property(fc.array(words, { minLength: 1, maxLength: 6 }), words, fc.boolean(), (ours, theirs, isAbove) => {
-        let notes = readNotes(theirs, toNotesStamp(null), 'plain');
+        let notes = readDescription(theirs, toDescriptionStamp(null), 'plain');
         let text = theirs;
         for (const mine of ours.map((one) => `Status: ${one}`)) {
-          text = joinNotes(mine, notes);
-          notes = readNotes(text, toNotesStamp(mine), 'plain');
+          text = joinDescription(mine, notes);
+          notes = readDescription(text, toDescriptionStamp(mine), 'plain');
           expect(notes).toEqual({ ours: mine, theirs: theirs.trim() });
-          if (isAbove) notes = readNotes(`${notes.theirs}\n${mine}`, toNotesStamp(mine), 'plain');
+          if (isAbove) notes = readDescription(`${notes.theirs}\n${mine}`, toDescriptionStamp(mine), 'plain');
           expect(notes.theirs).toBe(theirs.trim());
         }
-        expect(joinNotes(null, notes)).toBe(theirs.trim());
+        expect(joinDescription(null, notes)).toBe(theirs.trim());
       }),
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { concernsOneItem, failed, inTurn, notSent, settle } from '../../src/connectors/settle.ts';
+import { concernsOneItem, failed, inTurn, notSent, resolveOutcomes } from '../../src/connectors/settle.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Operation, Outcome } from '../../src/model/operations.ts';
 
@@ -24,7 +24,7 @@ const DONE: Outcome = { recordId: 'a', result: 'deleted', effect: 'deleted' };
 describe('outcomes are settled', () => {
   const settled = (met: readonly (MirrorError | null)[], calls: readonly MirrorError[] = []) => {
     const outcomes = met.map((one, index) => (one === null ? DONE : failed(operation(`${index}`), one)));
-    return settle(outcomes, scopes, (one) => calls.includes(one));
+    return resolveOutcomes(outcomes, scopes, (one) => calls.includes(one));
   };
 
   test('as they are when something came through, whatever met the others', () => {
@@ -72,7 +72,7 @@ describe('outcomes are settled', () => {
 
 test('where no call is told apart, what is known to concern one item alone is not the target’s', () => {
   const settled = (...met: MirrorError[]) =>
-    settle(
+    resolveOutcomes(
       met.map((one, index) => failed(operation(`${index}`), one)),
       scopes,
     );

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { AccessDesk, SignInLink } from '../../src/control/access.ts';
+import type { AccessServices, SignInLink } from '../../src/control/access.ts';
 import type { SignedIn } from '../../src/control/access-rights.ts';
 import type { AccessLevel } from '../../src/model/access.ts';
 import type { AuthorizationServer } from '../../src/oauth/server.ts';
@@ -8,7 +8,7 @@ import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import {
   createAccessCounts,
   createAccessTokenStore,
-  createKnownAccounts,
+  createAccountRegistry,
   createPassphraseStore,
   createSessionStore,
 } from '../../src/state/access.ts';
@@ -42,7 +42,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
   const sealer = createAccessSealer(Buffer.alloc(32, 7));
   const clock = () => state.now;
   const { desk: acts, recorded } = openActing({ clock });
-  const desk: AccessDesk = {
+  const desk: AccessServices = {
     settings: () => state.access,
     publicUrl: () => publicUrl,
     serverOf: () => {
@@ -50,7 +50,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
       throw new Error('not in this test');
     },
     sessions: createSessionStore<SignedIn>(redis, sealer, clock),
-    accounts: createKnownAccounts(redis, sealer),
+    accounts: createAccountRegistry(redis, sealer),
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer, CHEAP),
     links: createLoginStore<SignInLink>(redis, RING, keys.signInLink),

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { AccessDesk } from '../../src/control/access.ts';
+import type { AccessServices } from '../../src/control/access.ts';
 import * as acts from '../../src/control/acts.ts';
-import { keepPlan } from '../../src/control/kept-plans.ts';
-import type { LoginDesk } from '../../src/control/logins.ts';
+import { storePlan } from '../../src/control/kept-plans.ts';
+import type { LoginServices } from '../../src/control/logins.ts';
 import type { Acting } from '../../src/control/recording.ts';
 import { decideHold } from '../../src/features/holds/decide.ts';
-import type { ConfigurationDesk } from '../../src/features/managed-tenants/managed-tenants.ts';
+import type { ConfigurationServices } from '../../src/features/managed-tenants/managed-tenants.ts';
 import { toMatchFile } from '../../src/features/match/file.ts';
 import { OPERATIONS } from '../../src/features/operations.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
@@ -42,11 +42,11 @@ type GivenByVerb<Verb extends ActVerb = ActVerb> = Readonly<Record<Verb, () => P
 
 const world = () => openActsWorld(redis.connect());
 const NO_TENANTS = openInstallation({ tenants: [] });
-const withLogins = (desk: LoginDesk, acting: Acting) =>
+const withLogins = (desk: LoginServices, acting: Acting) =>
   contextWith({ installation: NO_TENANTS, acting, logins: async () => desk });
-const withAccess = (desk: AccessDesk, acting: Acting) =>
+const withAccess = (desk: AccessServices, acting: Acting) =>
   contextWith({ installation: NO_TENANTS, acting, access: async () => desk });
-const withConfigurations = (desk: ConfigurationDesk, acting: Acting) =>
+const withConfigurations = (desk: ConfigurationServices, acting: Acting) =>
   contextWith({ installation: NO_TENANTS, acting, configurations: async () => desk });
 const logins = () => openActsLogins(() => redis.connect());
 /** A hash under the tenant's key, as the desk makes it. */
@@ -163,7 +163,7 @@ const OF_TARGETS: GivenByVerb<
   },
   async apply() {
     const { installation } = await world();
-    const { id } = await keepPlan(installation, TENANT, QUIET, NEVER);
+    const { id } = await storePlan(installation, TENANT, QUIET, NEVER);
     return {
       act: (acting) => OPERATIONS.applyPlan.run({ tenant: TENANT, plan: id }, contextWith({ installation, acting })),
       what: { plan: id },

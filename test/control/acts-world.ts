@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import type { LoginDesk } from '../../src/control/logins.ts';
+import type { LoginServices } from '../../src/control/logins.ts';
 import { listRuns } from '../../src/features/undo/undo.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
@@ -104,7 +104,7 @@ export async function openActsLogins(connect: () => Redis) {
   server.onDevice = () => ({ status: 400, body: { error: 'unauthorized_client' } });
   const worker = openWorker({ redis: connect(), issuer: server.url });
   const target = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
-  const desk: LoginDesk = {
+  const desk: LoginServices = {
     target: () => target,
     isUsed: () => true,
     pending: createLoginStore<PendingLogin>(connect(), RING),

@@ -7,7 +7,7 @@ import { explain } from '../../src/control/explain.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import { explanationDocument } from '../../src/documents/explain.ts';
-import { noteFailure } from '../../src/jobs/lanes.ts';
+import { recordFailure } from '../../src/jobs/lanes.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
@@ -194,7 +194,7 @@ test('a person reads counts, the fields that differ, what churns, and that a cal
 test('a target that rests by our own choice is looked at; one that can not be is told with the reason, and the audit is no success', async () => {
   const { models, installation, tenant } = await open();
   const failing = { actor: 'remote', code: 'server-unavailable', retry: 'later' } as const;
-  await noteFailure(tenant, targetOf(tenant), new MirrorError('the server is not available', failing));
+  await recordFailure(tenant, targetOf(tenant), new MirrorError('the server is not available', failing));
   const seen = await auditNow(installation, 'studio-rossi', SILENT, NEVER);
   expect([isLookedAt(seen), seen.targets[0]]).toMatchObject([true, { drift: { checked: 3 }, failure: null }]);
 
@@ -207,7 +207,7 @@ test('a target that rests by our own choice is looked at; one that can not be is
   expect(text).toContain('doctor: the server is not available');
 
   models[0].wholeTargetError = null;
-  await noteFailure(tenant, targetOf(tenant), new MirrorError('x', { ...failing, retryAfterMs: 60_000 }));
+  await recordFailure(tenant, targetOf(tenant), new MirrorError('x', { ...failing, retryAfterMs: 60_000 }));
   const { changes } = models[0].calls;
   expect(isLookedAt(await auditNow(installation, 'studio-rossi', SILENT, NEVER))).toBe(false);
   expect(models[0].calls.changes).toBe(changes);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyPlan, keepPlan, keptPlan, newestPlan } from '../../src/control/kept-plans.ts';
+import { applyPlan, newestPlan, readStoredPlan, storePlan } from '../../src/control/kept-plans.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
@@ -26,7 +26,7 @@ async function open() {
   book('d', 60);
   clock.now += MINUTE_MS;
   const installation = openInstallation({ tenants: [tenant] });
-  const keep = () => keepPlan(installation, tenant.id, () => {}, NEVER);
+  const keep = () => storePlan(installation, tenant.id, () => {}, NEVER);
   const apply = (plan: string) => applyPlan(installation, tenant.id, plan, { progress: () => {}, signals: SIGNALS });
   const held = async () => (await tenant.links.read('doctor')).size;
   return { clock, clinic, book, tenant, installation, keep, apply, held, connection };
@@ -40,7 +40,7 @@ describe('a plan that is kept', () => {
       { record: 'b', operation: 'update' },
       { record: 'd', operation: 'create' },
     ]);
-    expect(await keptPlan(installation, tenant.id, plan.id)).toEqual(plan);
+    expect(await readStoredPlan(installation, tenant.id, plan.id)).toEqual(plan);
     expect(await held()).toBe(3);
     const { run, targets } = await apply(plan.id);
     expect([run.error, targets[0]?.state, await held()]).toEqual([null, 'in-sync', 4]);
@@ -92,7 +92,9 @@ describe('a plan that is kept', () => {
     expect(await connection.pttl(key)).toBeGreaterThan(HOUR_MS - MINUTE_MS);
     expect(await connection.get(key)).toMatch(/^s1\./);
     await connection.set(key, 's1.k1.made-up-by-somebody');
-    await expect(keptPlan({ tenants: new Map([[tenant.id, tenant]]) } as never, tenant.id, id)).rejects.toMatchObject({
+    await expect(
+      readStoredPlan({ tenants: new Map([[tenant.id, tenant]]) } as never, tenant.id, id),
+    ).rejects.toMatchObject({
       code: 'no-such-plan',
     });
   });
@@ -103,7 +105,7 @@ test('a plan of a CRM is applied by what is read anew, and names whom its rules 
   const { tenant, clinic } = world;
   const installation = openInstallation({ tenants: [tenant] });
   clinic.patientList.push(patientOf('1'), patientOf('2', { consents: { marketing: false } }));
-  const plan = await keepPlan(installation, tenant.id, () => {}, NEVER);
+  const plan = await storePlan(installation, tenant.id, () => {}, NEVER);
   const excluded = plan.excluded.find(({ target }) => target === 'contacts');
   expect(excluded?.records.map(({ record }) => record)).toEqual(['2']);
   const { run } = await applyPlan(installation, tenant.id, plan.id, { progress: () => {}, signals: SIGNALS });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import {
   beginRemoteLogin,
   describeLoginLink,
-  type LoginDesk,
+  type LoginServices,
   listLoginLinks,
   withdrawLoginLink,
 } from '../../src/control/logins.ts';
@@ -15,9 +15,12 @@ import { openActsLogins } from './acts-world.ts';
 const redis = useRedis();
 
 /** A tenant's login at a scripted provider, which is to be of one account. */
-async function open(choice: Partial<LoginDesk> = {}, expected: object | null = { address: 'rossi@aurora.example' }) {
+async function open(
+  choice: Partial<LoginServices> = {},
+  expected: object | null = { address: 'rossi@aurora.example' },
+) {
   const { desk } = await openActsLogins(() => redis.connect());
-  const target: LoginDesk['target'] = (tenant, connection) => ({ ...desk.target(tenant, connection), expected });
+  const target: LoginServices['target'] = (tenant, connection) => ({ ...desk.target(tenant, connection), expected });
   return { ...desk, target, ...choice };
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
-import { keepSubscriptions } from '../../src/jobs/subscriptions.ts';
+import { maintainSubscriptions } from '../../src/jobs/subscriptions.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
@@ -37,7 +37,7 @@ function heard(metrics: string): string[] {
 
 test('status and metrics say who is told of changes, since when and until when, and why others are not', async () => {
   const { clock, vendor, tenant, installation } = await twoTargets({ notificationsUrl: 'https://mirror.test' });
-  await keepSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
+  await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   const metrics = createMetrics(() => installation);
   const text = renderStatus(await status(installation));
   const time = (at: number) => new Date(at).toISOString().replace('T', ' ').replace('.000', '');
@@ -50,7 +50,7 @@ test('status and metrics say who is told of changes, since when and until when, 
   const failure = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
   vendor.fault = () => failure;
   clock.now += DAY_MS;
-  await keepSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
+  await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   expect(renderStatus(await status(installation))).toMatch(/doctor: told of changes since [^)]*server-error/);
   clock.now += DAY_MS;
   expect(renderStatus(await status(installation))).toContain(
@@ -61,7 +61,7 @@ test('status and metrics say who is told of changes, since when and until when, 
 
 test('without a public address one line says that all are polled', async () => {
   const { tenant, installation } = await twoTargets({ notificationsUrl: null });
-  await keepSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
+  await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   expect(renderStatus(await status(installation))).toContain(
     'changes by hand found by polling alone: doctor (no-public-address); room (not-offered)',
   );

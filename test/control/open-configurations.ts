@@ -1,4 +1,4 @@
-import type { ConfigurationDesk } from '../../src/features/managed-tenants/managed-tenants.ts';
+import type { ConfigurationServices } from '../../src/features/managed-tenants/managed-tenants.ts';
 import type { Configuration } from '../../src/settings/configuration.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
@@ -41,7 +41,7 @@ export interface ConfigurationsChoice {
 export function openConfigurations(
   redis: RedisClient,
   { running = [], inFiles = {}, faultsOf = () => [], refused = [] }: ConfigurationsChoice = {},
-): ConfigurationDesk & { followed: number } {
+): ConfigurationServices & { followed: number } {
   const configuration = {
     outlines: new Map(running.map((id) => [id, { id }])),
     refused,

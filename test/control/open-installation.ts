@@ -1,6 +1,6 @@
 import type { ConnectionStatus, Installation } from '../../src/control/installation.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import type { RefusedChange, TenantSetAside } from '../../src/settings/configuration.ts';
+import type { InvalidTenant, RefusedChange } from '../../src/settings/configuration.ts';
 
 /** What a test chooses of an installation. */
 export interface InstallationChoice {
@@ -8,7 +8,7 @@ export interface InstallationChoice {
   connections?: readonly ConnectionStatus[];
   /** Ids of those that no file configures. */
   managed?: readonly string[];
-  setAside?: readonly TenantSetAside[];
+  setAside?: readonly InvalidTenant[];
   refused?: readonly RefusedChange[];
 }
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../demo/daemon.ts';
-import { loginDesk } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import type { ForgetReceipt } from '../../src/model/forgetting.ts';
 import { paced } from '../support/pace.ts';
@@ -45,7 +45,7 @@ async function useWorld(): Promise<CrmWorld & { calendarId: string }> {
   const visits: Promise<unknown>[] = [];
   const visit = async (url: string) =>
     (await fetch(await world.google.authorizeInBrowser(url, { account: ACCOUNT }))).text();
-  const desk = loginDesk(world.opened());
+  const desk = createLoginServices(world.opened());
   await loginWithBrowser(
     desk,
     { tenant: TENANT, connection: 'google' },

@@ -8,7 +8,7 @@ import { authorizeInBrowser } from '../../sandbox/clinic/browser.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { openClinicAccess } from '../../src/composition/clinic.ts';
 import { requireEntry } from '../../src/composition/connections.ts';
-import { loginDesk } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/login-desk.ts';
 import { previewWrite, readClinic, readClinicRaw, writeClinic } from '../../src/control/clinic.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
@@ -322,7 +322,7 @@ test('a login while the clinic is away is kept, and says that its user is not kn
     times: 3,
     fault: { kind: 'answer', answer: { status: 503, headers: {}, body: '' } },
   });
-  const desk = loginDesk(world.opened());
+  const desk = createLoginServices(world.opened());
   const { user } = world.tenants[0] as SmallTenant;
   const visits: Promise<unknown>[] = [];
   const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();

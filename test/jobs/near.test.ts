@@ -9,7 +9,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
-import { nearWindow, windowOf } from '../../src/sync/followed.ts';
+import { next48hWindow, windowOf } from '../../src/sync/followed.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/model-reminders.ts';
 import { useRedis } from '../support/redis.ts';
@@ -476,7 +476,7 @@ function watchRemovals({ clinic, worlds }: Shared): void {
 function expectSameNear({ clinic, clock, worlds }: Shared): void {
   const [all, late] = worlds.map(shown) as [Map<string, unknown>, Map<string, unknown>];
   for (const { id, status, time } of clinic.appointments.values()) {
-    if (status === 'cancelled' || clinic.unusable.has(id) || !overlaps(time, nearWindow(clock.now))) continue;
+    if (status === 'cancelled' || clinic.unusable.has(id) || !overlaps(time, next48hWindow(clock.now))) continue;
     for (const target of ['doctor', 'clinic']) expect(late.get(`${target} ${id}`)).toEqual(all.get(`${target} ${id}`));
   }
 }

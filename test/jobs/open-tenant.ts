@@ -6,17 +6,17 @@ import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { noSpans } from '../../src/log/spans.ts';
-import { KeptRoom } from '../../src/model/kept.ts';
+import { CacheBudget } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { watchClock } from '../../src/model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
-import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
+import { createStateCounter, type StateCounter } from '../../src/state/epoch.ts';
 import { createTenantFeeds } from '../../src/state/feeds.ts';
-import { createGeneration, leasesUnder } from '../../src/state/generations.ts';
+import { createConfigVersion, leasesUnder } from '../../src/state/generations.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createJournal } from '../../src/state/journal.ts';
-import { createKeptDocuments } from '../../src/state/kept-documents.ts';
+import { createStoredDocuments } from '../../src/state/kept-documents.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutageStore } from '../../src/state/outages.ts';
@@ -78,8 +78,8 @@ export interface TenantChoice {
 }
 
 /** The state's epoch as one process has it. */
-export function openEpoch(redis: RedisClient, clock: Clock, directory: string | null = null): StateEpoch {
-  return createStateEpoch({
+export function openEpoch(redis: RedisClient, clock: Clock, directory: string | null = null): StateCounter {
+  return createStateCounter({
     redis,
     writer: redis,
     replicas: null,
@@ -106,7 +106,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   const { redis, clinic } = choice;
   const { clock, elapsedBetween } = watchClock(choice.clock, choice.steady ?? choice.clock);
   const id = choice.id ?? 'studio-rossi';
-  const room = new KeptRoom(100_000);
+  const room = new CacheBudget(100_000);
   const proofs = createProofSealer(IDENTITY_KEY, id);
   const links = createLinkStore(redis, id, IDENTITY_KEY, room);
   const protection = createProtection({
@@ -119,7 +119,13 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   });
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
-  const generation = createGeneration({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
+  const generation = createConfigVersion({
+    redis,
+    tenant: id,
+    hash,
+    targets: targets.map((target) => target.id),
+    clock,
+  });
   const configuration = tenantConfiguration(id, choice, targets);
   const { log = silentLogger } = choice;
   const tenant: OpenTenant = {
@@ -134,8 +140,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     targetStore: createTargetStore(redis, id, proofs),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id, proofs),
-    plans: createKeptDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
-    tasks: createKeptDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),
+    plans: createStoredDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
+    tasks: createStoredDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),
     journal: createJournal(redis, id, IDENTITY_KEY, {
       formerly: {
         tenant: choice.formerly,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isNearDue, paceOf } from '../../src/jobs/pace.ts';
+import { isNext48hDue, paceOf } from '../../src/jobs/pace.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { FIRST_PACE, type Pace } from '../../src/state/runs.ts';
 
@@ -20,7 +20,7 @@ function paceAfter(intervalsMs: readonly number[], from: Partial<Pace> = {}): Pa
 
 describe('every cycle reads all', () => {
   test('at first, and while cycles begin in time', () => {
-    expect(isNearDue(paceOf(undefined, 0, EVERY_MS))).toBe(false);
+    expect(isNext48hDue(paceOf(undefined, 0, EVERY_MS))).toBe(false);
     const inTime = fc.array(fc.integer({ min: 0, max: EVERY_MS * 1.1 }));
     fc.assert(fc.property(inTime, (intervals) => paceAfter(intervals).nearPerWhole === 0));
   });
@@ -39,9 +39,9 @@ describe('every cycle reads all', () => {
   });
 
   test('while anything is left open by the last one that did', () => {
-    expect(isNearDue({ ...FIRST_PACE, nearPerWhole: 4, isPlain: false })).toBe(false);
-    expect(isNearDue({ ...FIRST_PACE, nearPerWhole: 4, isPlain: true })).toBe(true);
-    expect(isNearDue({ ...FIRST_PACE, nearPerWhole: 4, nearSince: 4, isPlain: true })).toBe(false);
+    expect(isNext48hDue({ ...FIRST_PACE, nearPerWhole: 4, isPlain: false })).toBe(false);
+    expect(isNext48hDue({ ...FIRST_PACE, nearPerWhole: 4, isPlain: true })).toBe(true);
+    expect(isNext48hDue({ ...FIRST_PACE, nearPerWhole: 4, nearSince: 4, isPlain: true })).toBe(false);
   });
 });
 
@@ -95,7 +95,7 @@ function sharingOneClient(tenants: number, requestEveryMs: number, costs: { whol
     const next = all.reduce((one, other) => (other.dueAt < one.dueAt ? other : one));
     const startedAt = Math.max(now, next.dueAt);
     const pace = paceOf(next.before, startedAt, EVERY_MS);
-    const isNear = isNearDue(pace);
+    const isNear = isNext48hDue(pace);
     now = startedAt + requestEveryMs * (isNear ? costs.near : costs.whole);
     next.nearAsOf = startedAt;
     if (!isNear) next.wholeAsOf = startedAt;

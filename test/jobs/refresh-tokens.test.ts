@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type KeptLogin, refreshTokens } from '../../src/jobs/refresh-tokens.ts';
+import { type MaintainedLogin, refreshTokens } from '../../src/jobs/refresh-tokens.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { useRedis } from '../support/redis.ts';
@@ -14,7 +14,7 @@ function tenantWith(log: Logger, clock = { now: NOW }) {
   return { id: 'aurora', log, outages: openOutages(redis.connect(), () => clock.now, { log }) };
 }
 
-function login(connection: string, outcome: boolean | MirrorError, asked: string[]): KeptLogin {
+function login(connection: string, outcome: boolean | MirrorError, asked: string[]): MaintainedLogin {
   return {
     connection,
     async refreshIfDue() {
@@ -49,7 +49,7 @@ test('a refresh that an authorization server fails begins an incident of its hos
   const log: Logger = { ...silentLogger, warn: note('warn'), info: note('info') };
   const tenant = tenantWith(log);
   const state: { now: 'failed' | 'answered' } = { now: 'failed' };
-  const kept: KeptLogin = {
+  const kept: MaintainedLogin = {
     connection: 'google',
     async refreshIfDue() {
       tenant.outages.heard(HOST, state.now);
@@ -74,7 +74,7 @@ test('a refresh that an authorization server fails begins an incident of its hos
 test('a login that other work has refreshed waits for no server any more', async () => {
   const tenant = tenantWith(silentLogger);
   const outcomes = [new MirrorError('away', { actor: 'remote', code: 'timeout', retry: 'later' }), false];
-  const kept: KeptLogin = {
+  const kept: MaintainedLogin = {
     connection: 'google',
     async refreshIfDue() {
       const outcome = outcomes.shift();
@@ -92,7 +92,7 @@ test('a login that other work has refreshed waits for no server any more', async
 test('no login is asked for once the daemon ends', async () => {
   const asked: string[] = [];
   const stop = new AbortController();
-  const first: KeptLogin = {
+  const first: MaintainedLogin = {
     connection: 'first',
     async refreshIfDue() {
       stop.abort();

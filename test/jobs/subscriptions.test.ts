@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { notificationStatus } from '../../src/control/notification-status.ts';
-import { keepSubscriptions, withoutSubscriptions } from '../../src/jobs/subscriptions.ts';
+import { maintainSubscriptions, withoutSubscriptions } from '../../src/jobs/subscriptions.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
@@ -72,7 +72,7 @@ function namedTarget(id: string): ModelTarget {
 }
 
 function keep(tenant: OpenTenant, hurry = false) {
-  return keepSubscriptions(tenant, { hurry }, { stop: NEVER, abort: NEVER });
+  return maintainSubscriptions(tenant, { hurry }, { stop: NEVER, abort: NEVER });
 }
 
 function only(vendor: ModelVendor): VendorSubscription {
@@ -451,7 +451,7 @@ test('a daemon that is told to end lets the vendor finish its answer, and begins
   const { vendor, open } = await filled('doctor', 'nurse');
   const stop = new AbortController();
   vendor.onOpen = () => stop.abort();
-  expect(await keepSubscriptions(open(), { hurry: false }, { stop: stop.signal, abort: NEVER })).toEqual({
+  expect(await maintainSubscriptions(open(), { hurry: false }, { stop: stop.signal, abort: NEVER })).toEqual({
     opened: ['doctor'],
   });
   expect(vendor.calls).toEqual(['open 1']);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { wakeAfterChange } from '../../src/composition/wake-after-change.ts';
 import { failed } from '../../src/connectors/settle.ts';
 import { tryWhatWaits } from '../../src/control/resume.ts';
-import { noteFailure } from '../../src/jobs/lanes.ts';
+import { recordFailure } from '../../src/jobs/lanes.ts';
 import { endWait } from '../../src/jobs/outages.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
@@ -68,7 +68,11 @@ test('what was parked for what ails the whole target is tried as soon as the tar
   expect(entry).toMatchObject({ parked: true });
   expect(entry!.dueAt).toBeGreaterThan(clock.now + DAY_MS - HOUR_MS);
   const { lastError: code } = entry!;
-  await noteFailure(tenant, targetOf(tenant), new MirrorError('x', { actor: 'settings', code: code!, retry: 'never' }));
+  await recordFailure(
+    tenant,
+    targetOf(tenant),
+    new MirrorError('x', { actor: 'settings', code: code!, retry: 'never' }),
+  );
   model.fault = () => null;
   clock.now += 2 * HOUR_MS;
   await drain(tenant, targetOf(tenant));
@@ -81,14 +85,14 @@ test('a target that can be read ends the failure of a login, but not that of wri
   await pull(tenant);
   await drain(tenant, targetOf(tenant));
   const forbidden = new MirrorError('x', { actor: 'authorization', code: 'forbidden', retry: 'never' });
-  await noteFailure(tenant, targetOf(tenant), forbidden);
+  await recordFailure(tenant, targetOf(tenant), forbidden);
   clock.now += 2 * HOUR_MS;
   await auditOf(tenant);
   expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
 
   clinic.appointments.set('new', appointmentOf('new', { inHours: 72 }));
   await pull(tenant);
-  await noteFailure(tenant, targetOf(tenant), forbidden);
+  await recordFailure(tenant, targetOf(tenant), forbidden);
   const { sinceAt } = (await tenant.targetStore.read('doctor')).failure!;
   clock.now += 2 * HOUR_MS;
   await auditOf(tenant);
@@ -125,7 +129,7 @@ test('an entry that alone meets an error of the whole target is put off for a da
 test('a target that waits for a person has its turn as soon as another password is taken up', async () => {
   const { tenant } = openWorld(redis.connect(), 1, 'repair');
   const refused = { actor: 'authorization', code: 'password-refused', retry: 'never' } as const;
-  await noteFailure(tenant, targetOf(tenant), new MirrorError('x', refused));
+  await recordFailure(tenant, targetOf(tenant), new MirrorError('x', refused));
   const woken: string[] = [];
   const queues = { wake: async (_: string, target: string) => void woken.push(target), pullNow: async () => {} };
   await wakeAfterChange({ installation: { tenants: new Map([[tenant.id, tenant]]) }, queues }, [tenant.id, 'unknown']);
@@ -149,7 +153,7 @@ test('the other targets of a limited vendor account wait with the one that was r
   ];
   const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => clock.now });
   const limit = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: 20_000 } as const;
-  await noteFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
+  await recordFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
   const [doctor, nurse, elsewhere] = await Promise.all(
     ['doctor', 'nurse', 'room'].map((id) => tenant.targetStore.read(id)),
   );
@@ -171,7 +175,7 @@ test('the end of an outage does not end the wait of a limited account', async ()
   const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
   await tenant.targetStore.write('nurse', { outage: 'dav.example', pausedUntil: NOW + 1_000 });
   const limit = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: 20_000 } as const;
-  await noteFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
+  await recordFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
   expect(await endWait(tenant, 'nurse', 'dav.example')).toBe(false);
   expect((await tenant.targetStore.read('nurse')).pausedUntil).toBeGreaterThanOrEqual(NOW + 20_000);
 });
@@ -183,7 +187,7 @@ test('a target that fails with one code writes one warning until the code change
   const tenant: OpenTenant = { ...world.tenant, log };
   const failTenTimes = async (code: string) => {
     for (let tries = 0; tries < 10; tries += 1)
-      await noteFailure(tenant, targetOf(tenant), new MirrorError('x', { actor: 'settings', code, retry: 'never' }));
+      await recordFailure(tenant, targetOf(tenant), new MirrorError('x', { actor: 'settings', code, retry: 'never' }));
   };
   await failTenTimes('address-not-allowed');
   expect(warned).toMatchObject([{ target: 'doctor', code: 'address-not-allowed' }]);

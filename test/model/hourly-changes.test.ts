@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countsUntil, KEPT_HOURS, NO_CHANGES, withChanges } from '../../src/model/hourly-changes.ts';
+import { countsUntil, NO_CHANGES, STORED_HOURS, withChanges } from '../../src/model/hourly-changes.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 
 const START = Date.UTC(2026, 5, 15, 8);
@@ -17,8 +17,8 @@ test('every change of the last day is counted once, in its hour, and none of bef
         NO_CHANGES,
       );
       const lastHour = (changes.at(-1)?.[0] ?? 0) + later;
-      const expected = Array.from({ length: KEPT_HOURS }, (_, index) => {
-        const hour = lastHour - KEPT_HOURS + 1 + index;
+      const expected = Array.from({ length: STORED_HOURS }, (_, index) => {
+        const hour = lastHour - STORED_HOURS + 1 + index;
         return changes.reduce((sum, [at, count]) => (at === hour ? sum + count : sum), 0);
       });
       expect(countsUntil(hourly, START + lastHour * HOUR_MS + 3_000)).toEqual(expected);

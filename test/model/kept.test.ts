@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { KeptRoom } from '../../src/model/kept.ts';
+import { CacheBudget } from '../../src/model/kept.ts';
 
 function open(entries: number, small = { under: 0, entries: 0 }) {
-  const room = new KeptRoom(entries, small);
+  const room = new CacheBudget(entries, small);
   const forgotten: string[] = [];
   const kept = new Map<string, { invalidate(): void }>();
   const use = (name: string, size: number) => {

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   FactSearch,
-  type KnownPatient,
   lettersOf,
+  type PatientDetails,
   type PatientFact,
   phoneDigitsOf,
 } from '../../src/model/patient-facts.ts';
 
-const GIULIA: KnownPatient = {
+const GIULIA: PatientDetails = {
   firstName: 'Giulia',
   lastName: 'De Nicolò',
   email: 'giulia.denicolo@posta.example',
@@ -64,8 +64,8 @@ test('letters and digits of two texts are compared, and the last digits of two t
 });
 
 describe('what is too short to be told apart', () => {
-  const NOBODY: KnownPatient = { firstName: null, lastName: null };
-  test.each<[KnownPatient, string, PatientFact | null]>([
+  const NOBODY: PatientDetails = { firstName: null, lastName: null };
+  test.each<[PatientDetails, string, PatientFact | null]>([
     [{ ...NOBODY, phone: '123456' }, '123456', null],
     [{ ...NOBODY, phone: '1234567' }, '123 45-67', 'phone'],
     [{ ...NOBODY, email: 'a@b' }, 'a b', null],

@@ -10,7 +10,7 @@ import { DEFAULT_REFRESH_RULES } from '../../src/oauth/due.ts';
 import { clinicProvider, type Provider } from '../../src/oauth/providers.ts';
 import { createRefresher } from '../../src/oauth/refresh.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
-import type { ConnectionPlace, CredentialKeeper } from '../../src/oauth/store.ts';
+import type { ConnectionContext, CredentialStorage } from '../../src/oauth/store.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
 import type { AwaitDurable } from '../../src/state/durability.ts';
 import { createLeases } from '../../src/state/leases.ts';
@@ -23,8 +23,8 @@ export const NEVER = new AbortController().signal;
 
 /** Everything that one worker has of one connection: its own Redis connection, HTTP client and in-process state. */
 export interface Worker {
-  place: ConnectionPlace;
-  credentials: CredentialKeeper;
+  place: ConnectionContext;
+  credentials: CredentialStorage;
   /** As each job does: what it read of logins before counts no more. */
   beginAnew: () => void;
   server: ReturnType<typeof createAuthorizationServer>;
@@ -51,7 +51,7 @@ export interface WorkerOptions {
   /** Default: takes what Redis was given for durable. */
   awaitDurable?: AwaitDurable;
   /** Stands before the store, to make it fail. */
-  wrapStore?: (store: CredentialKeeper) => CredentialKeeper;
+  wrapStore?: (store: CredentialStorage) => CredentialStorage;
 }
 
 /** Joins the real parts as the daemon does. */

@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { Credential } from '../../src/model/credentials.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { createRefresher } from '../../src/oauth/refresh.ts';
-import type { CredentialKeeper, HeldLease } from '../../src/oauth/store.ts';
+import type { CredentialStorage, HeldLease } from '../../src/oauth/store.ts';
 import type { TokenAnswer } from '../../src/oauth/token-answer.ts';
 
 const NOW = Date.parse('2026-06-15T08:00:00Z');
@@ -45,7 +45,7 @@ function open({ stored = STORED as Credential | null, answers = [ANSWER] as (Tok
   const log = { ...silentLogger, warn: vi.fn(), info: vi.fn() };
   /** Called with each pause: what happens meanwhile. */
   const meanwhile = { pause: (_count: number) => {}, asked: async () => {} };
-  const credentials: CredentialKeeper = {
+  const credentials: CredentialStorage = {
     read: async () => world.stored,
     recent: async () => world.stored,
     async write(_lease, connection, expectedVersion, next) {

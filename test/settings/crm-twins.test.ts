@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { checkTenantReferences, type KnownNames } from '../../src/settings/cross-checks.ts';
+import { checkTenantReferences, type DefinedNames } from '../../src/settings/cross-checks.ts';
 import { tenantWith } from './crm-file.ts';
 
-const KNOWN: KnownNames = {
+const KNOWN: DefinedNames = {
   clinicClients: null,
   vendorClients: null,
   connectors: new Map(),

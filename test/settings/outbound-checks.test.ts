@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placesIn } from '../../src/settings/outbound-checks.ts';
+import { hostsIn } from '../../src/settings/outbound-checks.ts';
 import { Secret } from '../../src/settings/secret.ts';
 
 test('a configuration names machines by addresses and as hosts of servers, its own ports and secrets left out', () => {
@@ -15,7 +15,7 @@ test('a configuration names machines by addresses and as hosts of servers, its o
     telemetry: { endpoint: 'http://[::1]:4318' },
     note: 'see https://nowhere.example in a sentence',
   };
-  expect(placesIn(settings)).toEqual([
+  expect(hostsIn(settings)).toEqual([
     { host: 'api.example', at: 'clinicClients.main.baseUrl' },
     { host: 'login.example', at: 'clinicClients.main.authUrl' },
     { host: 'mail.example', at: 'alerts.email.host' },

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { silentLogger } from '../../src/log/logger.ts';
 import { createAwaitDurable, type Durability } from '../../src/state/durability.ts';
-import { createStateEpoch } from '../../src/state/epoch.ts';
+import { createStateCounter } from '../../src/state/epoch.ts';
 import { keys } from '../../src/state/keys.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import { useRedis } from '../support/redis.ts';
@@ -71,7 +71,7 @@ async function part(): Promise<void> {
 
 function openEpoch(client: Redis, replicas: number | null, clock = Date.now) {
   const identityKey = Buffer.alloc(32, 7);
-  return createStateEpoch({
+  return createStateCounter({
     redis: client,
     writer: client,
     replicas,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGeneration, joinAll, takeLeases } from '../../src/state/generations.ts';
+import { createConfigVersion, joinAll, takeLeases } from '../../src/state/generations.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -9,7 +9,7 @@ const TENANTS = Array.from({ length: 30 }, (_, index) => `tenant-${index}`);
 /** The generations of a process that begins. */
 function begin(hashOf: (tenant: string) => string) {
   const options = { redis: redis.connect(), targets: ['doctor'], clock: Date.now };
-  return new Map(TENANTS.map((tenant) => [tenant, createGeneration({ ...options, tenant, hash: hashOf(tenant) })]));
+  return new Map(TENANTS.map((tenant) => [tenant, createConfigVersion({ ...options, tenant, hash: hashOf(tenant) })]));
 }
 
 test('a process whose files are as they were looks once at each tenant, and writes for the one whose file changed', async () => {
@@ -48,7 +48,7 @@ test('a tenant that was taken out and comes back as it was is no longer missed, 
 
 test('a process whose configuration came back after another one goes on with its number', async () => {
   const of = (hash: string) =>
-    createGeneration({ redis: redis.connect(), tenant: 'came-back', hash, targets: ['doctor'], clock: Date.now });
+    createConfigVersion({ redis: redis.connect(), tenant: 'came-back', hash, targets: ['doctor'], clock: Date.now });
   const [stayed, changing] = [of('a'), of('b')];
   expect(await stayed.join()).toBe(1);
   expect(await changing.join()).toBe(2);
@@ -79,7 +79,7 @@ test('a process that is told to have the newest configuration has it, and takes 
 test('a process that let go of a tenant takes the leases of planner and lanes from whoever holds them', async () => {
   const connection = redis.connect();
   const options = { redis: connection, tenant: 'let-go', hash: 'a', targets: ['doctor'], clock: Date.now };
-  const generation = createGeneration(options);
+  const generation = createConfigVersion(options);
   await generation.join();
   for (const name of ['plan', 'lane-doctor', 'login']) await connection.set(keys.lease('let-go', name), 'held');
   generation.end();
@@ -91,7 +91,10 @@ test('a process that let go of a tenant takes the leases of planner and lanes fr
 
 test('what has ended takes no number any more, whatever is still at work under it', async () => {
   const options = { redis: redis.connect(), tenant: 'ended', targets: ['doctor'], clock: Date.now };
-  const [before, after] = [createGeneration({ ...options, hash: 'a' }), createGeneration({ ...options, hash: 'b' })];
+  const [before, after] = [
+    createConfigVersion({ ...options, hash: 'a' }),
+    createConfigVersion({ ...options, hash: 'b' }),
+  ];
   before.end();
   await after.join();
   await expect(before.join()).rejects.toMatchObject({ code: 'configuration-superseded' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createKeptDocuments } from '../../src/state/kept-documents.ts';
+import { createStoredDocuments } from '../../src/state/kept-documents.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
@@ -11,7 +11,7 @@ function open(key = 9) {
   const clock = { now: NOW };
   const sealer = createSealer([{ id: 'k1', key: Buffer.alloc(32, key) }], TENANT);
   const connection = redis.connect();
-  const documents = createKeptDocuments<{ n: number; text?: string }>(connection, TENANT, 'plan', {
+  const documents = createStoredDocuments<{ n: number; text?: string }>(connection, TENANT, 'plan', {
     sealer,
     clock: () => clock.now,
   });

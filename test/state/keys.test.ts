@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import {
   createAccessTokenStore,
-  createKnownAccounts,
+  createAccountRegistry,
   createPassphraseStore,
   createSessionStore,
 } from '../../src/state/access.ts';
 import { createTenantFeeds } from '../../src/state/feeds.ts';
-import { createApprovalStore, createKeptDocuments } from '../../src/state/kept-documents.ts';
+import { createApprovalStore, createStoredDocuments } from '../../src/state/kept-documents.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createClinicTenantStore, createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
@@ -67,7 +67,7 @@ const MAKERS: Readonly<Record<string, Make>> = {
     return async () => (await store.fits('correct horse battery')) || null;
   },
   async knownAccounts(connection) {
-    const store = createKnownAccounts(connection, sealer);
+    const store = createAccountRegistry(connection, sealer);
     await store.claim(ISSUER, 'olga@clinic.example', 'subject');
     return async () => (await store.ofAddresses(ISSUER, ['olga@clinic.example'])).get('olga@clinic.example') ?? null;
   },
@@ -89,7 +89,7 @@ const MAKERS: Readonly<Record<string, Make>> = {
     return async () => (await store.list())[0] ?? null;
   },
   async document(connection) {
-    const store = createKeptDocuments<{ lines: number }>(connection, TENANT, 'plan', { sealer, clock });
+    const store = createStoredDocuments<{ lines: number }>(connection, TENANT, 'plan', { sealer, clock });
     await store.put('p1', { lines: 3 });
     return () => store.read('p1');
   },

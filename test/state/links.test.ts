@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
-import { KeptRoom } from '../../src/model/kept.ts';
+import { CacheBudget } from '../../src/model/kept.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
@@ -257,7 +257,7 @@ test('a link takes at most 80 bytes of Redis, its share of its bucket included',
 describe('links that are kept in memory', () => {
   async function openKept(entries = 1_000) {
     const { connection, lease, links: plain } = await open();
-    const links = createLinkStore(connection, TENANT, IDENTITY_KEY, new KeptRoom(entries));
+    const links = createLinkStore(connection, TENANT, IDENTITY_KEY, new CacheBudget(entries));
     await links.writeAll('doctor', many(5), lease);
     return { connection, lease, links, plain };
   }
@@ -317,7 +317,7 @@ describe('links that are kept in memory', () => {
     const { connection, lease } = await openKept();
     const lanes = await Promise.all([0, 1, 2].map((by) => take(connection, 60_000, `lane-${by}`)));
     const stores = [1_000, 1_000, 3].map((entries) =>
-      createLinkStore(connection, TENANT, IDENTITY_KEY, new KeptRoom(entries)),
+      createLinkStore(connection, TENANT, IDENTITY_KEY, new CacheBudget(entries)),
     );
     const outboxes = stores.map((store) => createOutbox(connection, TENANT, SEALERS, store));
     const plain = createLinkStore(connection, TENANT, IDENTITY_KEY);

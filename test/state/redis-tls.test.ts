@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import type { RedisPlace } from '../../src/settings/redis-schema.ts';
+import type { RedisLocation } from '../../src/settings/redis-schema.ts';
 import { connectForWorkers, connectRedis } from '../../src/state/redis.ts';
 import { freePort, onFreePort } from '../../tools/free-port.ts';
 import { startGuarded } from '../../tools/guarded-process.ts';
@@ -78,7 +78,7 @@ async function startSecureCluster(): Promise<number> {
   return port;
 }
 
-const PLACES: Record<string, () => Promise<RedisPlace>> = {
+const PLACES: Record<string, () => Promise<RedisLocation>> = {
   'one server': async () => `rediss://${HOST}:${await startSecure()}`,
   'the master that a sentinel knows': async () => {
     const port = await startSecureSentinel(await startSecure());

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Logger } from '../../src/log/logger.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
 import { connectForWorkers, connectRedis, type RedisClient, watchRedis } from '../../src/state/redis.ts';
-import { checkRedis, keepChecking } from '../../src/state/redis-check.ts';
+import { checkRedis, checkRepeatedly } from '../../src/state/redis-check.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { startSilentProxy } from '../support/silent-proxy.ts';
@@ -33,7 +33,7 @@ describe('a Redis that keeps what it is given', () => {
   test('is looked at again while the daemon runs: what takes over may evict', async () => {
     const connection = redis.connect();
     const error = vi.fn();
-    const stop = keepChecking(connection, { error } as unknown as Logger, 5);
+    const stop = checkRepeatedly(connection, { error } as unknown as Logger, 5);
     onTestFinished(async () => {
       stop();
       await connection.config('SET', 'maxmemory-policy', 'noeviction');

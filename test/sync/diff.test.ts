@@ -5,7 +5,7 @@ import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
-import { absentCandidates, type DiffInput, diff, type GivenState, outlying, restoring } from '../../src/sync/diff.ts';
+import { absentCandidates, type DiffInput, diff, outlying, type PushedState, restoring } from '../../src/sync/diff.ts';
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
@@ -27,7 +27,7 @@ const POLICY: ProjectionPolicy = {
 
 function compare(
   appointments: Appointment[],
-  state: Partial<GivenState> = {},
+  state: Partial<PushedState> = {},
   changes: Partial<DiffInput<Appointment>> = {},
 ) {
   const work = diff({
@@ -246,7 +246,7 @@ describe('the window', () => {
     const appointment = appointmentOf('1');
     const { startAt, endAt } = appointment.time;
     const [[, link]] = [...written(appointment)] as [[string, Link]];
-    const timedOf = (changes: Partial<Link>, state: Partial<GivenState> = {}, input = {}) =>
+    const timedOf = (changes: Partial<Link>, state: Partial<PushedState> = {}, input = {}) =>
       compare([appointment], { links: new Map([['1', { ...link, ...changes }]]), ...state }, input).timed;
     const told = [{ recordId: '1', fingerprint: link.fingerprint, startAt, endAt }];
     expect(timedOf({})).toEqual([]);
@@ -312,7 +312,7 @@ describe('what version 0.1.0 wrote', () => {
 });
 
 describe('what rules keep as it is', () => {
-  const told = (state: Partial<GivenState>, stopsWriting?: boolean) => {
+  const told = (state: Partial<PushedState>, stopsWriting?: boolean) => {
     const stopped: string[] = [];
     const keep = stopsWriting === undefined ? { retain: 'later' } : { retain: 'later', stopsWriting };
     const { changes } = compare([appointmentOf('1')], state, { rule: () => keep, onStopped: (id) => stopped.push(id) });
@@ -370,7 +370,7 @@ describe('what lies outside the window', () => {
 
   test('is not begun any more, and brought to its end where it was', () => {
     const before = appointmentOf('1', { inHours: -8 * 24 });
-    const compared = (state: Partial<GivenState>, appointment = before) => {
+    const compared = (state: Partial<PushedState>, appointment = before) => {
       const stopped: string[] = [];
       const { changes } = compare([appointment], state, { onStopped: (id) => stopped.push(id) });
       return { reasons: reasons(changes), stopped };

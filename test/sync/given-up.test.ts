@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PendingChange } from '../../src/model/plan.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { givenUp, type Knowledge } from '../../src/sync/given-up.ts';
+import { findAbandoned, type Knowledge } from '../../src/sync/given-up.ts';
 import { NOW } from './arbitraries.ts';
 
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 60 * DAY_MS };
@@ -31,7 +31,7 @@ const OLD = { enqueuedAt: NOW - DAY_MS };
 
 function isGivenUp(changes: Partial<PendingChange>, knowledge: Partial<Knowledge> = {}): boolean {
   const nothingKnown = { window: WINDOW, now: NOW, speaksOf: () => false, isMissing: () => false };
-  const ids = givenUp([waiting(changes)], { ...nothingKnown, ...knowledge });
+  const ids = findAbandoned([waiting(changes)], { ...nothingKnown, ...knowledge });
   expect(ids.length === 0 ? ['1'] : ids).toEqual(['1']);
   return ids.length === 1;
 }
@@ -71,5 +71,5 @@ test('each record is judged by itself', () => {
     speaksOf: (id: string) => id === 'seen',
     isMissing: (id: string) => id !== 'fresh',
   };
-  expect(givenUp(pending, knowledge)).toEqual(['missing']);
+  expect(findAbandoned(pending, knowledge)).toEqual(['missing']);
 });

@@ -9,7 +9,7 @@ import { nothingMissing } from '../../src/sync/absence.ts';
 import type { CycleInput, TargetInput } from '../../src/sync/cycle-input.ts';
 import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
 import type { Mapped } from '../../src/sync/mapping/contract.ts';
-import { keepRefusals, refusedThere } from '../../src/sync/refusals.ts';
+import { refusedThere, retainRefusals } from '../../src/sync/refusals.ts';
 import { patientOf } from '../jobs/crm-world.ts';
 
 const REFUSALS = [
@@ -122,7 +122,7 @@ describe('what stands beside a patient’s own word', () => {
       holds,
     } as unknown as CycleInput;
     const mappedOf = ({ id }: Patient) => (id in mapped ? mapped[id]! : { properties: itemOf(values).properties });
-    const keep = atOnce(keepRefusals(input, cycle, patients, mappedOf));
+    const keep = atOnce(retainRefusals(input, cycle, patients, mappedOf));
     return patients.map(({ id }) => keep(id, itemOf(values).properties).optedOut === true);
   }
 

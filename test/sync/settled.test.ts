@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Link } from '../../src/model/operations.ts';
 import type { Appointment } from '../../src/model/records.ts';
-import { HOUR_MS, hasLeft, MINUTE_MS, overlaps, type TimeSpan } from '../../src/model/time.ts';
-import { settledUntil } from '../../src/sync/settled.ts';
+import { HOUR_MS, hasPassed, MINUTE_MS, overlaps, type TimeSpan } from '../../src/model/time.ts';
+import { idleUntil } from '../../src/sync/settled.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 
 const PAST_MS = 10 * HOUR_MS;
@@ -45,12 +45,12 @@ describe('a calendar that had nothing to do', () => {
     fc.assert(
       fc.property(appointments, fc.integer({ min: 0, max: 60 * 60 * 1_000 }), (own, laterMs) => {
         const links = own.filter(({ time }) => overlaps(time, windowAt(NOW))).map((one) => linkOf(one));
-        const untilAt = settledUntil(inputOf(own, links));
+        const untilAt = idleUntil(inputOf(own, links));
         if (untilAt === null) throw new Error('nothing keeps it from being settled');
         const later = Math.min(NOW + laterMs, untilAt - 1);
         const standing = ({ time }: { time: TimeSpan }, now: number) => [
           overlaps(time, windowAt(now)),
-          hasLeft(time, windowAt(now)),
+          hasPassed(time, windowAt(now)),
         ];
         for (const one of own) expect(standing(one, Math.max(NOW, later))).toEqual(standing(one, NOW));
       }),
@@ -60,18 +60,18 @@ describe('a calendar that had nothing to do', () => {
   test('ends with the first edge that crosses something', () => {
     const own = [appointmentOf('1', { inHours: 1 }), appointmentOf('2', { inHours: 25 })];
     // The first leaves the window ten hours after its end; the second comes into it five hours from now.
-    expect(settledUntil(inputOf(own, [linkOf(own[0] as Appointment)]))).toBe(NOW + 5 * HOUR_MS);
-    expect(settledUntil(inputOf(own.slice(0, 1), []))).toBe(NOW + 12 * HOUR_MS);
-    expect(settledUntil(inputOf([], []))).toBe(Number.POSITIVE_INFINITY);
+    expect(idleUntil(inputOf(own, [linkOf(own[0] as Appointment)]))).toBe(NOW + 5 * HOUR_MS);
+    expect(idleUntil(inputOf(own.slice(0, 1), []))).toBe(NOW + 12 * HOUR_MS);
+    expect(idleUntil(inputOf([], []))).toBe(Number.POSITIVE_INFINITY);
   });
 
   test('goes by what was written too, and by a moment without length as if it lasted for one', () => {
     const written = linkOf(one, { startAt: NOW - 8 * HOUR_MS, endAt: NOW - 7 * HOUR_MS });
-    expect(settledUntil(inputOf([one], [written]))).toBe(NOW + 3 * HOUR_MS);
+    expect(idleUntil(inputOf([one], [written]))).toBe(NOW + 3 * HOUR_MS);
     const startAt = NOW - 9 * HOUR_MS;
     const moment = appointmentOf('1', { time: { kind: 'timed', startAt, endAt: startAt } });
-    expect(settledUntil(inputOf([moment], []))).toBe(NOW + HOUR_MS + 1);
-    expect(settledUntil(inputOf([appointmentOf('1', { inHours: 20 })], [])), 'it begins as the window ends').toBe(NOW);
+    expect(idleUntil(inputOf([moment], []))).toBe(NOW + HOUR_MS + 1);
+    expect(idleUntil(inputOf([appointmentOf('1', { inHours: 20 })], [])), 'it begins as the window ends').toBe(NOW);
   });
 
   const one = appointmentOf('1', { inHours: 1 });
@@ -83,7 +83,7 @@ describe('a calendar that had nothing to do', () => {
     ['a person edited an object', inputOf([one], [linkOf(one, { drift: 'edited' })])],
     ['a person removed an object', inputOf([one], [linkOf(one, { drift: 'removed' })])],
   ])('is not known to have nothing to do while %s', (_, input) => {
-    expect(settledUntil(inputOf([one], [linkOf(one)]))).not.toBeNull();
-    expect(settledUntil(input)).toBeNull();
+    expect(idleUntil(inputOf([one], [linkOf(one)]))).not.toBeNull();
+    expect(idleUntil(input)).toBeNull();
   });
 });

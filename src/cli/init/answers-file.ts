@@ -7,7 +7,7 @@ import type { Asker, ChoiceQuestion, Question, TextQuestion } from './asker.ts';
  * be `{ env: NAME }`.
  * @throws MirrorError `settings`, code `answers-unusable`; from its methods `answer-missing`, `answer-refused`
  */
-export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: string) => void, file = 'given'): Asker {
+export function answersOf(text: string, env: NodeJS.ProcessEnv, show: (text: string) => void, file = 'given'): Asker {
   const answers = parsed(text);
   const at = (id: string): unknown =>
     id.split('.').reduce((value: unknown, key) => {
@@ -51,7 +51,7 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: str
       const list = at(id);
       return count === 0 || (Array.isArray(list) && count < list.length);
     },
-    tell,
+    tell: show,
   };
 }
 

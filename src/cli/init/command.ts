@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { InitChoice, InitCommand } from './initialise.ts';
 
 /** Adds `init`. */
-export function addInit(program: Command, given: InitCommand): void {
+export function addInit(program: Command, options: InitCommand): void {
   program
     .command('init [directory]')
     .description(
@@ -13,6 +13,6 @@ export function addInit(program: Command, given: InitCommand): void {
     .option('--json', 'what was made, as JSON')
     .action(async (directory = 'clinic', choice: InitChoice) => {
       const { initialise } = await import('./initialise.ts');
-      await initialise(directory, choice, given);
+      await initialise(directory, choice, options);
     });
 }

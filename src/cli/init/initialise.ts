@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Installation } from '../../control/installation.ts';
-import type { LoginDesk } from '../../control/logins.ts';
+import type { LoginServices } from '../../control/logins.ts';
 import type { Acting } from '../../control/recording.ts';
 import type { ValueTests } from '../../control/value-tests.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
@@ -16,13 +16,13 @@ import { checkSettings, makeSettings, type Registrations, registrationsOf } from
 import {
   askCalendars,
   askTenant,
+  type CalendarSources,
   type CalendarTools,
   calendarsOf,
   checkPasswords,
-  type KeptCalendar,
+  type ExistingCalendar,
   type NewCalendar,
   type NewTenant,
-  type Places,
   tenantText,
 } from './tenant-part.ts';
 import { readExisting, replaceOwnFile, SETTINGS_FILE, tenantFile, writeMissingFiles } from './written-files.ts';
@@ -33,7 +33,7 @@ export interface InitCommand {
   withInstallation<Result>(
     dir: string,
     tenant: string,
-    work: (installation: Installation, desk: LoginDesk, acting: Acting) => Promise<Result>,
+    work: (installation: Installation, services: LoginServices, acting: Acting) => Promise<Result>,
   ): Promise<Result>;
   /** Checks the configuration of a directory. */
   check(dir: string): Promise<{ faults: readonly object[]; text: string }>;
@@ -63,26 +63,26 @@ interface Setup {
  * Sets up a clinic in a directory, or one more in a directory that is set up. What was begun and not ended is continued at the step that is
  * missing: what is there and works stays, and a refused secret is replaced.
  */
-export async function initialise(dir: string, choice: InitChoice, given: InitCommand): Promise<void> {
-  const asker = await askerOf(choice, given);
-  const setup = { dir, asker, choice, given };
-  const tests = (await import('../../control/value-tests.ts')).openValueTests(given.signal);
-  const registrations = await settle(dir, asker, tests, given);
-  const { tenant, file, clinicId: known } = await settleTenant(dir, registrations.clinic, asker);
-  const clinicId = await connectClinic(setup, tenant, { client: registrations.clinic, known, file });
+export async function initialise(dir: string, choice: InitChoice, options: InitCommand): Promise<void> {
+  const asker = await askerOf(choice, options);
+  const setup = { dir, asker, choice, given: options };
+  const tests = (await import('../../control/value-tests.ts')).openValueTests(options.signal);
+  const registrations = await prepareSettings(dir, asker, tests, options);
+  const { tenant, file, clinicId: configuredId } = await prepareTenant(dir, registrations.clinic, asker);
+  const clinicId = await connectClinic(setup, tenant, { client: registrations.clinic, known: configuredId, file });
   const tools = { dir, tenant: tenant.id, registrations, tests };
   if (file !== null) await checkPasswords(file, asker, tools);
   const calendars = file === null ? await makeCalendars(setup, tenant, clinicId, tools) : calendarsOf(file);
-  const { faults, text } = await given.check(dir);
+  const { faults, text } = await options.check(dir);
   if (faults.length > 0) {
-    given.err(text);
-    return given.exit(2);
+    options.err(text);
+    return options.exit(2);
   }
   await logInToCalendars(setup, tenant.id, calendars);
   const next = ['plan', 'sync'].map((verb) => `clinic-mirror --config ${dir} ${verb} ${tenant.id}`);
   const targets = file === null ? calendars.map(({ id }) => id) : keysAt(file, ['targets']);
-  const told = { directory: dir, tenant: tenant.id, targets, next };
-  given.print(choice, told, () => renderEnd(dir, tenant, targets, next));
+  const report = { directory: dir, tenant: tenant.id, targets, next };
+  options.print(choice, report, () => renderEnd(dir, tenant, targets, next));
 }
 
 /** Asks for the calendars, and writes the whole file of the tenant. */
@@ -92,10 +92,10 @@ async function makeCalendars(
   clinicId: string | null,
   tools: CalendarTools,
 ): Promise<NewCalendar[]> {
-  const places = await given.withInstallation(dir, tenant.id, (installation) =>
-    placesOf(installation, tenant.id, given),
+  const sources = await given.withInstallation(dir, tenant.id, (installation) =>
+    sourcesOf(installation, tenant.id, given),
   );
-  const calendars = await askCalendars(tools, places, asker);
+  const calendars = await askCalendars(tools, sources, asker);
   await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, tools.registrations.clinic, clinicId, calendars));
   return calendars;
 }
@@ -110,10 +110,15 @@ async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Pro
 }
 
 /** The settings, made or there already. */
-async function settle(dir: string, asker: Asker, tests: ValueTests, given: InitCommand): Promise<Registrations> {
+async function prepareSettings(
+  dir: string,
+  asker: Asker,
+  tests: ValueTests,
+  options: InitCommand,
+): Promise<Registrations> {
   const existing = readExisting(dir, SETTINGS_FILE);
   if (existing === null) {
-    return makeSettings(dir, asker, { tests, profileOf: (document) => profileOf(document, asker, given) });
+    return makeSettings(dir, asker, { tests, profileOf: (document) => profileOf(document, asker, options) });
   }
   const registrations = registrationsOf(existing);
   if (registrations === null) {
@@ -146,7 +151,7 @@ interface Begun {
 }
 
 /** The clinic's own file: new, begun before, or there with targets. */
-async function settleTenant(dir: string, client: string, asker: Asker): Promise<Begun> {
+async function prepareTenant(dir: string, client: string, asker: Asker): Promise<Begun> {
   const tenant = await askTenant(asker);
   const path = tenantFile(tenant.id);
   const existing = readExisting(dir, path);
@@ -180,18 +185,18 @@ async function connectClinic(
   { client, known, file }: { client: string; known: string | null; file: YamlFile | null },
 ): Promise<string | null> {
   const { dir, asker } = setup;
-  const doubt = await clinicDoubt(setup, tenant);
-  if (doubt === null) return known;
-  if (doubt.code !== 'tenant-choice' || file !== null) throw doubt;
+  const objection = await clinicObjection(setup, tenant);
+  if (objection === null) return known;
+  if (objection.code !== 'tenant-choice' || file !== null) throw objection;
   const clinicId = await asker.text({
-    ...{ id: 'clinicId', ask: 'Which clinic?', why: doubt.remedy ?? 'the login sees several' },
+    ...{ id: 'clinicId', ask: 'Which clinic?', why: objection.remedy ?? 'the login sees several' },
   });
   await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, client, clinicId, []));
   return clinicId;
 }
 
 /** What stands against the clinic's login, made now or before; null for nothing. */
-async function clinicDoubt(setup: Setup, tenant: NewTenant): Promise<MirrorError | null> {
+async function clinicObjection(setup: Setup, tenant: NewTenant): Promise<MirrorError | null> {
   const { dir, given } = setup;
   if (!(await isConnected(setup, tenant.id, CLINIC_CONNECTION))) {
     given.err(`\nThe login to the clinic system of ${tenant.name}:`);
@@ -211,7 +216,7 @@ function isConnected({ dir, given }: Setup, tenant: string, connection: string):
   });
 }
 
-async function logInToCalendars(setup: Setup, tenant: string, calendars: readonly KeptCalendar[]): Promise<void> {
+async function logInToCalendars(setup: Setup, tenant: string, calendars: readonly ExistingCalendar[]): Promise<void> {
   const { dir, asker, given } = setup;
   for (const { id, kind } of calendars) {
     if (kind === 'caldav' || (await isConnected(setup, tenant, id))) continue;
@@ -231,19 +236,19 @@ async function logInToCalendars(setup: Setup, tenant: string, calendars: readonl
 
 function logIn({ dir, choice, given }: Setup, tenant: string, connection: string): Promise<LoginResult> {
   const { err, signal } = given;
-  return given.withInstallation(dir, tenant, async (_, desk, acting) => {
+  return given.withInstallation(dir, tenant, async (_, services, acting) => {
     const { loginWithBrowser, loginWithDevice } = await import('../../control/acts.ts');
     if (choice.device !== true) {
       const show = (url: string) => err(askToOpen(url));
-      return loginWithBrowser(acting, desk, { tenant, connection }, show, signal);
+      return loginWithBrowser(acting, services, { tenant, connection }, show, signal);
     }
     const showCode = ({ userCode, verificationUri }: { userCode: string; verificationUri: string }) =>
       err(`Open ${verificationUri} on any device and type in the code  ${userCode}\nWaiting …`);
-    return loginWithDevice(acting, desk, { tenant, connection }, showCode, signal);
+    return loginWithDevice(acting, services, { tenant, connection }, showCode, signal);
   });
 }
 
-async function placesOf({ tenants }: Installation, tenant: string, { signal }: InitCommand): Promise<Places> {
+async function sourcesOf({ tenants }: Installation, tenant: string, { signal }: InitCommand): Promise<CalendarSources> {
   const { clinic } = tenants.get(tenant) ?? {};
   const agendas = (await clinic?.agendas(signal)) ?? [];
   // What a login may not read is not shown; only names of places are missing then.

@@ -15,7 +15,7 @@ export function terminalAsker(): Asker {
       if (answer !== '') return check?.(answer);
       return isOptional || usual !== undefined ? undefined : 'this is needed';
     };
-  const told = <Value>(answer: Value): Exclude<Value, symbol> => {
+  const requireAnswer = <Value>(answer: Value): Exclude<Value, symbol> => {
     if (!isCancel(answer)) return answer as Exclude<Value, symbol>;
     throw new MirrorError('ended before all was asked', {
       ...{ actor: 'settings', code: 'init-ended', retry: 'never' },
@@ -29,26 +29,31 @@ export function terminalAsker(): Asker {
       const { usual = '' } = question;
       const shown = usual === '' ? {} : { placeholder: usual, defaultValue: usual };
       return (
-        told(await text({ message: messageOf(question), validate: validated(question), output, ...shown })) ?? usual
+        requireAnswer(await text({ message: messageOf(question), validate: validated(question), output, ...shown })) ??
+        usual
       );
     },
     async secret(question) {
-      return told(await password({ message: messageOf(question), validate: validated(question), output })) ?? '';
+      return (
+        requireAnswer(await password({ message: messageOf(question), validate: validated(question), output })) ?? ''
+      );
     },
     async choice(question) {
       // The library's options are of one of several kinds by their value: a text here.
       const options = question.choices.map(({ value, label }) => ({ value: value as string, label }));
-      return told(
+      return requireAnswer(
         await select({ message: messageOf(question), options, output }),
       ) as (typeof question.choices)[number]['value'];
     },
     async choices(question) {
       const options = question.choices.map(({ value, label }) => ({ value: value as string, label }));
       const message = `${messageOf(question)} (space chooses, return ends)`;
-      return told(await multiselect({ message, options, output })) as (typeof question.choices)[number]['value'][];
+      return requireAnswer(
+        await multiselect({ message, options, output }),
+      ) as (typeof question.choices)[number]['value'][];
     },
     async another(_id, count, ask) {
-      return count === 0 || told(await confirm({ message: ask, initialValue: false, output }));
+      return count === 0 || requireAnswer(await confirm({ message: ask, initialValue: false, output }));
     },
     tell: (message) => log.info(message, { output }),
   };

@@ -5,7 +5,7 @@ import type { ClientValues, ValueTests } from '../../control/value-tests.ts';
 import { network } from '../../settings/common-schemas.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker, TextQuestion } from './asker.ts';
-import { settleSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
+import { prepareSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
 import { SETTINGS_FILE, writeMissingFiles } from './written-files.ts';
 
 /** Kinds of calendars that this command can set up. */
@@ -51,7 +51,7 @@ export function registrationsOf(settings: YamlFile): Registrations | null {
  */
 export async function makeSettings(dir: string, asker: Asker, tools: SettingsTools): Promise<Registrations> {
   const { tests } = tools;
-  await untilAccepted(asker, () => settleSecret(dir, redisSecret(asker, tests), asker));
+  await untilAccepted(asker, () => prepareSecret(dir, redisSecret(asker, tests), asker));
   const { settings: clinic, files } = await untilAccepted(asker, () => askClinic(dir, asker, tools));
   const kinds = await asker.choices({
     id: 'calendarKinds',
@@ -113,7 +113,7 @@ export async function checkSettings(
     secrets.push([[...path, 'clientSecret'], { ...secret, mayBeAway: true }]);
   }
   for (const [path, secret] of secrets) {
-    if (isOurs(path, secret)) await untilAccepted(asker, () => settleSecret(dir, secret, asker));
+    if (isOurs(path, secret)) await untilAccepted(asker, () => prepareSecret(dir, secret, asker));
   }
 }
 
@@ -164,14 +164,14 @@ function clientSecret(
 }
 
 /** The part of the settings that names a secret; none for a client without one. */
-async function settledClient(
+async function secretSettings(
   dir: string,
   asker: Asker,
   client: ClientValues,
   tests: Pick<ValueTests, 'client'>,
 ): Promise<object> {
   const secret = clientSecret(asker, client.kind, client, tests);
-  return (await settleSecret(dir, secret, asker)) === '' ? {} : { clientSecret: { file: secret.file } };
+  return (await prepareSecret(dir, secret, asker)) === '' ? {} : { clientSecret: { file: secret.file } };
 }
 
 async function askClinic(
@@ -192,7 +192,7 @@ async function askClinic(
     ...{ id: 'clinic.clientId', ask: 'Client id at the clinic system' },
     why: 'the registration of this daemon there',
   });
-  const proof = await settledClient(dir, asker, { kind: 'clinic', authUrl, clientId, clientSecret: null }, tests);
+  const proof = await secretSettings(dir, asker, { kind: 'clinic', authUrl, clientId, clientSecret: null }, tests);
   const port = await asker.text({
     ...{ id: 'loginPort', ask: 'Port of the registered redirect address, if it names one', isOptional: true },
     why: 'for http://127.0.0.1:8765/callback it is 8765; empty where any port is taken (RFC 8252)',
@@ -221,10 +221,10 @@ async function askClient(
     ...{ id: `${kind}.clientId`, ask: `Client id at ${kind === 'google' ? 'Google' : 'Microsoft'}` },
     why: `docs/connect-${kind}.md says how the application is registered`,
   });
-  const place = kind === 'google' ? 'issuer' : 'authority';
-  const address = asker.given(`${kind}.${place}`);
-  const client = { clientId, ...(address === null ? {} : { [place]: address }) };
-  return { ...client, ...(await settledClient(dir, asker, { kind, clientSecret: null, ...client }, tests)) };
+  const field = kind === 'google' ? 'issuer' : 'authority';
+  const address = asker.given(`${kind}.${field}`);
+  const client = { clientId, ...(address === null ? {} : { [field]: address }) };
+  return { ...client, ...(await secretSettings(dir, asker, { kind, clientSecret: null, ...client }, tests)) };
 }
 
 /** An address by one of these protocols. */

@@ -8,7 +8,7 @@ import { tenantSecretFile } from '../../settings/tenant-secrets.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker } from './asker.ts';
 import { addressOf, CALENDAR_KINDS, type CalendarKind, type Registrations } from './settings-part.ts';
-import { settleSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
+import { prepareSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
 
 /** A clinic before its calendars are known. */
 export interface NewTenant {
@@ -19,7 +19,7 @@ export interface NewTenant {
 }
 
 /** What feeds calendars, as the clinic lists it. */
-export interface Places {
+export interface CalendarSources {
   agendas: readonly Agenda[];
   locations: readonly Location[];
 }
@@ -89,7 +89,7 @@ export function tenantText(
  */
 export async function askCalendars(
   tools: CalendarTools,
-  { agendas, locations }: Places,
+  { agendas, locations }: CalendarSources,
   asker: Asker,
 ): Promise<NewCalendar[]> {
   const firstRun = await asker.choice({
@@ -100,10 +100,10 @@ export async function askCalendars(
       { value: 'apply', label: 'write at once with the first sync' },
     ],
   });
-  const placeOf = new Map(locations.map(({ id, name }) => [id, name]));
+  const locationNames = new Map(locations.map(({ id, name }) => [id, name]));
   const choices = agendas.map(({ id, name, locationId }) => {
-    const place = placeOf.get(locationId ?? '');
-    return { value: id, label: place === undefined ? `${name} (${id})` : `${name}, ${place} (${id})` };
+    const locationName = locationNames.get(locationId ?? '');
+    return { value: id, label: locationName === undefined ? `${name} (${id})` : `${name}, ${locationName} (${id})` };
   });
   const calendars: NewCalendar[] = [];
   while (await asker.another('calendars', calendars.length, 'One more calendar?')) {
@@ -199,7 +199,7 @@ async function askCaldav(
     why: 'often an e-mail address',
   });
   const secret = caldavPassword(asker, at, tools, { id, server, username });
-  await settleSecret(tools.dir, secret, asker);
+  await prepareSecret(tools.dir, secret, asker);
   return {
     connection: { kind: 'caldav', username, password: { file: secret.file } },
     settings: { server, calendar: { home: 'discover', create: calendar } },
@@ -224,10 +224,10 @@ function caldavPassword(
 }
 
 /** A calendar that stands in a tenant's file. */
-export type KeptCalendar = Pick<NewCalendar, 'id' | 'kind'>;
+export type ExistingCalendar = Pick<NewCalendar, 'id' | 'kind'>;
 
 /** The calendars of a tenant's file that this command could have made. */
-export function calendarsOf(file: YamlFile): KeptCalendar[] {
+export function calendarsOf(file: YamlFile): ExistingCalendar[] {
   return keysAt(file, ['connections']).flatMap((id) => {
     const kind = CALENDAR_KINDS.find((one) => one === file.valueAt(['connections', id, 'kind']));
     return kind === undefined ? [] : [{ id, kind }];
@@ -247,7 +247,7 @@ export async function checkPasswords(
     const username = String(file.valueAt(['connections', id, 'username']));
     const secret = caldavPassword(asker, `calendars.${index}`, tools, { id, server, username });
     if (file.valueAt(['connections', id, 'password', 'file']) !== secret.file) continue;
-    await untilAccepted(asker, () => settleSecret(tools.dir, { ...secret, mayBeAway: true }, asker));
+    await untilAccepted(asker, () => prepareSecret(tools.dir, { ...secret, mayBeAway: true }, asker));
   }
 }
 

@@ -23,14 +23,14 @@ export interface TestedSecret {
  * @returns the value; '' for none
  * @throws MirrorError `settings`, code `value-refused`; nothing is written then
  */
-export async function settleSecret(dir: string, secret: TestedSecret, asker: Asker): Promise<string> {
+export async function prepareSecret(dir: string, secret: TestedSecret, asker: Asker): Promise<string> {
   const { file, what, mayBeAway, ask, test } = secret;
   const path = join(dir, file);
-  const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
-  if (kept !== '') {
+  const existing = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
+  if (existing !== '') {
     asker.tell(`Testing ${what}, kept in ${path} …`);
-    const failure = await failureOf(test(kept));
-    if (failure === null || (mayBeAway && failure.actor === 'remote')) return kept;
+    const failure = await failureOf(test(existing));
+    if (failure === null || (mayBeAway && failure.actor === 'remote')) return existing;
     asker.tell(
       `${path} holds ${what}, which is refused: ${failure.message} (${failure.code}). A value that works replaces it.`,
     );
@@ -41,7 +41,7 @@ export async function settleSecret(dir: string, secret: TestedSecret, asker: Ask
   if (failure !== null) throw valueRefused(secret, failure, path);
   if (value === '') return value;
   await replaceOwnFile(dir, file, `${value}\n`);
-  if (kept !== '') asker.tell(`${path} is replaced.`);
+  if (existing !== '') asker.tell(`${path} is replaced.`);
   return value;
 }
 

@@ -13,13 +13,13 @@ const HEADER = 'header:';
 const PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
 
 /** What an answer tells at a place of the profile, in its body or in a header; undefined where there is nothing of the kind. */
-export function toldAt({ body, headers }: PageAnswer, place: string): unknown {
-  const header = headerOf(place);
-  return header === null ? valueAt(body, place) : (headers.get(header) ?? undefined);
+export function answerValue({ body, headers }: PageAnswer, path: string): unknown {
+  const header = headerOf(path);
+  return header === null ? valueAt(body, path) : (headers.get(header) ?? undefined);
 }
 
 /** A total as a place tells it: a number, a text of digits, or behind the slash of a range (`items 0-24/319`, RFC 9110 section 14.4). */
-export function countTold(value: unknown): number | null {
+export function readCount(value: unknown): number | null {
   const digits = typeof value === 'string' ? /^(?:[\w-]+ +(?:\d+-\d+|\*)\/)?(\d+)$/.exec(value.trim())?.[1] : undefined;
   const count = digits === undefined ? value : Number(digits);
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
@@ -36,12 +36,12 @@ export function totalHeader(names: readonly string[]): string | null {
 }
 
 /** What a page tells of the next one under a style that goes where it leads: a cursor, or an address; null at the end. */
-export function nextTold(paging: Paging, answer: PageAnswer): string | null {
+export function readNext(paging: Paging, answer: PageAnswer): string | null {
   switch (paging.style) {
     case 'cursor':
-      return asCursor(toldAt(answer, paging.cursorPath));
+      return asCursor(answerValue(answer, paging.cursorPath));
     case 'next-link':
-      return addressIn(toldAt(answer, paging.linkPath));
+      return addressIn(answerValue(answer, paging.linkPath));
     case 'link-header':
       return nextLink(answer.headers.get('link'));
     default:
@@ -53,9 +53,9 @@ export function nextTold(paging: Paging, answer: PageAnswer): string | null {
 export function showsNext(paging: Paging, answer: PageAnswer): boolean {
   switch (paging.style) {
     case 'cursor':
-      return toldAt(answer, paging.cursorPath) !== undefined;
+      return answerValue(answer, paging.cursorPath) !== undefined;
     case 'next-link':
-      return toldAt(answer, paging.linkPath) !== undefined;
+      return answerValue(answer, paging.linkPath) !== undefined;
     case 'link-header':
       return parseLinks(answer.headers.get('link')).some(({ relations }) => relations.some((one) => PAGES.has(one)));
     default:
@@ -68,26 +68,26 @@ export function showsNext(paging: Paging, answer: PageAnswer): boolean {
  * would then be believed without being told, or an old total. If a header holds the total or whether more follow, that is covered for a page
  * that another one follows, and for a last page with room for more rows: any other page would appear or change with what changes it.
  */
-export function isToldByRows(
+export function isShownByRows(
   paging: Paging,
   headers: PageAnswer['headers'],
   page: { isFollowed: boolean; hasRoom: boolean },
 ): boolean {
-  const leadsByHeader = paging.style === 'link-header' || nextPlaces(paging).some((place) => headerOf(place) !== null);
-  if (leadsByHeader) return nextTold(paging, { body: null, headers }) !== null;
+  const leadsByHeader = paging.style === 'link-header' || nextPaths(paging).some((path) => headerOf(path) !== null);
+  if (leadsByHeader) return readNext(paging, { body: null, headers }) !== null;
   return headersOf(paging).length === 0 || page.isFollowed || page.hasRoom;
 }
 
 /** Where a page tells the next one, under a style that goes where it leads. */
-function nextPlaces(paging: Paging): string[] {
+function nextPaths(paging: Paging): string[] {
   if (paging.style === 'cursor') return [paging.cursorPath];
   return paging.style === 'next-link' ? [paging.linkPath] : [];
 }
 
 /** Names of the headers that tell of paging, beside those that all styles read. */
 export function headersOf(paging: Paging): string[] {
-  const places = [paging.hasMorePath, paging.totalPath, ...nextPlaces(paging)];
-  return places.flatMap((place) => (place === null ? [] : (headerOf(place) ?? [])));
+  const paths = [paging.hasMorePath, paging.totalPath, ...nextPaths(paging)];
+  return paths.flatMap((path) => (path === null ? [] : (headerOf(path) ?? [])));
 }
 
 /**
@@ -104,8 +104,8 @@ function saysNext({ rel, relation }: Record<string, unknown>): boolean {
   return [rel, relation].some((word) => typeof word === 'string' && word.toLowerCase() === 'next');
 }
 
-function headerOf(place: string): string | null {
-  return place.startsWith(HEADER) ? place.slice(HEADER.length).toLowerCase() : null;
+function headerOf(path: string): string | null {
+  return path.startsWith(HEADER) ? path.slice(HEADER.length).toLowerCase() : null;
 }
 
 function asCursor(value: unknown): string | null {
@@ -128,12 +128,22 @@ const NEXT = new Set([
 ]);
 const HAS_MORE = new Set(['hasmore', 'hasnext', 'hasnextpage', 'morepages']);
 /** What such words stand in beside the rows, `_links` among them. */
-const BESIDE = new Set(['link', 'links', 'meta', 'metadata', 'paging', 'pagination', 'page', 'pageinfo', 'cursors']);
+const PAGING_WORDS = new Set([
+  'link',
+  'links',
+  'meta',
+  'metadata',
+  'paging',
+  'pagination',
+  'page',
+  'pageinfo',
+  'cursors',
+]);
 /** Headers that tell how many rows a list has. */
 export const COUNT_HEADERS = ['x-total-count', 'x-total'];
 
 /** Whether an answer tells, in one of the usual ways, of more rows than came, whatever the profile knows of them. */
-export function tellsMore({ body, headers }: PageAnswer, rows: number): boolean {
+export function announcesMore({ body, headers }: PageAnswer, rows: number): boolean {
   return COUNT_HEADERS.some((name) => Number(headers.get(name) ?? 0) > rows) || namesNext(body);
 }
 
@@ -143,7 +153,7 @@ function namesNext(value: unknown): boolean {
     const word = folded(name.replace(/^@odata\./i, ''));
     if (HAS_MORE.has(word)) return inner === true;
     if (NEXT.has(word)) return leadsOn(inner);
-    return BESIDE.has(word) && (Array.isArray(inner) ? addressIn(inner) !== null : namesNext(inner));
+    return PAGING_WORDS.has(word) && (Array.isArray(inner) ? addressIn(inner) !== null : namesNext(inner));
   });
 }
 

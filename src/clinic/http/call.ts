@@ -124,9 +124,9 @@ function authorizedSender<Answer extends Pick<HttpResponse, 'status'>>(
       answer = await request(renewed);
     }
     if (answer.status >= 200 && answer.status < 300) return answer;
-    const told = await whole(answer);
-    if (call.accepts?.(told) === true) return answer;
-    throw errorFromAnswer(told, call.label, context, call.method === 'POST');
+    const fullAnswer = await whole(answer);
+    if (call.accepts?.(fullAnswer) === true) return answer;
+    throw errorFromAnswer(fullAnswer, call.label, context, call.method === 'POST');
   };
 }
 

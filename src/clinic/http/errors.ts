@@ -12,7 +12,7 @@ import { isJsonObject, valueAt } from './rows.ts';
 const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
 
 /** What an error body says. */
-interface Told {
+interface ErrorBody {
   /** Its machine word, fit for a message. */
   word: string | null;
   /** Every text at the profile's paths, for decisions. */
@@ -31,7 +31,7 @@ const FIELD_NAMES = ['field', 'name', 'path', 'pointer', 'property', 'parameter'
 const FAULT_NAMES = ['message', 'detail', 'description', 'reason', 'error', 'title'];
 
 /** A clinic profile, and where it is written. */
-interface ProfilePlace {
+interface ProfileSource {
   profile: ClinicProfile;
   profileFile: string;
 }
@@ -45,20 +45,20 @@ interface ProfilePlace {
 export function errorFromAnswer(
   answer: HttpResponse,
   label: string,
-  { profile, profileFile }: ProfilePlace,
+  { profile, profileFile }: ProfileSource,
   mayBeDone = false,
 ): MirrorError {
-  const told = readErrorBody(answer, profile);
+  const reported = readErrorBody(answer, profile);
   const { status, retryAfterMs } = answer;
-  const shown = told.word === null ? status : `${status} (${told.word})`;
+  const shown = reported.word === null ? status : `${status} (${reported.word})`;
   const fail = (code: ClinicErrorCode, what: Message, more: Partial<MirrorErrorOptions> = {}) => {
     const cause = message('with-status', { cause: what, status: shown });
-    return clinicError(code, message('labelled', { label, cause }), { ...more, status, said: told.words });
+    return clinicError(code, message('labelled', { label, cause }), { ...more, status, said: reported.words });
   };
   const usual = USUAL_ERRORS[status];
   if (usual !== undefined) return fail(usual, message(`clinic.${usual}`));
   if (status === 403) {
-    const { code, remedy } = forbidden(answer, label, told, profile);
+    const { code, remedy } = forbidden(answer, label, reported, profile);
     return fail(code, message('clinic.forbidden'), { remedy });
   }
   if (status === 404 || status === 410) {
@@ -66,7 +66,7 @@ export function errorFromAnswer(
       remedy: message('clinic.check-address', { file: profileFile }),
     });
   }
-  if (status === 422) return fail('rule-refused', named(message('clinic.rule-refused'), told.fields));
+  if (status === 422) return fail('rule-refused', named(message('clinic.rule-refused'), reported.fields));
   if (status === 429) {
     return fail('rate-limited', message('clinic.rate-limited'), {
       // Where there is a budget, it was told, and knows how long to wait.
@@ -82,10 +82,10 @@ export function errorFromAnswer(
   }
   if (status >= 300 && status < 400) return fail('redirected', message('clinic.redirected'));
   const remedy =
-    told.fields.length > 0
-      ? message('clinic.check-fields', { fields: told.fields.join(', '), file: profileFile })
+    reported.fields.length > 0
+      ? message('clinic.check-fields', { fields: reported.fields.join(', '), file: profileFile })
       : message('clinic.check-parameters', { file: profileFile });
-  return fail('call-refused', named(message('clinic.call-refused'), told.fields), { remedy });
+  return fail('call-refused', named(message('clinic.call-refused'), reported.fields), { remedy });
 }
 
 /** Errors of statuses that mean the same in every answer. */
@@ -173,17 +173,17 @@ function named(cause: Message, fields: readonly string[]): Message {
 function forbidden(
   answer: HttpResponse,
   label: string,
-  told: Told,
+  reported: ErrorBody,
   profile: ClinicProfile,
 ): { code: ClinicErrorCode; remedy: Message } {
   const operation = OPERATIONS.find(({ name }) => `clinic.${name}` === label);
-  if (says(told, profile.errors.missingClaim)) {
-    const known = operation?.scope == null ? null : profile.scopePrefix + operation.scope;
-    const scope = neededScope(answer) ?? known;
+  if (says(reported, profile.errors.missingClaim)) {
+    const usualScope = operation?.scope == null ? null : profile.scopePrefix + operation.scope;
+    const scope = neededScope(answer) ?? usualScope;
     const remedy = scope === null ? message('clinic.grant-all') : message('clinic.grant-scope', { scope });
     return { code: 'missing-claim', remedy };
   }
-  if (says(told, profile.errors.insufficientPermissions)) {
+  if (says(reported, profile.errors.insufficientPermissions)) {
     const remedy =
       operation === undefined
         ? message('clinic.give-permission')
@@ -198,14 +198,14 @@ function neededScope({ headers }: HttpResponse): string | null {
   return /\bscope="([\w.:/-]{1,100})"/.exec(headers.get('www-authenticate') ?? '')?.[1] ?? null;
 }
 
-function says(told: Told, patterns: readonly string[]): boolean {
+function says(reported: ErrorBody, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
     const expression = new RegExp(pattern, 'i');
-    return told.texts.some((text) => expression.test(text));
+    return reported.texts.some((text) => expression.test(text));
   });
 }
 
-function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
+function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): ErrorBody {
   const body = parseJson(answer.body);
   const textsAt = (paths: readonly string[]) =>
     paths.map((path) => valueAt(body, path)).filter((value) => typeof value === 'string');
@@ -224,8 +224,8 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
 }
 
 function wordsOf(texts: readonly string[]): string[] {
-  const told = texts.map((text) => text.trim().slice(0, LONGEST_WORDS)).filter((text) => text !== '');
-  return told.slice(0, MOST_WORDS);
+  const reported = texts.map((text) => text.trim().slice(0, LONGEST_WORDS)).filter((text) => text !== '');
+  return reported.slice(0, MOST_WORDS);
 }
 
 /** Details of an error body in any of the usual forms: rows with a field and a text, texts, or texts under their fields' names. */
@@ -242,8 +242,8 @@ function fieldsIn(value: unknown): string[] {
   if (isJsonObject(value)) return Object.keys(value).flatMap(fieldName);
   if (!Array.isArray(value)) return [];
   return value.filter(isJsonObject).flatMap((row) => {
-    const told = NAMES_OF_FIELDS.map((name) => row[name]).find((each) => each !== undefined && each !== null);
-    return fieldName(told ?? row.loc);
+    const reported = NAMES_OF_FIELDS.map((name) => row[name]).find((each) => each !== undefined && each !== null);
+    return fieldName(reported ?? row.loc);
   });
 }
 
@@ -254,8 +254,10 @@ const MOST_FIELDS = 10;
 /** Members whose values are names of fields alone: `name` may be anybody's. */
 const NAMES_OF_FIELDS = FIELD_NAMES.filter((name) => name !== 'name');
 
-function fieldName(told: unknown): string[] {
-  const parts = Array.isArray(told) ? told.filter((part) => !['body', 'query', 'path'].includes(String(part))) : [told];
+function fieldName(reported: unknown): string[] {
+  const parts = Array.isArray(reported)
+    ? reported.filter((part) => !['body', 'query', 'path'].includes(String(part)))
+    : [reported];
   const text = parts.every((part) => typeof part === 'string' || typeof part === 'number') ? parts.join('.') : '';
   const name = text.replace(/^\$\./, '').replace(/^#?\//, '').replaceAll('/', '.');
   return FIELD.test(name) ? [name] : [];

@@ -100,7 +100,7 @@ async function readHead(source: AsyncIterator<Uint8Array>): Promise<Buffer> {
 async function* checked(
   head: Buffer,
   source: AsyncIterator<Uint8Array>,
-  toldBytes: number | null,
+  statedBytes: number | null,
   label: string,
 ): AsyncGenerator<Uint8Array> {
   let size = head.length;
@@ -113,12 +113,12 @@ async function* checked(
   } finally {
     await source.return?.();
   }
-  if (toldBytes === null || toldBytes === size) return;
+  if (statedBytes === null || statedBytes === size) return;
   throw clinicError('file-cut-short', `${label}: not as many bytes came as were told`);
 }
 
 /** The length that was told; that of a coded body is not the file's. */
 function sizeOf(headers: Headers): number | null {
-  const told = headers.get('content-length');
-  return told === null || headers.has('content-encoding') ? null : Number(told);
+  const stated = headers.get('content-length');
+  return stated === null || headers.has('content-encoding') ? null : Number(stated);
 }

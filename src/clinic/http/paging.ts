@@ -3,7 +3,7 @@ import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
-import { countTold, nextTold, type PageAnswer, showsNext, tellsMore, toldAt } from './answer-places.ts';
+import { announcesMore, answerValue, type PageAnswer, readCount, readNext, showsNext } from './answer-places.ts';
 
 /** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */
 export type PageTarget = { parameters: [name: string, value: string][] } | { link: string };
@@ -75,7 +75,7 @@ export async function* readPages<Row>(source: PageSource<Row>): AsyncGenerator<P
     const page = await source.load(target);
     const { rows } = page;
     const before = distinctRows(progress);
-    note(progress, page, source);
+    recordPage(progress, page, source);
     const repeated = before + rows.length - distinctRows(progress);
     const next: PageTarget | null = nextTarget(paging, progress, page);
     const isCircle = rows.length === 0 ? goesBack(progress, next) : cameBefore(progress, JSON.stringify(page.ids));
@@ -106,9 +106,9 @@ function startProgress(): Progress {
   };
 }
 
-function note(progress: Progress, page: ReceivedPage<unknown>, source: Walk): void {
+function recordPage(progress: Progress, page: ReceivedPage<unknown>, source: Walk): void {
   if (showsNext(source.paging, page)) source.memory.next = 'seen';
-  const total = source.paging.totalPath === null ? null : countTold(toldAt(page, source.paging.totalPath));
+  const total = source.paging.totalPath === null ? null : readCount(answerValue(page, source.paging.totalPath));
   progress.pages += 1;
   progress.rows += page.rows.length;
   for (const id of page.ids) {
@@ -148,12 +148,12 @@ async function endOf(source: Walk, progress: Progress, received: Received): Prom
   if (isLast === true) {
     if (!agreesWithTotal(source, progress)) return partial('total-mismatch');
     if (hasMoved(source, progress)) return partial('repeated-page');
-    const doubt = await doubtOf(source, progress, page);
-    return doubt === null ? { proved: true } : partial(doubt);
+    const reason = await partialReasonOf(source, progress, page);
+    return reason === null ? { proved: true } : partial(reason);
   }
   if (isLast === null || next === null) return partial('end-unproved');
-  const standsStill = page.rows.length === 0 && 'parameters' in next && source.paging.style !== 'cursor';
-  if (standsStill) return partial('end-unproved');
+  const isStalled = page.rows.length === 0 && 'parameters' in next && source.paging.style !== 'cursor';
+  if (isStalled) return partial('end-unproved');
   return progress.pages >= source.maxPages ? partial('page-cap') : null;
 }
 
@@ -162,12 +162,16 @@ async function endOf(source: Walk, progress: Progress, received: Received): Prom
  * more confirms the end, so does what the answer tells in any usual way, and a page as full as pages get; and a field or header that no
  * answer ever held proves nothing by its absence.
  */
-async function doubtOf(source: Walk, progress: Progress, page: ReceivedPage<unknown>): Promise<PartialReason | null> {
+async function partialReasonOf(
+  source: Walk,
+  progress: Progress,
+  page: ReceivedPage<unknown>,
+): Promise<PartialReason | null> {
   const { paging, memory } = source;
   const { rows } = page;
   if (paging.style !== 'link-header' && nextLink(page.headers.get('link')) !== null) return 'next-page-told';
   if (progress.lastTotal !== null || hasMore(paging, page) === false) return null;
-  if (tellsMore(page, progress.rows)) return 'next-page-told';
+  if (announcesMore(page, progress.rows)) return 'next-page-told';
   if (paging.style === 'offset-limit' || paging.style === 'page-size') return null;
   if (paging.style !== 'none') {
     if (memory.next === 'unseen') memory.next = await askForNext(source, paging, rows);
@@ -198,7 +202,7 @@ const USUAL_SIZES: ReadonlySet<number> = new Set([
   10, 20, 25, 30, 50, 100, 150, 200, 250, 300, 400, 500, 1_000, 2_000, 2_500, 5_000, 10_000,
 ]);
 /** Smaller pages are alike by chance. */
-const TELLING_SIZE = 10;
+const SIGNIFICANT_SIZE = 10;
 
 /**
  * Whether a page is as full as pages get: by the known cap; else by a size that servers have, or because another page of the same reading
@@ -207,7 +211,7 @@ const TELLING_SIZE = 10;
 function isFull({ paging, pageSizes }: Walk, size: number): boolean {
   if (paging.cap !== null) return size >= paging.cap;
   if (USUAL_SIZES.has(size) || (paging.style !== 'none' && size >= paging.size)) return true;
-  return size >= TELLING_SIZE && pageSizes.includes(size) && Math.max(...pageSizes) <= size;
+  return size >= SIGNIFICANT_SIZE && pageSizes.includes(size) && Math.max(...pageSizes) <= size;
 }
 
 /** A page of a usual size, or no shorter than one before it, may be full: the cap need not be what the profile says. */
@@ -235,8 +239,8 @@ function mayBeFull({ pages, fullest }: PagesSeen, size: number): boolean {
 function judge({ paging }: Walk, progress: Progress, received: Received): boolean | null {
   if (paging.style === 'none') return hasMore(paging, received.page) === true ? null : true;
   for (const rule of paging.ends) {
-    const verdict = applyRule(rule, paging, progress, received);
-    if (verdict !== null) return verdict;
+    const result = applyRule(rule, paging, progress, received);
+    if (result !== null) return result;
   }
   return null;
 }
@@ -307,12 +311,12 @@ function nextTarget(paging: Paging, progress: Progress, answer: PageAnswer): Pag
     case 'page-size':
       return atPage(paging, paging.startIndex + progress.pages);
     case 'cursor': {
-      const cursor = nextTold(paging, answer);
+      const cursor = readNext(paging, answer);
       return cursor === null ? null : { parameters: [...sizeParameter(paging), [paging.cursorParameter, cursor]] };
     }
     case 'next-link':
     case 'link-header': {
-      const link = nextTold(paging, answer);
+      const link = readNext(paging, answer);
       return link === null ? null : { link };
     }
   }
@@ -348,7 +352,7 @@ function askedSize(paging: { size: number; cap: number | null }): number {
 }
 
 function hasMore({ hasMorePath }: Pick<Paging, 'hasMorePath'>, answer: PageAnswer): boolean | null {
-  const value = hasMorePath === null ? null : toldAt(answer, hasMorePath);
+  const value = hasMorePath === null ? null : answerValue(answer, hasMorePath);
   if (typeof value === 'boolean') return value;
   if (value === 'true') return true;
   return value === 'false' ? false : null;

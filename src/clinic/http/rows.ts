@@ -1,4 +1,4 @@
-import type { SetAside } from '../../model/records.ts';
+import type { InvalidRow } from '../../model/records.ts';
 import { followPath, parsePath } from '../schema/paths.ts';
 
 /** Reads one value out of a JSON object; null when it is not there. */
@@ -6,7 +6,7 @@ export type ValueReader = (row: JsonObject) => unknown;
 /** A JSON object of unknown content. */
 export type JsonObject = Record<string, unknown>;
 /** A row that became a record, with the fields that could not be read and count as not told, or why it did not. */
-export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { setAside: SetAside };
+export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { setAside: InvalidRow };
 /** Makes a record of a row. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 
@@ -36,13 +36,13 @@ export function valueAt(value: unknown, path: string): unknown {
 export function compilePaths(paths: readonly string[]): ValueReader {
   const readers = paths.map(compilePath);
   return (row) => {
-    let told: unknown = null;
+    let found: unknown = null;
     for (const read of readers) {
       const value = onlyOne(read(row) ?? null);
       if (value !== null && value !== '') return value;
-      told ??= value;
+      found ??= value;
     }
-    return told;
+    return found;
   };
 }
 

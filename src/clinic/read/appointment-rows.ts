@@ -6,7 +6,7 @@ import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { appointment } from '../schema/shapes.ts';
 import { compileFullName } from './full-names.ts';
-import { type PlacedMapper, RowZone } from './place-zones.ts';
+import { RowZone, type ZonedMapper } from './place-zones.ts';
 import {
   compileFields,
   compileRecords,
@@ -15,7 +15,7 @@ import {
   type FieldReader,
   type FieldReaders,
   fail,
-  type Note,
+  type OnUnreadable,
   tolerant,
 } from './records.ts';
 import { compileStatuses, withTombstones } from './statuses.ts';
@@ -33,7 +33,7 @@ export interface BookedAppointment extends Omit<Row, 'status'> {
 export type AppointmentValues = Partial<Omit<Row, 'status'>>;
 
 /** Prepares the reading of appointments as the API has them, with all their fields. */
-export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppointment> {
+export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppointment> {
   const rowZone = new RowZone(profile);
   const { fields, durationUnit, words } = profile.appointments;
   const mapperOf = (each: typeof fields) => compileRecords(appointment, each, { ...profile, rowZone }, words);
@@ -42,8 +42,8 @@ export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppo
   const durationOf = compilePaths(fields.duration);
   /** A duration that names its units is told in the profile's unit. */
   const map: typeof mapNumbers = (row) => {
-    const told = isJsonObject(row) ? durationOf(row) : null;
-    const named = typeof told === 'string' ? durationIn(told.trim()) : null;
+    const stated = isJsonObject(row) ? durationOf(row) : null;
+    const named = typeof stated === 'string' ? durationIn(stated.trim()) : null;
     if (named === null) return mapNumbers(row);
     const mapped = mapUntold(row);
     const duration = String(named / (durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS));
@@ -55,8 +55,8 @@ export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppo
     const mapped = map(row);
     if ('setAside' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { setAside: unknown }>;
     const { status, ...rest } = mapped.record;
-    const told = { firstName: rest.patientFirstName, lastName: rest.patientLastName };
-    const { firstName: patientFirstName, lastName: patientLastName } = namesIn(row, told);
+    const stated = { firstName: rest.patientFirstName, lastName: rest.patientLastName };
+    const { firstName: patientFirstName, lastName: patientLastName } = namesIn(row, stated);
     const record = { ...rest, patientFirstName, patientLastName, status: statusOf(status, row), statusWord: status };
     return { ...mapped, record };
   });
@@ -67,7 +67,7 @@ export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppo
  * `compileRows` a row is set aside with `end-before-start`, `absurd-duration` and `unknown-zone`. An `updatedAt` that is no time counts as not told, since
  * nothing but the choice between two versions hangs on it.
  */
-export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<Appointment> {
+export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appointment> {
   const { fields, words } = profile.appointments;
   const rowZone = new RowZone(profile);
   const zoned = { ...profile, rowZone };
@@ -79,10 +79,10 @@ export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<App
   const namesIn = compileFullName(profile.appointments.patientFullName);
   const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
-  const map = compileRows(read.id, (row, note): Appointment => {
+  const map = compileRows(read.id, (row, onUnreadable): Appointment => {
     const id = read.id(row);
     const rawStatus = read.status(row);
-    const patient = patientOf(row, read, namesIn, note);
+    const patient = patientOf(row, read, namesIn, onUnreadable);
     const teleVisitUrl = teleVisitOf(row, patient);
     return {
       id,
@@ -94,7 +94,7 @@ export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<App
       time: timeOf(row),
       status: statusOf(rawStatus, row),
       rawStatus,
-      updatedAt: instantOf(updatedAt(row, note)),
+      updatedAt: instantOf(updatedAt(row, onUnreadable)),
       ...(teleVisitUrl === null ? {} : { teleVisitUrl }),
     };
   });
@@ -113,18 +113,21 @@ function patientOf(
   row: JsonObject,
   read: FieldReaders<typeof appointment>,
   namesIn: ReturnType<typeof compileFullName>,
-  note: Note,
+  onUnreadable: OnUnreadable,
 ): AppointmentPatient | null {
   const id = read.patientId(row);
-  const told = { firstName: read.patientFirstName(row, note), lastName: read.patientLastName(row, note) };
-  const { firstName, lastName } = namesIn(row, told);
+  const stated = {
+    firstName: read.patientFirstName(row, onUnreadable),
+    lastName: read.patientLastName(row, onUnreadable),
+  };
+  const { firstName, lastName } = namesIn(row, stated);
   if (id === null || (firstName === null && lastName === null)) return null;
   return { id, firstName, lastName };
 }
 
 /** A date says when a whole day was; it does not say when something changed. */
-function instantOf(told: Timestamp | null): Instant | null {
-  return told?.kind === 'instant' ? told.at : null;
+function instantOf(stated: Timestamp | null): Instant | null {
+  return stated?.kind === 'instant' ? stated.at : null;
 }
 
 /** What the reading of times needs of the profile. */
@@ -147,7 +150,7 @@ function compileTime(
     const start = startOf(row) ?? fail('missing-field', 'start');
     const end = endOf(row);
     if (start.kind === 'date' || read.allDay(row) === true) return allDay(start, end, rules);
-    return timed(start.at, end?.kind === 'instant' ? end.at : lastingFrom(start.at, end, rules.durationMs(row)), rules);
+    return timed(start.at, end?.kind === 'instant' ? end.at : endFrom(start.at, end, rules.durationMs(row)), rules);
   };
 }
 
@@ -178,7 +181,7 @@ function compileDuration(paths: readonly string[], unitMs: number): FieldReader<
 }
 
 /** The end of what tells how long it lasts. A date does not say when it ends. */
-function lastingFrom(startAt: Instant, end: Timestamp | null, durationMs: number | null): Instant {
+function endFrom(startAt: Instant, end: Timestamp | null, durationMs: number | null): Instant {
   if (durationMs === null) return end === null ? fail('missing-field', 'end') : fail('bad-time', 'end');
   return startAt + durationMs;
 }
@@ -192,9 +195,9 @@ function timed(startAt: Instant, endAt: Instant, rules: TimeRules): AppointmentT
 function allDay(start: Timestamp, end: Timestamp | null, rules: TimeRules): AppointmentTime {
   const { zone } = rules;
   const startMs = dateMsOf(start, zone);
-  const toldEndMs = end === null ? startMs : endDateOf(end, rules);
-  if (toldEndMs < startMs) fail('end-before-start', 'end');
-  const endMs = Math.max(toldEndMs, startMs + DAY_MS);
+  const statedEndMs = end === null ? startMs : endDateOf(end, rules);
+  if (statedEndMs < startMs) fail('end-before-start', 'end');
+  const endMs = Math.max(statedEndMs, startMs + DAY_MS);
   const startAt = zone.startOfDay(startMs);
   const endAt = zone.startOfDay(endMs);
   checkSpan(startAt, endAt, rules);
@@ -229,11 +232,11 @@ export function compileTeleVisit(
     const value = find(row);
     const url = typeof value === 'string' ? URL.parse(value.trim()) : null;
     if (url === null || url.protocol !== 'https:' || url.username !== '' || url.href.length > LONGEST_URL) return null;
-    return tellsOfPerson(url, patient) ? null : url.href;
+    return identifiesPatient(url, patient) ? null : url.href;
   };
 }
 
-function tellsOfPerson({ pathname, search, hash }: URL, patient: AppointmentPatient | null): boolean {
+function identifiesPatient({ pathname, search, hash }: URL, patient: AppointmentPatient | null): boolean {
   const text = plain(decoded(`${pathname}${search}${hash}`));
   const names = [patient?.firstName, patient?.lastName].map((name) => plain(name ?? ''));
   return text.includes('@') || names.some((name) => name.length >= SHORTEST_NAME && text.includes(name));

@@ -5,7 +5,7 @@ import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } f
 import type { ClinicProfile } from '../schema/profile.ts';
 import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';
 import { compileFullName } from './full-names.ts';
-import { compileFields, compileRows, compileSome, type FieldReaders, type Note, tolerant } from './records.ts';
+import { compileFields, compileRows, compileSome, type FieldReaders, type OnUnreadable, tolerant } from './records.ts';
 import { withTombstones } from './statuses.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
@@ -31,7 +31,7 @@ export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
     name: read.name(row),
     locationId: read.locationId(row),
     isActive: read.isActive(row) ?? true,
-    ...toldZone(zoneOf(row)),
+    ...statedZone(zoneOf(row)),
   }));
 }
 
@@ -59,31 +59,35 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const isActive = tolerant(read.isActive);
   const consentsOf = compileConsents(profile);
   const namesIn = compileFullName(profile.patients.fullName);
-  const map = compileRows(read.id, (row, note) => ({
+  const map = compileRows(read.id, (row, onUnreadable) => ({
     id: read.id(row),
-    ...namesIn(row, { firstName: read.firstName(row, note), lastName: read.lastName(row, note) }),
-    email: read.email(row, note),
-    phone: read.phone(row, note),
-    mobilePhone: read.mobilePhone(row, note),
-    language: read.language(row, note),
+    ...namesIn(row, { firstName: read.firstName(row, onUnreadable), lastName: read.lastName(row, onUnreadable) }),
+    email: read.email(row, onUnreadable),
+    phone: read.phone(row, onUnreadable),
+    mobilePhone: read.mobilePhone(row, onUnreadable),
+    language: read.language(row, onUnreadable),
     consents: consentsOf(row),
-    isActive: isActive(row, note) ?? true,
-    taxCode: taxCode(row, note),
-    birthDate: birthDate(row, note),
-    gender: gender(row, note),
-    address: postalAddressOf(row, read, note),
-    updatedAt: updatedAt(row, note),
+    isActive: isActive(row, onUnreadable) ?? true,
+    taxCode: taxCode(row, onUnreadable),
+    birthDate: birthDate(row, onUnreadable),
+    gender: gender(row, onUnreadable),
+    address: postalAddressOf(row, read, onUnreadable),
+    updatedAt: updatedAt(row, onUnreadable),
   }));
   return withTombstones(profile.patients, map);
 }
 
-function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>, note: Note): PostalAddress | null {
+function postalAddressOf(
+  row: JsonObject,
+  read: FieldReaders<typeof patient>,
+  onUnreadable: OnUnreadable,
+): PostalAddress | null {
   const address = {
-    street: read.street(row, note),
-    postalCode: read.postalCode(row, note),
-    city: read.city(row, note),
-    province: read.province(row, note),
-    country: read.country(row, note),
+    street: read.street(row, onUnreadable),
+    postalCode: read.postalCode(row, onUnreadable),
+    city: read.city(row, onUnreadable),
+    province: read.province(row, onUnreadable),
+    country: read.country(row, onUnreadable),
   };
   return Object.values(address).every((part) => part === null) ? null : address;
 }
@@ -94,24 +98,24 @@ export function compileConsents(profile: ClinicProfile): (row: unknown) => Recor
     ([name, paths]) => [name, compilePaths(paths)] as const,
   );
   return (row) => {
-    const told = readers.flatMap(([name, read]) => {
+    const stated = readers.flatMap(([name, read]) => {
       const value = isJsonObject(row) ? asFlag(read(row)) : null;
       return value === null ? [] : [[name, value] as const];
     });
-    return Object.fromEntries(told);
+    return Object.fromEntries(stated);
   };
 }
 
 /** A zone that this machine knows by its IANA name, apart from a text that names none. */
 function zoneOf(text: string | null): Pick<Location, 'zone' | 'unknownZone'> {
-  const told = text?.trim() ?? '';
-  if (told === '') return { zone: null };
-  return isZone(told) ? { zone: told } : { zone: null, unknownZone: told };
+  const stated = text?.trim() ?? '';
+  if (stated === '') return { zone: null };
+  return isZone(stated) ? { zone: stated } : { zone: null, unknownZone: stated };
 }
 
-function toldZone(text: string | null): Pick<Agenda, 'zone'> {
-  const told = text?.trim() ?? '';
-  return told === '' ? {} : { zone: told };
+function statedZone(text: string | null): Pick<Agenda, 'zone'> {
+  const stated = text?.trim() ?? '';
+  return stated === '' ? {} : { zone: stated };
 }
 
 function inBrackets(text: string | null): string | null {
@@ -119,6 +123,6 @@ function inBrackets(text: string | null): string | null {
 }
 
 function joined(parts: (string | null)[], separator: string): string | null {
-  const told = parts.map((part) => part?.trim() ?? '').filter((part) => part !== '');
-  return told.length === 0 ? null : told.join(separator);
+  const stated = parts.map((part) => part?.trim() ?? '').filter((part) => part !== '');
+  return stated.length === 0 ? null : stated.join(separator);
 }

@@ -18,14 +18,14 @@ const PARTICLES = new Set(
 export function splitName(text: string, { order, separator }: Pick<FullName, 'order' | 'separator'>): Names {
   const cut = text.indexOf(separator);
   if (cut !== -1) {
-    return { firstName: told(text.slice(cut + separator.length)), lastName: told(text.slice(0, cut)) };
+    return { firstName: nonEmpty(text.slice(cut + separator.length)), lastName: nonEmpty(text.slice(0, cut)) };
   }
   const words = text.split(/\s+/).filter((word) => word !== '');
   const at = order === 'given-first' ? familyFrom(words) : familyTo(words);
   const [first, second] = [words.slice(0, at).join(' '), words.slice(at).join(' ')];
   return order === 'given-first'
-    ? { firstName: told(first), lastName: told(second) }
-    : { firstName: told(second), lastName: told(first) };
+    ? { firstName: nonEmpty(first), lastName: nonEmpty(second) }
+    : { firstName: nonEmpty(second), lastName: nonEmpty(first) };
 }
 
 /** The first word of the family name: a particle behind the given name, else the last word. */
@@ -44,7 +44,7 @@ function isParticle(word: string): boolean {
   return PARTICLES.has(word.toLowerCase());
 }
 
-function told(text: string): string | null {
+function nonEmpty(text: string): string | null {
   return text.trim() === '' ? null : text.trim();
 }
 

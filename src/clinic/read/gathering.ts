@@ -1,4 +1,4 @@
-import type { Appointment, SetAside } from '../../model/records.ts';
+import type { Appointment, InvalidRow } from '../../model/records.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { isPassing } from '../http/paging.ts';
@@ -22,8 +22,8 @@ export type IsWanted = (record: Appointment) => boolean;
 /** What was gathered of a window so far. */
 export interface Gathered {
   records: Map<string, Appointment>;
-  setAside: Map<string, SetAside>;
-  withoutId: SetAside[];
+  setAside: Map<string, InvalidRow>;
+  withoutId: InvalidRow[];
   /** Fields of records that could not be read, by the records' ids. */
   unread: Map<string, readonly string[]>;
   pages: number;
@@ -58,9 +58,9 @@ export async function readRows(
 ): Promise<ReadRows> {
   const earlier: Mapped<Appointment>[] = [];
   let asked = how;
-  for (let rereadsLeft = context.profile.limits.rereads; ; rereadsLeft -= 1) {
+  for (let remainingRereads = context.profile.limits.rereads; ; remainingRereads -= 1) {
     const { rows, reason } = await readOnce(context, call, gathered, asked);
-    if (reason === null || !isPassing(reason) || rereadsLeft === 0) {
+    if (reason === null || !isPassing(reason) || remainingRereads === 0) {
       const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.setAside.recordId !== null);
       return { rows: [...before, ...rows], reason };
     }
@@ -91,7 +91,7 @@ async function readOnce(
 }
 
 /** Of two versions of a record the one changed later stays; where none tells, the one read later. */
-export function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: IsWanted): void {
+export function retain(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: IsWanted): void {
   if ('setAside' in mapped) {
     const { recordId } = mapped.setAside;
     if (isForeign(mapped.setAside)) gathered.reason ??= 'wrong-tenant';
@@ -100,8 +100,8 @@ export function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: 
     return;
   }
   const { record } = mapped;
-  const known = gathered.records.get(record.id);
-  if (known !== undefined && (known.updatedAt ?? 0) > (record.updatedAt ?? known.updatedAt ?? 0)) return;
+  const existing = gathered.records.get(record.id);
+  if (existing !== undefined && (existing.updatedAt ?? 0) > (record.updatedAt ?? existing.updatedAt ?? 0)) return;
   gathered.setAside.delete(record.id);
   gathered.unread.delete(record.id);
   if (isWanted(record)) {

@@ -62,25 +62,25 @@ export function createInvoiceResolver(
   readEpisode: (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Episode>>,
   clock: Clock,
 ): InvoiceResolver {
-  const kept = new Map<string, { episode: Lookup<Episode>; readAt: Instant }>();
+  const cachedEpisodes = new Map<string, { episode: Lookup<Episode>; readAt: Instant }>();
 
   async function episodesOf(tenantId: string, ids: string[], signal: AbortSignal) {
     const found = new Map<string, Lookup<Episode>>();
     const missing: string[] = [];
     for (const id of ids) {
-      const known = kept.get(keyOf(tenantId, id));
-      if (known !== undefined && clock() - known.readAt <= EPISODE_LIFE_MS) found.set(id, known.episode);
+      const stored = cachedEpisodes.get(keyOf(tenantId, id));
+      if (stored !== undefined && clock() - stored.readAt <= EPISODE_LIFE_MS) found.set(id, stored.episode);
       else missing.push(id);
     }
     for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
       const reads = missing.slice(start, start + READ_AT_ONCE).map(async (id) => {
         const episode = await readEpisode(tenantId, id, signal);
         found.set(id, episode);
-        kept.set(keyOf(tenantId, id), { episode, readAt: clock() });
+        cachedEpisodes.set(keyOf(tenantId, id), { episode, readAt: clock() });
       });
       await Promise.all(reads);
     }
-    while (kept.size > MOST_EPISODES) kept.delete(kept.keys().next().value as string);
+    while (cachedEpisodes.size > MOST_EPISODES) cachedEpisodes.delete(cachedEpisodes.keys().next().value as string);
     return found;
   }
 
@@ -136,20 +136,20 @@ export interface InvoiceDoctorNames {
  * @param resolve follows an invoice's lines
  */
 export function createInvoiceDoctorNames(resolve: InvoiceResolver, clock: Clock): InvoiceDoctorNames {
-  const known = new Map<string, { links: string; names: readonly string[]; readAt: Instant }>();
+  const stored = new Map<string, { links: string; names: readonly string[]; readAt: Instant }>();
   return {
     async of(tenantId, invoice, signal) {
       const links = JSON.stringify([tenantId, invoice.items.map(({ linkedPractices }) => linkedPractices)]);
-      const remembered = known.get(invoice.id);
+      const remembered = stored.get(invoice.id);
       const readAt = clock();
       if (remembered?.links === links && readAt - remembered.readAt < NAMES_LIFE_MS) return remembered.names;
       const { doctors } = await resolve(tenantId, invoice, signal);
       const names = [...new Set(doctors.flatMap(nameOf))];
-      known.set(invoice.id, { links, names, readAt });
+      stored.set(invoice.id, { links, names, readAt });
       return names;
     },
     keepOnly(invoices) {
-      for (const id of known.keys()) if (!invoices.has(id)) known.delete(id);
+      for (const id of stored.keys()) if (!invoices.has(id)) stored.delete(id);
     },
   };
 }

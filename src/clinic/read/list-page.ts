@@ -10,7 +10,7 @@ import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
 import type { ResourceName } from '../schema/resources.ts';
 
 /** A page as it is kept: what its bytes were made into. The body is without its rows. */
-export interface KeptPage<Row> extends Omit<ReceivedPage<Row>, 'headers'> {
+export interface CachedPage<Row> extends Omit<ReceivedPage<Row>, 'headers'> {
   /** Its rows in stretches, as far as they could be told apart in its bytes. */
   stretches: readonly Stretch[];
 }
@@ -28,16 +28,16 @@ export interface Stretch {
 type MadeRows<Row> = Pick<ReceivedPage<Row>, 'rows' | 'ids'>;
 
 /** Tells what the rows of a stretch were made into before, by its name. */
-export type KnownStretches<Row> = (name: string) => MadeRows<Row> | undefined;
+export type CachedStretches<Row> = (name: string) => MadeRows<Row> | undefined;
 
 /** What is known of the stretches of some pages. */
-export function knownStretches<Row>(pages: Iterable<KeptPage<Row>>): KnownStretches<Row> {
-  const places = new Map<string, Stretch & { page: KeptPage<Row> }>();
-  for (const page of pages) for (const stretch of page.stretches) places.set(stretch.name, { ...stretch, page });
+export function cachedStretches<Row>(pages: Iterable<CachedPage<Row>>): CachedStretches<Row> {
+  const byName = new Map<string, Stretch & { page: CachedPage<Row> }>();
+  for (const page of pages) for (const stretch of page.stretches) byName.set(stretch.name, { ...stretch, page });
   return (name) => {
-    const place = places.get(name);
-    if (place === undefined) return undefined;
-    const { page, from, to } = place;
+    const found = byName.get(name);
+    if (found === undefined) return undefined;
+    const { page, from, to } = found;
     return { rows: page.rows.slice(from, to), ids: page.ids.slice(from, to) };
   };
 }
@@ -59,15 +59,15 @@ const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
 
 /**
  * The page that an answer is.
- * @param known null where nothing of the page is kept
+ * @param cached null where nothing of the page is kept
  * @throws MirrorError `contract`: those of {@link readJson}, and `not-a-list`
  */
 export function pageOf<Row>(
   answer: Pick<HttpResponse, 'body' | 'headers'>,
   form: PageForm<Row>,
-  known: KnownStretches<Row> | null,
-): KeptPage<Row> {
-  const cut = known === null ? null : cutPage(answer, form, known);
+  cached: CachedStretches<Row> | null,
+): CachedPage<Row> {
+  const cut = cached === null ? null : cutPage(answer, form, cached);
   if (cut !== null) return cut;
   const { body, rows } = unwrap(readJson(answer, form.label, form.mostValues), form);
   return { body, ...madeOf(rows, form), stretches: [] };
@@ -88,8 +88,8 @@ const CUT = 'rows are cut out here';
 function cutPage<Row>(
   { body, headers }: Pick<HttpResponse, 'body' | 'headers'>,
   form: PageForm<Row>,
-  known: KnownStretches<Row>,
-): KeptPage<Row> | null {
+  cached: CachedStretches<Row>,
+): CachedPage<Row> | null {
   if (isHtml({ body, headers }) || !isUtf8(body)) return null;
   const list = objectsIn(body, pathOf(form, body), form.mostValues);
   if (list === null) return null;
@@ -103,7 +103,7 @@ function cutPage<Row>(
   // Two members of one name: which of them counts, the parser decides.
   if (cut.length !== 1 || cut[0] !== CUT) return null;
   const stretches = stretchesIn(body, list.bounds);
-  const made = stretches.map(({ name }) => known(name));
+  const made = stretches.map(({ name }) => cached(name));
   const fresh = freshRows(
     body,
     list.bounds,

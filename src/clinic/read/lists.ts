@@ -1,9 +1,9 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { MOST_VALUES } from '../../model/json.ts';
-import type { SetAside } from '../../model/records.ts';
+import type { InvalidRow } from '../../model/records.ts';
 import { countEach, type PartialReason, type Snapshot } from '../../model/snapshots.ts';
-import { isToldByRows } from '../http/answer-places.ts';
+import { isShownByRows } from '../http/answer-places.ts';
 import { addressOf, addressOfLink, type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { clinicError } from '../http/errors.ts';
@@ -21,14 +21,14 @@ import { asId, compilePaths, isJsonObject, type Mapped, type RowMapper } from '.
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
-import { type KnownStretches, type PageForm, pageOf } from './list-page.ts';
+import { type CachedStretches, type PageForm, pageOf } from './list-page.ts';
 import { isForeign, ofTenant } from './reading.ts';
 import type { PageMemory } from './reading-memory.ts';
 
 /** One page of a catalogue: its records, and the rows that could not become one. */
 export interface ListPage<Model> {
   records: Model[];
-  setAside: SetAside[];
+  setAside: InvalidRow[];
   /** A field for each value of the records that could not be read and counts as not told. */
   unread?: readonly string[];
 }
@@ -128,11 +128,11 @@ export function readList<Row>(
   }
   function received(answer: HttpResponse): ReceivedPage<Row> {
     const { headers } = answer;
-    const make = (known: KnownStretches<Row> | null) => pageOf(answer, form, known);
+    const make = (cached: CachedStretches<Row> | null) => pageOf(answer, form, cached);
     const page = memory.page(url, answer, make);
     const [address, room] = [url, hasRoom(paging, { ...seen, pages: seen.pages + 1 }, page.rows.length)];
     const allow = (isFollowed: boolean) => {
-      if (isToldByRows(paging, headers, { isFollowed, hasRoom: room })) memory.maySkip(address, headers);
+      if (isShownByRows(paging, headers, { isFollowed, hasRoom: room })) memory.maySkip(address, headers);
     };
     allow(false);
     follow = () => allow(true);
@@ -183,7 +183,7 @@ export async function* readCatalogue<Model extends object>(
 ): AsyncGenerator<ListPage<Model>, void> {
   const label = labelOf(call);
   const mapOwn = ofTenant(context.profile, call, map);
-  const given = new Set<string>();
+  const yielded = new Set<string>();
   const names = identifying(call.list);
   const identify = (record: object) => JSON.stringify(names.map((name) => (record as Record<string, unknown>)[name]));
   let reason: PartialReason | null = null;
@@ -192,7 +192,7 @@ export async function* readCatalogue<Model extends object>(
     [reason, repeated] = [null, 0];
     for await (const page of readList(context, call, mapOwn)) {
       repeated += page.repeated;
-      yield notGiven(page.rows, given, identify);
+      yield notYielded(page.rows, yielded, identify);
       if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
     if (reason === null && repeated > 0) context.log.info({ label, repeated }, 'rows came twice, as the profile says');
@@ -204,17 +204,17 @@ export async function* readCatalogue<Model extends object>(
   throw clinicError('incomplete-list', `${label}: the list is not whole (${reason})`, { remedy });
 }
 
-function notGiven<Model extends object>(
+function notYielded<Model extends object>(
   rows: readonly Mapped<Model>[],
-  given: Set<string>,
+  yielded: Set<string>,
   identify: (record: Model) => string,
 ): ListPage<Model> {
   const unread: string[] = [];
   const page: ListPage<Model> = { records: [], setAside: [], unread };
   for (const row of rows) {
-    const id = 'record' in row ? identify(row.record) : keyOfSetAside(row.setAside);
-    if (id !== null && given.has(id)) continue;
-    if (id !== null) given.add(id);
+    const id = 'record' in row ? identify(row.record) : keyOfInvalidRow(row.setAside);
+    if (id !== null && yielded.has(id)) continue;
+    if (id !== null) yielded.add(id);
     if ('record' in row) {
       page.records.push(row.record);
       unread.push(...(row.unread ?? []));
@@ -227,7 +227,7 @@ function labelOf({ list, place }: ListCall): string {
   return `clinic.${place?.operation ?? `${list}.list`}`;
 }
 
-function keyOfSetAside({ recordId }: SetAside): string | null {
+function keyOfInvalidRow({ recordId }: InvalidRow): string | null {
   return recordId === null ? null : JSON.stringify([recordId]);
 }
 
@@ -240,25 +240,25 @@ export async function readWhole<Model extends { id: string }>(
   signal: AbortSignal,
 ): Promise<Snapshot<Model>> {
   const records = new Map<string, Model>();
-  const setAside: SetAside[] = [];
+  const invalidRows: InvalidRow[] = [];
   const unread: string[] = [];
   const content = () => ({
     records,
-    setAside,
+    setAside: invalidRows,
     unread: countEach(unread),
-    unidentified: setAside.filter(({ recordId }) => recordId === null).length,
+    unidentified: invalidRows.filter(({ recordId }) => recordId === null).length,
   });
   try {
     for await (const page of list(signal)) {
       for (const record of page.records) records.set(record.id, record);
-      setAside.push(...page.setAside);
+      invalidRows.push(...page.setAside);
       unread.push(...(page.unread ?? []));
     }
   } catch (error) {
     if (!(error instanceof MirrorError) || error.code !== 'incomplete-list') throw error;
     return { ...content(), completeness: 'partial', reason: 'end-unproved' };
   }
-  if (setAside.some(isForeign)) return { ...content(), completeness: 'partial', reason: 'wrong-tenant' };
+  if (invalidRows.some(isForeign)) return { ...content(), completeness: 'partial', reason: 'wrong-tenant' };
   return { ...content(), completeness: 'complete' };
 }
 

@@ -8,7 +8,7 @@ import { fail } from './records.ts';
 import { createZone, type LocalTimeRules, type Zone } from './timestamps.ts';
 
 /** What is known of the zones of a clinic's agendas and locations while rows are read or written. */
-export interface PlaceZones {
+export interface SiteZones {
   /** Returns the name of a zone as the row's agenda tells it, else as its location does; null where neither does. */
   nameOf(agendaId: string | null, locationId: string | null): string | null;
   /** Names of all zones that places and rows are known to be in, beside the profile's: what a local time may be meant in. */
@@ -25,15 +25,15 @@ export interface PlaceZones {
 const MOST_ZONES = 50;
 
 /** No place tells a zone. */
-export const NO_PLACES: PlaceZones = { nameOf: () => null, names: new Set(), digest: '' };
+export const NO_SITE_ZONES: SiteZones = { nameOf: () => null, names: new Set(), digest: '' };
 
 /** Reads a clinic's agendas and locations. */
-export type LoadPlaces = (
+export type LoadSites = (
   signal: AbortSignal,
 ) => Promise<{ agendas: readonly Agenda[]; locations: readonly Location[] }>;
 
 /** What one process knows of the zones of one tenant's rows. */
-export interface KnownZones {
+export interface ZoneCache {
   /** A row had a local time and no zone of its own: from then on places are read first. */
   needsPlaces: boolean;
   /** Zones that rows named themselves. */
@@ -42,16 +42,16 @@ export interface KnownZones {
 
 /** What a question about rows needs of a tenant. */
 export interface ZonedQuestion {
-  known: KnownZones;
-  load: LoadPlaces;
+  known: ZoneCache;
+  load: LoadSites;
   usual: string;
   isLocal: boolean;
-  saw?: PlaceZones['saw'];
-  sawRow?: PlaceZones['sawRow'];
+  saw?: SiteZones['saw'];
+  sawRow?: SiteZones['sawRow'];
 }
 
 /** Nothing was read yet. */
-export function noKnownZones(): KnownZones {
+export function createZoneCache(): ZoneCache {
   return { needsPlaces: false, ofRows: new Set() };
 }
 
@@ -64,7 +64,7 @@ export function noKnownZones(): KnownZones {
 export async function askInZones<Answer>(
   { known, load, usual, isLocal, saw, sawRow }: ZonedQuestion,
   signal: AbortSignal,
-  ask: (places: PlaceZones) => Promise<Answer>,
+  ask: (sites: SiteZones) => Promise<Answer>,
 ): Promise<Answer> {
   for (;;) {
     const needed = known.needsPlaces;
@@ -94,29 +94,29 @@ export async function askInZones<Answer>(
   }
 }
 
-function isUsual({ told }: ToldZones, usual: string): boolean {
+function isUsual({ told }: StatedZones, usual: string): boolean {
   return [...told].every((name) => name === usual);
 }
 
-interface ToldZones extends Omit<PlaceZones, 'saw'> {
+interface StatedZones extends Omit<SiteZones, 'saw'> {
   /** All that places tell, what IANA does not name included. */
   told: ReadonlySet<string>;
 }
 
-function zonesOf({ agendas, locations }: Awaited<ReturnType<LoadPlaces>>): ToldZones {
+function zonesOf({ agendas, locations }: Awaited<ReturnType<LoadSites>>): StatedZones {
   const ofLocations = new Map(locations.flatMap(({ id, zone, unknownZone }) => pair(id, unknownZone ?? zone)));
   const ofAgendas = new Map(agendas.flatMap(({ id, zone }) => pair(id, zone ?? null)));
   const locationOf = new Map(agendas.flatMap(({ id, locationId }) => pair(id, locationId)));
-  const told = new Set([...ofLocations.values(), ...ofAgendas.values()]);
+  const stated = new Set([...ofLocations.values(), ...ofAgendas.values()]);
   const text = JSON.stringify([ofLocations, ofAgendas, locationOf].map((each) => [...each].sort()));
   return {
     nameOf(agendaId, locationId) {
       const own = agendaId === null ? undefined : ofAgendas.get(agendaId);
       return own ?? ofLocations.get(locationId ?? locationOf.get(agendaId ?? '') ?? '') ?? null;
     },
-    told,
-    names: new Set([...told].filter(isZone)),
-    digest: told.size === 0 ? '' : createHash('sha256').update(text).digest('base64url'),
+    told: stated,
+    names: new Set([...stated].filter(isZone)),
+    digest: stated.size === 0 ? '' : createHash('sha256').update(text).digest('base64url'),
   };
 }
 
@@ -125,7 +125,7 @@ function pair(id: string, value: string | null): [string, string][] {
 }
 
 /** Makes a record of a row of appointments, in the zone of its place where the row tells none. */
-export type PlacedMapper<Model> = (row: unknown, places?: PlaceZones) => Mapped<Model>;
+export type ZonedMapper<Model> = (row: unknown, sites?: SiteZones) => Mapped<Model>;
 
 /**
  * The zone of the row that is being read or written: the row's own, else its agenda's, else its location's, else the profile's. The zone is
@@ -134,10 +134,10 @@ export type PlacedMapper<Model> = (row: unknown, places?: PlaceZones) => Mapped<
  */
 export class RowZone implements Zone {
   readonly #usual: string;
-  readonly #nameIn: (row: JsonObject, places: PlaceZones) => string | null;
+  readonly #nameIn: (row: JsonObject, sites: SiteZones) => string | null;
   readonly #zones = new Map<string, Zone>();
   #row: JsonObject = {};
-  #places: PlaceZones = NO_PLACES;
+  #places: SiteZones = NO_SITE_ZONES;
   #current: Zone | null = null;
 
   constructor(profile: Pick<ClinicProfile, 'zone' | 'appointments'>) {
@@ -145,17 +145,17 @@ export class RowZone implements Zone {
     this.#nameIn = compileNameOfZone(profile);
   }
 
-  begin(row: unknown, places: PlaceZones): void {
+  begin(row: unknown, sites: SiteZones): void {
     this.#row = isJsonObject(row) ? row : {};
-    this.#places = places;
+    this.#places = sites;
     this.#current = null;
   }
 
   /** Has a mapper read each row in its own zone. */
-  within<Model>(map: RowMapper<Model>): PlacedMapper<Model> {
-    return (row, places = NO_PLACES) => {
-      this.begin(row, places);
-      places.sawRow?.(this.#row);
+  within<Model>(map: RowMapper<Model>): ZonedMapper<Model> {
+    return (row, sites = NO_SITE_ZONES) => {
+      this.begin(row, sites);
+      sites.sawRow?.(this.#row);
       return map(row);
     };
   }
@@ -179,10 +179,10 @@ export class RowZone implements Zone {
 
   #find(): Zone {
     const name = this.#nameIn(this.#row, this.#places) ?? this.#usual;
-    const known = this.#zones.get(name) ?? (isZone(name) ? createZone(name) : fail('unknown-zone', 'zone'));
-    this.#zones.set(name, known);
+    const rowZone = this.#zones.get(name) ?? (isZone(name) ? createZone(name) : fail('unknown-zone', 'zone'));
+    this.#zones.set(name, rowZone);
     this.#places.saw?.(this.#row, name);
-    return known;
+    return rowZone;
   }
 }
 
@@ -190,10 +190,10 @@ function compileNameOfZone({ appointments: { fields } }: Pick<ClinicProfile, 'ap
   const [zone, agenda, location] = [fields.zone, fields.agendaId, fields.locationId].map((paths) =>
     compilePaths(paths),
   );
-  return (row: JsonObject, places: PlaceZones): string | null => {
-    const told = zone?.(row) ?? null;
-    if (typeof told === 'string' && told.trim() !== '') return told.trim();
-    if (told !== null && told !== '' && typeof told !== 'string') return fail('unknown-zone', 'zone');
-    return places.nameOf(asId(agenda?.(row)), asId(location?.(row)));
+  return (row: JsonObject, sites: SiteZones): string | null => {
+    const stated = zone?.(row) ?? null;
+    if (typeof stated === 'string' && stated.trim() !== '') return stated.trim();
+    if (stated !== null && stated !== '' && typeof stated !== 'string') return fail('unknown-zone', 'zone');
+    return sites.nameOf(asId(agenda?.(row)), asId(location?.(row)));
   };
 }

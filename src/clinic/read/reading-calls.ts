@@ -118,16 +118,16 @@ export function createAvailabilityCalls(context: ClinicContext): AvailabilityCal
   const map = mapperOf(context, 'availabilities');
 
   async function* slots(tenantId: string, question: SlotQuestion, signal: AbortSignal, below?: string[]) {
-    const given = new Set<string>();
+    const yielded = new Set<string>();
     const isNew = (slot: Slot) => {
       const key = JSON.stringify([slot.agendaId, slot.startAt]);
-      return !given.has(key) && given.add(key) !== undefined;
+      return !yielded.has(key) && yielded.add(key) !== undefined;
     };
-    const site = placeParameters(question, availabilities.placeFilters);
+    const site = siteParameters(question, availabilities.placeFilters);
     for (const call of listCalls(availabilities, zone, question.window, question.agendaIds ?? null)) {
       const asked = { list: 'availabilities' as const, tenantId, parameters: [...call, ...site], signal };
-      const place = { segments: below ?? [], operation: 'availabilities.listOfTreatment' };
-      const pages = readCatalogue(context, below === undefined ? asked : { ...asked, place }, map);
+      const route = { segments: below ?? [], operation: 'availabilities.listOfTreatment' };
+      const pages = readCatalogue(context, below === undefined ? asked : { ...asked, place: route }, map);
       for await (const { records, ...rest } of pages) {
         yield { records: records.filter((slot) => isWanted(slot, question) && isNew(slot)), ...rest };
       }
@@ -141,23 +141,23 @@ export function createAvailabilityCalls(context: ClinicContext): AvailabilityCal
   };
 }
 
-function placeParameters(
+function siteParameters(
   { locationId, doctorId }: SlotQuestion,
   names: { location: string | null; doctor: string | null },
 ): [string, string][] {
-  const told: [string | null, string | undefined][] = [
+  const stated: [string | null, string | undefined][] = [
     [names.location, locationId],
     [names.doctor, doctorId],
   ];
-  return told.flatMap(([name, value]): [string, string][] =>
+  return stated.flatMap(([name, value]): [string, string][] =>
     name === null || value === undefined ? [] : [[name, value]],
   );
 }
 
 function isWanted(slot: Slot, { window, agendaIds = null, locationId, doctorId }: SlotQuestion): boolean {
   const isIn = (at: Instant) => at >= window.fromAt && at < window.toAt;
-  const fits = (told: string | null, wanted: string | undefined) =>
-    told === null || wanted === undefined || told === wanted;
+  const fits = (stated: string | null, wanted: string | undefined) =>
+    stated === null || wanted === undefined || stated === wanted;
   const isAgenda = agendaIds === null || agendaIds.includes(slot.agendaId);
   return isIn(slot.startAt) && isAgenda && fits(slot.locationId, locationId) && fits(slot.doctorId, doctorId);
 }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { HttpResponse } from '../../http/client.ts';
-import type { Cached, KeptRoom } from '../../model/kept.ts';
+import type { CacheBudget, Cached } from '../../model/kept.ts';
 import { lazily } from '../../model/lazily.ts';
-import type { SetAside } from '../../model/records.ts';
+import type { InvalidRow } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
 import { COUNT_HEADERS } from '../http/answer-places.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import type { Mapped } from '../http/rows.ts';
-import { type KeptPage, type KnownStretches, knownStretches } from './list-page.ts';
+import { type CachedPage, type CachedStretches, cachedStretches } from './list-page.ts';
 
 /** What is known of a list's pages while it is read. */
 export interface PageMemory<Row> {
@@ -22,8 +22,8 @@ export interface PageMemory<Row> {
   page(
     url: string,
     answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
-    make: (known: KnownStretches<Row> | null) => KeptPage<Row>,
-  ): KeptPage<Row>;
+    make: (cached: CachedStretches<Row> | null) => CachedPage<Row>,
+  ): CachedPage<Row>;
   /** The clinic may be asked next time whether the page of this address is what it was. @param headers of its answer */
   maySkip(url: string, headers: Headers): void;
 }
@@ -50,11 +50,11 @@ export interface Trust {
 }
 
 /** All that was read of a list, and up to when. */
-export interface KnownRows<Model> {
+export interface StoredRows<Model> {
   records: Map<string, Model>;
   /** Rows that can't be used, by their records' ids. */
-  setAside: ReadonlyMap<string, SetAside>;
-  withoutId: readonly SetAside[];
+  setAside: ReadonlyMap<string, InvalidRow>;
+  withoutId: readonly InvalidRow[];
   /** Whatever changed up to then, by the clinic's own times, was seen; null when that is not known. */
   changedTo: Instant | null;
 }
@@ -64,15 +64,15 @@ export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
   /** What the lists are asked for: the window of the question, or a longer one, so that the same is asked for a while. */
   readonly window: TimeWindow;
   /** What is known already, where this reading may ask for nothing but what changed since. */
-  readonly known: (KnownRows<Model> & { changedTo: Instant }) | null;
+  readonly known: (StoredRows<Model> & { changedTo: Instant }) | null;
   /** A record that is as it was is the same object as before, so that whatever was computed of it is known by it. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
   /** The reading is over: what it did not show is dropped. @param isComplete whether another reading may go on from it */
-  end(rows: KnownRows<Model>, isComplete: boolean): void;
+  end(rows: StoredRows<Model>, isComplete: boolean): void;
 }
 
 /** What stands for an answer that is not modified. */
-interface KeptAnswer {
+interface CachedAnswer {
   etag: string;
   /** Of the page that it was made into. */
   name: string;
@@ -93,13 +93,13 @@ interface Whole {
  * for as long as that is trusted.
  */
 export class ReadingMemory<Model extends { id: string }> implements Cached {
-  readonly #room: KeptRoom;
+  readonly #room: CacheBudget;
   readonly #onInvalidated: () => void;
-  #pages: ReadonlyMap<string, KeptPage<Mapped<Model>>> = new Map();
+  #pages: ReadonlyMap<string, CachedPage<Mapped<Model>>> = new Map();
   /** Where the rows of these pages are from. */
   #place = '';
-  #answers: ReadonlyMap<string, KeptAnswer> = new Map();
-  #rows: KnownRows<Model> = nothing();
+  #answers: ReadonlyMap<string, CachedAnswer> = new Map();
+  #rows: StoredRows<Model> = nothing();
   #whole: Whole | null = null;
   /** Until the next whole reading: an answer "not modified" was not to be believed. */
   #isDeceived = false;
@@ -108,7 +108,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   #isInvalidated = false;
 
   /** @param onInvalidated told when it is invalidated, for what others keep of the same records */
-  constructor(room: KeptRoom, onInvalidated: () => void = () => {}) {
+  constructor(room: CacheBudget, onInvalidated: () => void = () => {}) {
     this.#room = room;
     this.#onInvalidated = onInvalidated;
   }
@@ -120,33 +120,33 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const asksLess = this.#answers.size > 0 || (trust.changes && !this.#isUnfiltered);
     const stretched = { fromAt: window.fromAt, toAt: window.toAt + trust.wholeEveryMs };
     const whole = goesOn ?? { question, window: asksLess ? stretched : window, beganAt: trust.now };
-    const pages = new Map<string, KeptPage<Mapped<Model>>>();
-    const answers = new Map<string, KeptAnswer>();
+    const pages = new Map<string, CachedPage<Mapped<Model>>>();
+    const answers = new Map<string, CachedAnswer>();
     const namesByUrl = new Map<string, string>();
     const wasInvalidated = this.#isInvalidated;
-    const stretches = lazily(() => knownStretches(this.#place === place ? this.#pages.values() : []));
+    const stretches = lazily(() => cachedStretches(this.#place === place ? this.#pages.values() : []));
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
     const mayAsk = goesOn !== null && trust.conditions;
     const { changedTo } = this.#rows;
-    const isKnown = goesOn !== null && trust.changes && !this.#isUnfiltered && changedTo !== null;
+    const isReusable = goesOn !== null && trust.changes && !this.#isUnfiltered && changedTo !== null;
     return {
       window: whole.window,
-      known: isKnown ? { ...this.#rows, changedTo } : null,
+      known: isReusable ? { ...this.#rows, changedTo } : null,
       etagOf: (url) => {
-        const kept = mayAsk && !this.#isDeceived ? this.#answers.get(url) : undefined;
-        return kept === undefined || pageNamed(kept.name) === undefined ? null : kept.etag;
+        const cachedAnswer = mayAsk && !this.#isDeceived ? this.#answers.get(url) : undefined;
+        return cachedAnswer === undefined || pageNamed(cachedAnswer.name) === undefined ? null : cachedAnswer.etag;
       },
       unmodified: (url, headers) => {
-        const kept = this.#answers.get(url);
-        const page = kept && pageNamed(kept.name);
-        if (kept === undefined || page === undefined || !isBelievable(headers, kept.etag)) {
+        const cachedAnswer = this.#answers.get(url);
+        const page = cachedAnswer && pageNamed(cachedAnswer.name);
+        if (cachedAnswer === undefined || page === undefined || !isBelievable(headers, cachedAnswer.etag)) {
           this.#isDeceived = true;
           return null;
         }
-        const told = pagingHeadersOf(headers, pagingHeaders, kept.headers);
-        pages.set(kept.name, page);
-        answers.set(url, { ...kept, headers: told });
-        return { ...page, headers: told };
+        const stated = pagingHeadersOf(headers, pagingHeaders, cachedAnswer.headers);
+        pages.set(cachedAnswer.name, page);
+        answers.set(url, { ...cachedAnswer, headers: stated });
+        return { ...page, headers: stated };
       },
       page: (url, answer, make) => {
         const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
@@ -217,14 +217,14 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   }
 }
 
-function nothing<Model>(): KnownRows<Model> {
+function nothing<Model>(): StoredRows<Model> {
   return { records: new Map(), setAside: new Map(), withoutId: [], changedTo: null };
 }
 
 /** Whether "not modified" comes from the clinic itself, and means what was asked about. */
 function isBelievable(headers: Headers, asked: string): boolean {
-  const told = headers.get('etag');
-  return !isFromCache(headers) && (told === null || isSameEtag(told, asked));
+  const stated = headers.get('etag');
+  return !isFromCache(headers) && (stated === null || isSameEtag(stated, asked));
 }
 
 function digestOf(answer: Pick<HttpResponse, 'body' | 'parts'>): string {
@@ -277,6 +277,6 @@ function isSameEtag(one: string, other: string): boolean {
  */
 export function pagingHeadersOf(headers: Headers, more: readonly string[], before?: Headers): Headers {
   const names = new Set([...PAGING_HEADERS, ...more]);
-  const told = [...names].map((name) => [name, headers.get(name) ?? before?.get(name) ?? null] as const);
-  return new Headers(told.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+  const stated = [...names].map((name) => [name, headers.get(name) ?? before?.get(name) ?? null] as const);
+  return new Headers(stated.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

@@ -5,7 +5,7 @@ import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
-import { NO_PLACES } from './place-zones.ts';
+import { NO_SITE_ZONES } from './place-zones.ts';
 
 /** Deepest object within a row that is searched for zones. */
 const DEEPEST = 3;
@@ -140,8 +140,8 @@ export class RemarkCollectors {
 export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const found = new UnreadZones('appointments', profile.appointments.fields.zone);
   const map = compileAppointmentRows(profile);
-  const places = { ...NO_PLACES, saw: (row: JsonObject, zone: string) => found.look(row, zone) };
-  for (const row of rows) map(row, places);
+  const sites = { ...NO_SITE_ZONES, saw: (row: JsonObject, zone: string) => found.look(row, zone) };
+  for (const row of rows) map(row, sites);
   return [...found.remarks(), ...emptyPathsIn('appointments', rows, profile)];
 }
 

@@ -1,7 +1,7 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
 import { type LongNumbers, longNumbersIn } from '../../model/json.ts';
-import type { SetAside } from '../../model/records.ts';
+import type { InvalidRow } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { addressOf, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
@@ -89,20 +89,20 @@ function labelOf(list: ResourceName): string {
 }
 
 /** Where a row was asked for. */
-interface Place {
+interface RowSource {
   list: ResourceName;
   tenantId: string;
 }
 
 /** Whether a row was set aside because it names another tenant: the list that it came in proves nothing by what it does not show. */
-export function isForeign({ code }: SetAside): boolean {
+export function isForeign({ code }: InvalidRow): boolean {
   return code === 'wrong-tenant';
 }
 
 /** The rows of a tenant: one that names another is set aside with the code `wrong-tenant`, whatever else it holds. */
-export function ofTenant<Model>(profile: ClinicProfile, place: Place, map: RowMapper<Model>): RowMapper<Model> {
-  const namesAnother = compileOwnership(profile, place);
-  const fields: object = profile[place.list].fields;
+export function ofTenant<Model>(profile: ClinicProfile, source: RowSource, map: RowMapper<Model>): RowMapper<Model> {
+  const namesAnother = compileOwnership(profile, source);
+  const fields: object = profile[source.list].fields;
   const readId = compilePaths((fields as { id?: readonly string[] }).id ?? []);
   return (row) => {
     if (!namesAnother(row)) return map(row);
@@ -112,16 +112,16 @@ export function ofTenant<Model>(profile: ClinicProfile, place: Place, map: RowMa
 }
 
 /** @throws MirrorError `contract`, code `record-of-another`, for a row that names another tenant: nothing is written on its ground */
-export function requireOwn(profile: ClinicProfile, place: Place, label: string, row: unknown): void {
-  if (!compileOwnership(profile, place)(row)) return;
-  const remedy = `if it is the tenant's own, mend ${place.list}.tenantId in the clinic profile`;
+export function requireOwn(profile: ClinicProfile, source: RowSource, label: string, row: unknown): void {
+  if (!compileOwnership(profile, source)(row)) return;
+  const remedy = `if it is the tenant's own, mend ${source.list}.tenantId in the clinic profile`;
   throw clinicError('record-of-another', `${label}: the record names another tenant`, { remedy });
 }
 
-function compileOwnership(profile: ClinicProfile, { list, tenantId }: Place): (row: unknown) => boolean {
+function compileOwnership(profile: ClinicProfile, { list, tenantId }: RowSource): (row: unknown) => boolean {
   const read = compilePaths(profile[list].tenantId);
   return (row) => {
-    const told = isJsonObject(row) ? read(row) : null;
-    return told !== null && asId(told) !== tenantId;
+    const stated = isJsonObject(row) ? read(row) : null;
+    return stated !== null && asId(stated) !== tenantId;
   };
 }

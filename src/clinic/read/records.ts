@@ -22,13 +22,13 @@ import {
 } from './timestamps.ts';
 
 /** Is told of a value that can't be read and so counts as not told. */
-export type Note = (code: string, field: string) => void;
+export type OnUnreadable = (code: string, field: string) => void;
 
 /**
  * Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. An
  * optional text of another type is noted, and null.
  */
-export type FieldReader<Value> = (row: JsonObject, note?: Note) => Value;
+export type FieldReader<Value> = (row: JsonObject, onUnreadable?: OnUnreadable) => Value;
 
 /** A reader for each field of a resource. Who needs some of them alone loses no row by the others. */
 export type FieldReaders<Described extends Shape> = {
@@ -91,7 +91,7 @@ export function compileTimestamp(
  */
 export function compileRows<Model>(
   readId: FieldReader<string | null> | undefined,
-  build: (row: JsonObject, note: Note) => Model,
+  build: (row: JsonObject, onUnreadable: OnUnreadable) => Model,
 ): RowMapper<Model> {
   const idOf = readId === undefined ? () => null : tolerant(readId);
   return (row) => {
@@ -147,12 +147,12 @@ export function fail(code: string, field: string): never {
 
 /** What can't be read counts as not told, and is noted. */
 export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | null> {
-  return (row, note) => {
+  return (row, onUnreadable) => {
     try {
-      return read(row, note);
+      return read(row, onUnreadable);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      note?.(error.code, error.field);
+      onUnreadable?.(error.code, error.field);
       return null;
     }
   };
@@ -170,12 +170,12 @@ function compileShape(
 ): Record<string, FieldReader<unknown>> {
   const readers = Object.entries(described).map(([name, one]) => {
     const where = (fields as Record<string, unknown>)[name];
-    const place = `${prefix}${name}`;
+    const path = `${prefix}${name}`;
     return [
       name,
       isNested(one)
-        ? nested(one, where, rules, place)
-        : scalar(one, where, { ...rules, words: wordsOf(one, words[name]) }, place),
+        ? nested(one, where, rules, path)
+        : scalar(one, where, { ...rules, words: wordsOf(one, words[name]) }, path),
     ] as const;
   });
   return Object.fromEntries(readers);
@@ -184,28 +184,29 @@ function compileShape(
 /** All that the readers read, under their names. */
 function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): FieldReader<object> {
   const entries = Object.entries(readers);
-  return (row, note) => {
+  return (row, onUnreadable) => {
     const record: JsonObject = {};
-    for (const [name, read] of entries) record[name] = read(row, note);
+    for (const [name, read] of entries) record[name] = read(row, onUnreadable);
     return record;
   };
 }
 
 /** An absent list is an empty one. */
-function nested(one: NestedField, where: unknown, rules: TimeRules, place: string): FieldReader<unknown> {
+function nested(one: NestedField, where: unknown, rules: TimeRules, path: string): FieldReader<unknown> {
   const { at, fields } = where as { at: readonly string[]; fields: object };
   const find = compilePaths(at);
-  const build = gathered(compileShape(one.shape, fields, rules, { prefix: `${place}.` }));
-  const read = (value: unknown, note?: Note) => build(isJsonObject(value) ? value : fail('wrong-type', place), note);
+  const build = gathered(compileShape(one.shape, fields, rules, { prefix: `${path}.` }));
+  const read = (value: unknown, onUnreadable?: OnUnreadable) =>
+    build(isJsonObject(value) ? value : fail('wrong-type', path), onUnreadable);
   if (one.kind === 'record') {
-    return (row, note) => {
+    return (row, onUnreadable) => {
       const value = find(row);
-      return value === null ? null : read(value, note);
+      return value === null ? null : read(value, onUnreadable);
     };
   }
-  return (row, note) => {
+  return (row, onUnreadable) => {
     const value = find(row) ?? [];
-    return Array.isArray(value) ? value.map((each) => read(each, note)) : fail('wrong-type', place);
+    return Array.isArray(value) ? value.map((each) => read(each, onUnreadable)) : fail('wrong-type', path);
   };
 }
 
@@ -219,17 +220,17 @@ function wordsOf({ words = [] }: ScalarField, theirs: ChoiceWords[string] = {}):
 }
 
 /** A text that is needed may be empty: an agenda without a name is still an agenda. */
-function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules, place: string): FieldReader<unknown> {
+function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules, path: string): FieldReader<unknown> {
   const find = compilePaths(where as readonly string[]);
   const read = READERS[kind];
   const isUntold = kind === 'instant' ? isNoTime : isNothing;
-  const told: FieldReader<unknown> = (row) => {
+  const stated: FieldReader<unknown> = (row) => {
     const value = find(row);
-    if (!isUntold(value, rules)) return read(value, place, rules);
+    if (!isUntold(value, rules)) return read(value, path, rules);
     if (!needed) return null;
-    return value === '' && kind === 'text' ? value : fail('missing-field', place);
+    return value === '' && kind === 'text' ? value : fail('missing-field', path);
   };
-  return kind === 'text' && !needed ? tolerant(told) : told;
+  return kind === 'text' && !needed ? tolerant(stated) : stated;
 }
 
 /** An empty text tells as little as a field that is not there. */
@@ -242,26 +243,26 @@ function isNoTime(value: unknown, { epochUnit }: TimeRules): boolean {
   return isNothing(value) || (epochUnit !== null && (value === 0 || value === '0'));
 }
 
-const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules: FieldRules) => unknown>> = {
-  id: (value, place) => asId(value) ?? fail('wrong-type', place),
-  text: (value, place) => asText(value) ?? fail('wrong-type', place),
+const READERS: Readonly<Record<ScalarKind, (value: unknown, path: string, rules: FieldRules) => unknown>> = {
+  id: (value, path) => asId(value) ?? fail('wrong-type', path),
+  text: (value, path) => asText(value) ?? fail('wrong-type', path),
   word: asWord,
-  choice(value, place, { words }) {
-    const word = asWord(value, place);
+  choice(value, path, { words }) {
+    const word = asWord(value, path);
     return words.get(folded(word)) ?? word;
   },
-  flag: (value, place) => asFlag(value) ?? fail('wrong-type', place),
-  whole(value, place) {
+  flag: (value, path) => asFlag(value) ?? fail('wrong-type', path),
+  whole(value, path) {
     const number = typeof value === 'string' ? Number(value) : value;
-    return Number.isSafeInteger(number) ? number : fail('wrong-type', place);
+    return Number.isSafeInteger(number) ? number : fail('wrong-type', path);
   },
-  decimal: (value, place) => asDecimal(value) ?? fail('wrong-type', place),
-  date(value, place, rules) {
-    return dateText(dateMsOf(asTimestamp(value, place, rules, FIRST_YEAR_OF_BIRTH), rules.zone));
+  decimal: (value, path) => asDecimal(value) ?? fail('wrong-type', path),
+  date(value, path, rules) {
+    return dateText(dateMsOf(asTimestamp(value, path, rules, FIRST_YEAR_OF_BIRTH), rules.zone));
   },
-  instant(value, place, rules) {
-    const told = asTimestamp(value, place, rules);
-    return told.kind === 'instant' ? told.at : rules.zone.startOfDay(told.dateMs);
+  instant(value, path, rules) {
+    const stated = asTimestamp(value, path, rules);
+    return stated.kind === 'instant' ? stated.at : rules.zone.startOfDay(stated.dateMs);
   },
 };
 
@@ -271,8 +272,8 @@ function asText(value: unknown): string | null {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null;
 }
 
-function asWord(value: unknown, place: string): string {
-  return typeof value === 'string' ? value : (asId(value) ?? fail('wrong-type', place));
+function asWord(value: unknown, path: string): string {
+  return typeof value === 'string' ? value : (asId(value) ?? fail('wrong-type', path));
 }
 
 /** A number, or a text in plain notation, as decimal text with a point; what is written without digits after it stays so. */
@@ -283,7 +284,7 @@ function asDecimal(value: unknown): string | null {
 }
 
 /** @param firstYear years before count as no time; those of appointments when absent */
-function asTimestamp(value: unknown, place: string, rules: TimeRules, firstYear?: number): Timestamp {
+function asTimestamp(value: unknown, path: string, rules: TimeRules, firstYear?: number): Timestamp {
   const isTime = typeof value === 'string' || (typeof value === 'number' && rules.epochUnit !== null);
-  return timestampOf(value, rules, firstYear) ?? fail(isTime ? 'bad-time' : 'wrong-type', place);
+  return timestampOf(value, rules, firstYear) ?? fail(isTime ? 'bad-time' : 'wrong-type', path);
 }

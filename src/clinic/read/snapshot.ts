@@ -1,5 +1,5 @@
 import { MirrorError } from '../../model/errors.ts';
-import type { Appointment, AppointmentPatient, SetAside } from '../../model/records.ts';
+import type { Appointment, AppointmentPatient, InvalidRow } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';
 import {
   CLOCK_TOLERANCE_MS,
@@ -18,16 +18,16 @@ import { compileAppointmentRows } from './appointment-rows.ts';
 import {
   type Gathered,
   type IsWanted,
-  keep,
   nothingGathered,
   type ReadRows,
   type Rows,
   readRows,
+  retain,
 } from './gathering.ts';
 import type { ListCall } from './lists.ts';
-import { NO_PLACES, type PlaceZones } from './place-zones.ts';
+import { NO_SITE_ZONES, type SiteZones } from './place-zones.ts';
 import { ofTenant } from './reading.ts';
-import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
+import type { ReadingMemory, RememberedReading, StoredRows } from './reading-memory.ts';
 import { createZone, formatInstant, type Zone } from './timestamps.ts';
 import { listCalls, widened } from './windows.ts';
 
@@ -40,7 +40,7 @@ export interface AppointmentQuery {
   /** When a person logged in, where that is known: what another user may see says nothing. */
   login?: Instant | null;
   /** Zones of the rows' places; none when absent. */
-  places?: PlaceZones;
+  places?: SiteZones;
 }
 
 /** The same, in a tenant. */
@@ -67,10 +67,10 @@ interface Work {
  */
 export async function readSnapshot(context: ClinicContext, question: SnapshotQuestion): Promise<AppointmentSnapshot> {
   const { profile, compiled } = context;
-  const { tenantId, memory, places = NO_PLACES } = question;
-  const mapPlaced = compiled.of(compileAppointmentRows);
+  const { tenantId, memory, places = NO_SITE_ZONES } = question;
+  const mapZoned = compiled.of(compileAppointmentRows);
   const zone = createZone(profile.zone);
-  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, (row) => mapPlaced(row, places));
+  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, (row) => mapZoned(row, places));
   const share = sharedTexts();
   const work: Work = { context, question, zone, map: (row) => share(mapOwn(row)), gathered: nothingGathered() };
   if (memory === undefined) return readWindow(work, null);
@@ -80,7 +80,7 @@ export async function readSnapshot(context: ClinicContext, question: SnapshotQue
 }
 
 function begin({ context, question }: Work, memory: ReadingMemory<Appointment>): RememberedReading<Appointment> {
-  const { tenantId, window, agendaIds, login = null, places = NO_PLACES } = question;
+  const { tenantId, window, agendaIds, login = null, places = NO_SITE_ZONES } = question;
   const { notModified, changedSince, wholeEveryMinutes } = context.profile.appointments.rereading;
   const paging = context.profile.appointments.paging ?? context.profile.paging;
   const trust = { conditions: notModified, changes: changedSince.parameter !== null };
@@ -98,7 +98,7 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const pageSizes: number[] = [];
   for (const parameters of callsFor(work, window)) {
     const { rows: read, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
-    for (const row of read) keep(gathered, row, isWanted);
+    for (const row of read) retain(gathered, row, isWanted);
     gathered.reason ??= reason;
   }
   for (const id of gathered.setAside.keys()) gathered.records.delete(id);
@@ -113,7 +113,7 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
 }
 
 function callsFor(
-  { context: { profile }, question: { agendaIds, places = NO_PLACES }, zone }: Work,
+  { context: { profile }, question: { agendaIds, places = NO_SITE_ZONES }, zone }: Work,
   window: TimeWindow,
 ) {
   const { appointments } = profile;
@@ -136,13 +136,13 @@ async function readSince(
     read: (parameters, stopsAt) => readRows(context, callOf(work, parameters, []), gathered, { ...rows, stopsAt }),
   });
   if ('doubt' in answer) {
-    const told = { label: 'clinic.appointments.list', doubt: answer.doubt };
+    const details = { label: 'clinic.appointments.list', doubt: answer.doubt };
     if (isOfNoUse(answer.doubt)) {
       memory.leaveFilter();
-      context.log.warn(told, 'the clinic does not tell what changed as its profile says: all is read from now on');
+      context.log.warn(details, 'the clinic does not tell what changed as its profile says: all is read from now on');
     } else {
       memory.doubt();
-      context.log.info(told, 'all is read, not what changed since');
+      context.log.info(details, 'all is read, not what changed since');
     }
     return null;
   }
@@ -169,7 +169,7 @@ function callOf({ question, gathered }: Work, parameters: ListCall['parameters']
 
 function contentOf(
   { question: { window, agendaIds }, gathered: { pages, requests, repeated, unread } }: Work,
-  { records, setAside, withoutId }: Omit<KnownRows<Appointment>, 'changedTo'>,
+  { records, setAside, withoutId }: Omit<StoredRows<Appointment>, 'changedTo'>,
 ) {
   return {
     window,
@@ -194,14 +194,14 @@ export function sharedTexts(): (mapped: Mapped<Appointment>) => Mapped<Appointme
   const patients = new Map<string, AppointmentPatient>();
   const textOf = <Text extends string | null>(text: Text): Text => {
     if (text === null) return text;
-    const known = texts.get(text);
-    if (known !== undefined) return known as typeof text;
+    const existing = texts.get(text);
+    if (existing !== undefined) return existing as typeof text;
     texts.set(text, text);
     return text;
   };
   const patientOf = (patient: AppointmentPatient): AppointmentPatient => {
-    const known = patients.get(patient.id);
-    if (known?.firstName === patient.firstName && known.lastName === patient.lastName) return known;
+    const existing = patients.get(patient.id);
+    if (existing?.firstName === patient.firstName && existing.lastName === patient.lastName) return existing;
     patients.set(patient.id, patient);
     return patient;
   };
@@ -253,12 +253,12 @@ const FILTER_SLACK_MS = DAY_MS;
  * @throws MirrorError when a page could not be read
  */
 async function readChanges(
-  known: KnownRows<Appointment> & { changedTo: Instant },
+  existing: StoredRows<Appointment> & { changedTo: Instant },
   { context, zone, names, isWanted, read }: ChangesQuestion,
-): Promise<KnownRows<Appointment> | { doubt: ChangesDoubt }> {
+): Promise<StoredRows<Appointment> | { doubt: ChangesDoubt }> {
   const { parameter, overlapSeconds, format } = context.profile.appointments.rereading.changedSince;
   if (parameter === null) return { doubt: 'filter-refused' };
-  const sinceAt = known.changedTo - overlapSeconds * SECOND_MS;
+  const sinceAt = existing.changedTo - overlapSeconds * SECOND_MS;
   const since = sinceOf(widened({ fromAt: sinceAt, toAt: sinceAt }, format, zone, names).fromAt, context, zone);
   const startedAt = context.clock();
   const doubtOf = (row: Mapped<Appointment>) => doubtOfRow(row, since.at, context.clock());
@@ -268,9 +268,9 @@ async function readChanges(
   const doubt = answer.rows.map(doubtOf).find((one) => one !== null) ?? answer.reason;
   if (doubt !== null) return { doubt };
   const changed = answer.rows.flatMap((row) => ('record' in row ? [row.record] : []));
-  const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? known.changedTo;
+  const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? existing.changedTo;
   const buried = answer.rows.flatMap((row) => ('setAside' in row ? [row.setAside] : []));
-  return { ...putOver(known, changed, buried, isWanted), changedTo: Math.max(known.changedTo, changedTo) };
+  return { ...putOver(existing, changed, buried, isWanted), changedTo: Math.max(existing.changedTo, changedTo) };
 }
 
 /** Whether a clinic that answers so does not filter as the profile says. */
@@ -319,23 +319,23 @@ function refused(error: unknown): null {
 
 /** Puts what changed over what is known, and takes out what the clinic says is off. The same maps where nothing changed. */
 function putOver(
-  known: KnownRows<Appointment>,
+  existing: StoredRows<Appointment>,
   changed: readonly Appointment[],
-  tombstones: readonly SetAside[],
+  tombstones: readonly InvalidRow[],
   isWanted: IsWanted,
-): Omit<KnownRows<Appointment>, 'changedTo'> {
+): Omit<StoredRows<Appointment>, 'changedTo'> {
   const isNews = (record: Appointment) => {
-    const before = known.records.get(record.id);
+    const before = existing.records.get(record.id);
     const isOlder = before !== undefined && (before.updatedAt ?? 0) > (record.updatedAt ?? 0);
-    const isOurs = before !== undefined || known.setAside.has(record.id) || isWanted(record);
+    const isOurs = before !== undefined || existing.setAside.has(record.id) || isWanted(record);
     return isOurs && !isOlder && before !== record;
   };
   const news = new Map(changed.filter(isNews).map((record) => [record.id, record]));
-  const isShown = (id: string) => known.records.has(id) || known.setAside.has(id) || news.has(id);
+  const isShown = (id: string) => existing.records.has(id) || existing.setAside.has(id) || news.has(id);
   const off = tombstones.filter(({ recordId }) => isShown(recordId ?? ''));
-  if (news.size + off.length === 0) return known;
-  const records = new Map(known.records);
-  const setAside = new Map(known.setAside);
+  if (news.size + off.length === 0) return existing;
+  const records = new Map(existing.records);
+  const setAside = new Map(existing.setAside);
   for (const [id, record] of news) {
     records.set(id, record);
     setAside.delete(id);
@@ -344,5 +344,5 @@ function putOver(
     records.delete(one.recordId ?? '');
     setAside.set(one.recordId ?? '', one);
   }
-  return { ...known, records, setAside };
+  return { ...existing, records, setAside };
 }

@@ -1,4 +1,4 @@
-import type { AppointmentStatus, SetAside } from '../../model/records.ts';
+import type { AppointmentStatus, InvalidRow } from '../../model/records.ts';
 import { clinicError } from '../http/errors.ts';
 import { asFlag, asId, compilePaths, folded, isJsonObject, type JsonObject, type Mapped } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
@@ -52,8 +52,8 @@ export function statusMeant(
   }
   const own = theirs.find(([word]) => word === named) ?? theirs.find(([word]) => folded(word) === spelled);
   if (own !== undefined) return { status: own[1], word: own[0], isTheirs: true };
-  const known = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
-  const remedy = `give one of: ${known.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`;
+  const supported = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
+  const remedy = `give one of: ${supported.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`;
   throw clinicError('status-unmapped', 'the clinic profile has no word for that status of an appointment', { remedy });
 }
 
@@ -79,7 +79,7 @@ export function withTombstones<Model, Rest extends unknown[]>(
 ): (row: unknown, ...rest: Rest) => Mapped<Model> {
   const flags = deletedFlags.map(compileRaised);
   const readId = compilePaths(fields.id);
-  const tombstoneOf = (row: JsonObject): { setAside: SetAside } | null => {
+  const tombstoneOf = (row: JsonObject): { setAside: InvalidRow } | null => {
     const recordId = asId(readId(row));
     return recordId === null ? null : { setAside: { recordId, code: 'tombstone', field: 'status', isTombstone: true } };
   };

@@ -120,10 +120,10 @@ function fromEpoch(value: number, epochUnit: TimeRules['epochUnit'], firstYear: 
 }
 
 /** The date that is meant, as its midnight in UTC: the local one, but an instant that is midnight in UTC is how dates are written. */
-export function dateMsOf(told: Timestamp, zone: Zone): number {
-  if (told.kind === 'date') return told.dateMs;
-  if (told.at % DAY_MS === 0) return told.at;
-  return Math.floor((told.at + zone.offsetAt(told.at)) / DAY_MS) * DAY_MS;
+export function dateMsOf(timestamp: Timestamp, zone: Zone): number {
+  if (timestamp.kind === 'date') return timestamp.dateMs;
+  if (timestamp.at % DAY_MS === 0) return timestamp.at;
+  return Math.floor((timestamp.at + zone.offsetAt(timestamp.at)) / DAY_MS) * DAY_MS;
 }
 
 /** A form in which a clinic takes a time. */
@@ -355,8 +355,8 @@ function weekdayOf({ year, month, day }: CalendarDate): string | undefined {
   return WEEKDAYS[new Date(Date.UTC(year, month - 1, day)).getUTCDay()];
 }
 
-function clockIn({ hour: told, minute, second = '0', fraction = '', half }: Groups): WrittenTime['clock'] {
-  const written = Number(told);
+function clockIn({ hour: timestamp, minute, second = '0', fraction = '', half }: Groups): WrittenTime['clock'] {
+  const written = Number(timestamp);
   if (half !== undefined && (written < 1 || written > 12)) return null;
   const hour = half === undefined ? written : (written % 12) + (half.toLowerCase() === 'p' ? 12 : 0);
   return { hour, minute: Number(minute), second: Number(second), ms: msOf(fraction) };

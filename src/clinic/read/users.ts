@@ -45,7 +45,7 @@ const OF_PERSONS = new Set(
 const NO_ID = /^(all|any|none|\*)$/i;
 
 /** Names of the fields of a UserInfo answer that may hold tenants: nothing that only says who the user is. Values are never among them. */
-function fieldsBesideUser(answer: unknown): string[] {
+function otherFields(answer: unknown): string[] {
   if (!isJsonObject(answer)) return [];
   return Object.keys(answer).filter((name) => FIELD_NAME.test(name) && !OF_PERSONS.has(folded(name)));
 }
@@ -58,17 +58,17 @@ function fieldsBesideUser(answer: unknown): string[] {
  */
 export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo {
   const { path } = profile.tenants;
-  const told = path === ITSELF ? answer : valueAt(answer, path);
-  if (told === undefined && (Array.isArray(answer) || fieldsBesideUser(answer).length > 0)) {
+  const stated = path === ITSELF ? answer : valueAt(answer, path);
+  if (stated === undefined && (Array.isArray(answer) || otherFields(answer).length > 0)) {
     throw clinicError(
       'tenants-not-found',
       `${USER_INFO}: the answer has no tenants at \`${path}\`; ${fieldsText('it', answer)}`,
     );
   }
   const isAnswer = isJsonObject(answer) || Array.isArray(answer);
-  const tenants = isAnswer ? tenantsIn(told ?? null, profile) : null;
+  const tenants = isAnswer ? tenantsIn(stated ?? null, profile) : null;
   if (tenants === null) {
-    const [first] = Array.isArray(told) ? told : [told];
+    const [first] = Array.isArray(stated) ? stated : [stated];
     const ids = profile.tenants.fields.id.join(', ');
     const where = first === undefined ? '' : `: no id at \`${ids}\` of a tenant; ${fieldsText('a tenant', first)}`;
     throw clinicError('bad-tenants', `${USER_INFO}: the tenants of the user can not be read${where}`);
@@ -89,21 +89,21 @@ function fieldsText(what: string, value: unknown): string {
 }
 
 /** The tenants in what stands at the path: a list of them or of ids, one of them, one id, or each under its id; null: they can't be read. */
-function tenantsIn(told: unknown, profile: ClinicProfile): TenantReference[] | null {
-  if (told === null || told === '') return [];
-  if (isJsonObject(told) && readTenant(told, profile) === null) return underIds(told, profile);
-  const tenants = (Array.isArray(told) ? told : [told]).map((tenant) => readTenant(tenant, profile));
+function tenantsIn(stated: unknown, profile: ClinicProfile): TenantReference[] | null {
+  if (stated === null || stated === '') return [];
+  if (isJsonObject(stated) && readTenant(stated, profile) === null) return underIds(stated, profile);
+  const tenants = (Array.isArray(stated) ? stated : [stated]).map((tenant) => readTenant(tenant, profile));
   return tenants.every((tenant) => tenant !== null) ? tenants : null;
 }
 
-function underIds(told: JsonObject, profile: ClinicProfile): TenantReference[] | null {
-  return isUnderIds(told) ? Object.entries(told).map(([id, row]) => ({ id, name: nameIn(row, profile) })) : null;
+function underIds(stated: JsonObject, profile: ClinicProfile): TenantReference[] | null {
+  return isUnderIds(stated) ? Object.entries(stated).map(([id, row]) => ({ id, name: nameIn(row, profile) })) : null;
 }
 
 /** Whether an object holds other objects, each under its id. */
-export function isUnderIds(told: JsonObject): boolean {
-  const isEach = Object.entries(told).every(([id, row]) => /\d/.test(id) && isJsonObject(row));
-  return isEach && asId(Object.keys(told)[0]) !== null;
+export function isUnderIds(stated: JsonObject): boolean {
+  const isEach = Object.entries(stated).every(([id, row]) => /\d/.test(id) && isJsonObject(row));
+  return isEach && asId(Object.keys(stated)[0]) !== null;
 }
 
 /**

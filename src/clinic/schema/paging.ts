@@ -20,7 +20,7 @@ export const timePath = z
   )
   .describe('Where a time is in a JSON object: field names joined by dots; date + time of day where they come apart.');
 /** Where an answer tells something of paging: in its body, or in a header (RFC 9110 section 5.1 says what a header's name is made of). */
-const answerPlace = z
+const answerPath = z
   .string()
   .regex(
     /^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/,
@@ -38,11 +38,11 @@ const endings = {
     .array(z.enum(END_RULES))
     .min(1)
     .describe('What proves that a page is the last; the first rule that can speak of a page decides.'),
-  hasMorePath: answerPlace
+  hasMorePath: answerPath
     .nullable()
     .default('hasMore')
     .describe('Where a page tells whether more follow; header:NAME = in that header.'),
-  totalPath: answerPlace
+  totalPath: answerPath
     .nullable()
     .default('total')
     .describe(
@@ -97,7 +97,7 @@ export const pagingSchema = z
       ...pageSize,
       ends: followingEnds,
       cursorParameter: parameter.default('cursor'),
-      cursorPath: answerPlace
+      cursorPath: answerPath
         .default('nextCursor')
         .describe('Where a page holds the cursor of the next; header:NAME = in that header.'),
       sizeParameter: parameter.nullable().default('limit'),
@@ -107,7 +107,7 @@ export const pagingSchema = z
       ...endings,
       ...pageSize,
       ends: followingEnds,
-      linkPath: answerPlace
+      linkPath: answerPath
         .default('links.next')
         .describe(
           'Where a page holds the address of the next: a text, an object with href or url, or a list of links, of which that with rel or relation "next" counts; header:NAME = in that header.',

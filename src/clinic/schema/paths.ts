@@ -47,14 +47,14 @@ function inList(
   steps: readonly PathStep[],
   from: number,
 ): unknown {
-  let told: unknown;
+  let result: unknown;
   for (const element of Array.isArray(list) ? list : [list]) {
     if (!isMeant(element, within)) continue;
     const value = followPath(element, steps, from);
     if (value !== undefined && value !== null && value !== '') return value;
-    told ??= value;
+    result ??= value;
   }
-  return told;
+  return result;
 }
 
 function isMeant(element: unknown, within: NonNullable<PathStep['within']>): boolean {

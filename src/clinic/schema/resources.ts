@@ -51,21 +51,21 @@ export const RESOURCE_PATHS: Readonly<Record<ResourceName, readonly string[]>> =
   issuers: ['accounting', 'issuers'],
 };
 
-const ownPlace = path.or(z.literal('.')).nullable().default(null);
+const ownPath = path.or(z.literal('.')).nullable().default(null);
 
 /** Where a single record is in the answers of one resource. */
-export const ownRecordPath = ownPlace.describe(
+export const ownRecordPath = ownPath.describe(
   'Only where a single record is at another place than the profile says; . = it is the answer itself.',
 );
 
 /** A value as JSON has it. */
-const told = z.union([z.boolean(), z.string(), z.number()]);
+const scalar = z.union([z.boolean(), z.string(), z.number()]);
 
 /** A field and the values of it that raise a flag. */
 export const raisedBy = z.strictObject({
   path,
   when: z
-    .union([told, z.array(told).min(1)])
+    .union([scalar, z.array(scalar).min(1)])
     .describe(
       'The value that raises the flag, or a list of such values; true is also 1 or yes, false is also 0 or no; present, not in a list = any value but null, an empty text, and no (false or 0).',
     ),
@@ -98,7 +98,7 @@ const listRules = {
       'Where a row names its tenant, if it does: one that names another is set aside. [] = not told, or not to be compared.',
     ),
   paging: pagingSchema.nullable().default(null).describe('Only where this list pages otherwise than the profile says.'),
-  listPath: ownPlace.describe(
+  listPath: ownPath.describe(
     'Only where this list holds its rows at another place than the profile says; . = it is the answer itself.',
   ),
   recordPath: ownRecordPath,

@@ -12,8 +12,8 @@ import { createZone } from '../read/timestamps.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { payment, statusChange } from '../schema/shapes.ts';
-import { appointmentTwin } from './natural-keys.ts';
-import { createCalledPlaces, inCurrent } from './placed-calls.ts';
+import { appointmentDuplicate } from './natural-keys.ts';
+import { createCallZones, inCurrent } from './placed-calls.ts';
 import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
 import { compileWriter } from './writing.ts';
 
@@ -45,17 +45,17 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment, Appoi
 /** Prepares the calls under the context's profile. */
 export function createAppointmentCalls(context: ClinicContext): AppointmentCalls {
   const { profile, compiled } = context;
-  const places = createCalledPlaces(context);
+  const sites = createCallZones(context);
   const { create, update, remove, ...unplaced } = createResourceCalls<
     'appointments',
     BookedAppointment,
     AppointmentValues
   >(context, 'appointments', {
-    map: inCurrent(compiled.of(compileBookings), places),
-    places,
-    twinOf: appointmentTwin(profile, createZone(profile.zone), () => places.current().names),
+    map: inCurrent(compiled.of(compileBookings), sites),
+    places: sites,
+    twinOf: appointmentDuplicate(profile, createZone(profile.zone), () => sites.current().names),
   });
-  const { list, read } = places.reading(unplaced);
+  const { list, read } = sites.reading(unplaced);
   const writeStatus = compiled.of(compileStatusChange);
   const writePayment = compiled.of(compilePayment);
 

@@ -8,7 +8,7 @@ import { segmentsOf } from '../read/reading.ts';
 import { type ClinicRecord, createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import { reimbursement } from '../schema/shapes.ts';
-import { invoiceTwin, sameDecimal } from './natural-keys.ts';
+import { invoiceDuplicate, sameDecimal } from './natural-keys.ts';
 import { createResourceCalls, once, type ResourceTools, recordGone } from './resource-calls.ts';
 import { badValue, compileWriter } from './writing.ts';
 
@@ -22,7 +22,7 @@ export type Reimbursement = Partial<RecordOf<typeof reimbursement>>;
  * the caller gives up.
  */
 export type SerialiseSection = <Value>(
-  place: { tenantId: string; sectionId: string },
+  key: { tenantId: string; sectionId: string },
   work: (signal: AbortSignal) => Promise<Value>,
   signal: AbortSignal,
 ) => Promise<Value>;
@@ -86,8 +86,8 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
       // One by itself is an object; how several are sent is not specified (docs/unproved.md).
       const [body = {}, ...others] = rows;
       const now = async () => {
-        const told = await read(tenantId, id, signal);
-        return 'found' in told ? told.found : null;
+        const lookup = await read(tenantId, id, signal);
+        return 'found' in lookup ? lookup.found : null;
       };
       const before = await now();
       if (before === null) throw recordGone(label);
@@ -149,7 +149,7 @@ function createInSequence(
       const find =
         before === null || before.lastNumber === null
           ? null
-          : () => invoiceTwin(values, before, { section, invoices: () => list(tenantId, [], signal) });
+          : () => invoiceDuplicate(values, before, { section, invoices: () => list(tenantId, [], signal) });
       const made = await once(() => post(tenantId, values, signal), find);
       if (made !== null) return made;
       throw outOfSequence(typeof values.number === 'string' ? 'never' : 'later');

@@ -7,7 +7,7 @@ import type { ClinicRecord } from '../read/reading-calls.ts';
 import type { Zone } from '../read/timestamps.ts';
 import { listCalls, widened } from '../read/windows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import type { Twin } from './resource-calls.ts';
+import type { Duplicate } from './resource-calls.ts';
 
 /**
  * What is natural to a record, so that one whose create lost its answer is found again. A record that is the same in all of it
@@ -19,11 +19,11 @@ type Episode = ClinicRecord<'episodes'>;
 type Report = ClinicRecord<'medicalReports'>;
 
 /** A patient by our own id, else by tax code, else by name and date of birth. The list is read to its end in the worst case. */
-export function patientTwin(values: Partial<Patient>): Twin<Patient> | null {
+export function patientDuplicate(values: Partial<Patient>): Duplicate<Patient> | null {
   const { externalId, taxCode, firstName, lastName, birthDate } = values;
-  if (told(externalId)) return { parameters: [], isSame: (other) => other.externalId === externalId };
-  if (told(taxCode)) return { parameters: [], isSame: (other) => sameText(other.taxCode, taxCode) };
-  if (!told(firstName) || !told(lastName) || !told(birthDate)) return null;
+  if (isPresent(externalId)) return { parameters: [], isSame: (other) => other.externalId === externalId };
+  if (isPresent(taxCode)) return { parameters: [], isSame: (other) => sameText(other.taxCode, taxCode) };
+  if (!isPresent(firstName) || !isPresent(lastName) || !isPresent(birthDate)) return null;
   return {
     parameters: [],
     isSame: (other) =>
@@ -32,8 +32,8 @@ export function patientTwin(values: Partial<Patient>): Twin<Patient> | null {
 }
 
 /** An appointment by agenda, patient and start. */
-export function appointmentTwin(profile: ClinicProfile, zone: Zone, zones: () => Iterable<string>) {
-  return (values: Partial<BookedAppointment>): Twin<BookedAppointment> | null => {
+export function appointmentDuplicate(profile: ClinicProfile, zone: Zone, zones: () => Iterable<string>) {
+  return (values: Partial<BookedAppointment>): Duplicate<BookedAppointment> | null => {
     const { agendaId, start, patientId = null } = values;
     if (agendaId === undefined || start === undefined) return null;
     const { format } = profile.appointments.window;
@@ -51,16 +51,16 @@ export function appointmentTwin(profile: ClinicProfile, zone: Zone, zones: () =>
 }
 
 /** An episode by patient and appointment, else by patient, title and the time of its opening. */
-export function episodeTwin(values: Partial<Episode>): Twin<Episode> | null {
+export function episodeDuplicate(values: Partial<Episode>): Duplicate<Episode> | null {
   const { patientId, appointmentId, openedAt, title = null } = values;
-  if (!told(patientId)) return null;
-  if (told(appointmentId)) {
+  if (!isPresent(patientId)) return null;
+  if (isPresent(appointmentId)) {
     return {
       parameters: [],
       isSame: (other) => other.patientId === patientId && other.appointmentId === appointmentId,
     };
   }
-  if (!told(openedAt)) return null;
+  if (!isPresent(openedAt)) return null;
   return {
     parameters: [],
     isSame: (other) =>
@@ -69,9 +69,9 @@ export function episodeTwin(values: Partial<Episode>): Twin<Episode> | null {
 }
 
 /** A report by patient, date, title and the size of its file. */
-export function reportTwin(values: Partial<Report>, sizeBytes: number): Twin<Report> | null {
+export function reportDuplicate(values: Partial<Report>, sizeBytes: number): Duplicate<Report> | null {
   const { patientId, reportDate, title } = values;
-  if (!told(patientId) || !told(reportDate) || !told(title)) return null;
+  if (!isPresent(patientId) || !isPresent(reportDate) || !isPresent(title)) return null;
   return {
     parameters: [],
     isSame: (other) =>
@@ -82,7 +82,7 @@ export function reportTwin(values: Partial<Report>, sizeBytes: number): Twin<Rep
   };
 }
 
-function told<Value>(value: Value | null | undefined): value is Value {
+function isPresent<Value>(value: Value | null | undefined): value is Value {
   return value !== null && value !== undefined;
 }
 
@@ -105,7 +105,7 @@ type Section = ClinicRecord<'sections'>;
  * @returns null when none was made
  * @throws MirrorError `remote`, code `fate-unknown`, ambiguous, when an invoice is the same and its number does not tell
  */
-export async function invoiceTwin(
+export async function invoiceDuplicate(
   values: Partial<Invoice>,
   before: Section,
   now: { section(): Promise<Section | null>; invoices(): AsyncIterable<ListPage<Invoice>> },

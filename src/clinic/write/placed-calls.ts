@@ -4,15 +4,15 @@ import { APART, type RowMapper } from '../http/rows.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows } from '../read/catalogue-rows.ts';
 import { noneWithheld, recordsOf } from '../read/lists.ts';
-import { askInZones, NO_PLACES, noKnownZones, type PlaceZones } from '../read/place-zones.ts';
+import { askInZones, createZoneCache, NO_SITE_ZONES, type SiteZones } from '../read/place-zones.ts';
 import { createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
 import { isLocalFormat } from '../read/windows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
 /** Zones of places for the calls of appointments: read when a row, or what is written, needs them. */
-export interface CalledPlaces {
+export interface CallZones {
   /** Those of the last call. */
-  current(): PlaceZones;
+  current(): SiteZones;
   /** Has them read before local times are written. */
   beforeWrite(tenantId: string, signal: AbortSignal): Promise<void>;
   /** Reads in the zones of places. */
@@ -20,10 +20,10 @@ export interface CalledPlaces {
 }
 
 /** Prepares the zones of places under the context's profile. */
-export function createCalledPlaces(context: ClinicContext): CalledPlaces {
+export function createCallZones(context: ClinicContext): CallZones {
   const { profile, compiled } = context;
-  const known = noKnownZones();
-  let current: PlaceZones = NO_PLACES;
+  const zoneCache = createZoneCache();
+  let current: SiteZones = NO_SITE_ZONES;
   const agendas = createReadingCalls(context, 'agendas', compiled.of(compileAgendaRows));
   const locations = createReadingCalls(context, 'locations', compiled.of(compileLocationRows));
   const within = <Answer>(tenantId: string, signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> => {
@@ -31,8 +31,8 @@ export function createCalledPlaces(context: ClinicContext): CalledPlaces {
       agendas: await recordsOf(agendas.list(tenantId, [], signal)).catch(noneWithheld),
       locations: await recordsOf(locations.list(tenantId, [], signal)).catch(noneWithheld),
     });
-    return askInZones({ known, load, usual: profile.zone, isLocal: false }, signal, (places) => {
-      current = places;
+    return askInZones({ known: zoneCache, load, usual: profile.zone, isLocal: false }, signal, (sites) => {
+      current = sites;
       return ask();
     });
   };
@@ -40,18 +40,18 @@ export function createCalledPlaces(context: ClinicContext): CalledPlaces {
     current: () => current,
     async beforeWrite(tenantId, signal) {
       if (!writesLocalTimes(profile)) return;
-      known.needsPlaces = true;
+      zoneCache.needsPlaces = true;
       await within(tenantId, signal, async () => {});
     },
     reading: ({ list, read }) => ({
       read: (tenantId, id, signal): Promise<Lookup<BookedAppointment>> =>
         within(tenantId, signal, () => read(tenantId, id, signal)),
       async *list(tenantId, parameters, signal) {
-        const neededBefore = known.needsPlaces;
+        const neededBefore = zoneCache.needsPlaces;
         const pages = list(tenantId, parameters, signal)[Symbol.asyncIterator]();
         // The first page shows whether places are needed: a clinic writes all of its times alike.
         let first = await within(tenantId, signal, () => pages.next());
-        if (known.needsPlaces && !neededBefore) {
+        if (zoneCache.needsPlaces && !neededBefore) {
           await pages.return?.();
           yield* list(tenantId, parameters, signal);
           return;
@@ -73,8 +73,8 @@ function writesLocalTimes({ writes, appointments: { fields } }: ClinicProfile): 
 
 /** Has rows read by the zones of the last call's places. */
 export function inCurrent<Model>(
-  map: (row: unknown, places: PlaceZones) => ReturnType<RowMapper<Model>>,
-  places: CalledPlaces,
+  map: (row: unknown, sites: SiteZones) => ReturnType<RowMapper<Model>>,
+  sites: CallZones,
 ): RowMapper<Model> {
-  return (row) => map(row, places.current());
+  return (row) => map(row, sites.current());
 }

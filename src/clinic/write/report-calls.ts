@@ -8,7 +8,7 @@ import type { JsonObject } from '../http/rows.ts';
 import { segmentsOf } from '../read/reading.ts';
 import type { ClinicRecord, ResourceCalls } from '../read/reading-calls.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { reportTwin } from './natural-keys.ts';
+import { reportDuplicate } from './natural-keys.ts';
 import { createResourceCalls, once } from './resource-calls.ts';
 
 type Report = ClinicRecord<'medicalReports'>;
@@ -35,7 +35,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
   async function upload(tenantId: string, values: Partial<Report>, file: PdfSource, signal: AbortSignal) {
     const metadata = write(values);
     let fault: MirrorError | null = null;
-    const told = (error: MirrorError) => {
+    const onFault = (error: MirrorError) => {
       fault = error;
     };
     try {
@@ -43,7 +43,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
         label,
         url: addressOf(context, segmentsOf('medicalReports', tenantId)),
         method: 'POST',
-        upload: () => uploadOf(rules, metadata, file, { label, told }),
+        upload: () => uploadOf(rules, metadata, file, { label, told: onFault }),
         timeoutMs: profile.limits.fileTimeoutMs,
         signal,
       });
@@ -62,9 +62,9 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
     async create(tenantId, values, file, signal) {
       checkSize(file.sizeBytes, rules, label);
       await requirePdf(file, label);
-      const twin = reportTwin(values, file.sizeBytes);
+      const duplicate = reportDuplicate(values, file.sizeBytes);
       const attempt = () => upload(tenantId, values, file, signal);
-      return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));
+      return once(attempt, duplicate === null ? null : () => find(tenantId, duplicate, signal));
     },
     pdf: (tenantId, id, signal) =>
       downloadPdf(context, {
@@ -118,10 +118,10 @@ async function* watched(
   file: PdfSource,
   rules: UploadRules,
   label: string,
-  told: (error: MirrorError) => void,
+  onFault: (error: MirrorError) => void,
 ): AsyncGenerator<Uint8Array> {
   const fail = (error: MirrorError): never => {
-    told(error);
+    onFault(error);
     throw error;
   };
   let size = 0;

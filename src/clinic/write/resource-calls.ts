@@ -11,7 +11,7 @@ import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } f
 import type { FieldPaths, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
-import type { CalledPlaces } from './placed-calls.ts';
+import type { CallZones } from './placed-calls.ts';
 import { compileWriter } from './writing.ts';
 
 /** Calls that write. What an answer without a body leaves open is read again. */
@@ -28,7 +28,7 @@ export interface WritableCalls<Model, Values = Partial<Model>> extends ResourceC
 }
 
 /** How the record of a create whose answer was lost is found again. */
-export interface Twin<Model> {
+export interface Duplicate<Model> {
   /** Query parameters that make the list short. */
   parameters: [string, string][];
   isSame(record: Model): boolean;
@@ -37,9 +37,9 @@ export interface Twin<Model> {
 /** What is peculiar to a resource. */
 export interface ResourceManners<Model, Values> {
   map: RowMapper<Model>;
-  places: CalledPlaces;
+  places: CallZones;
   /** Null when the values hold nothing natural to look a record up by. */
-  twinOf(values: Values): Twin<Model> | null;
+  twinOf(values: Values): Duplicate<Model> | null;
 }
 
 /** Reading and writing of one list under a profile, for the calls of its resource. */
@@ -47,7 +47,7 @@ export interface ResourceTools<Model extends object, Values> extends WritableCal
   /** A record in the clinic's words. @param base what it has already */
   write(values: Values, base?: JsonObject): JsonObject;
   /** Finds what a lost create has made. */
-  find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null>;
+  find(tenantId: string, duplicate: Duplicate<Model>, signal: AbortSignal): Promise<Model | null>;
   /**
    * The record that a write's answer shows; one that shows none, or another, is read again.
    * @throws MirrorError `contract`, code `write-unshown`, ambiguous, when it can't be read; of an update what the reading throws
@@ -80,9 +80,9 @@ export function createResourceCalls<
   const { list, read } = createReadingCalls(context, name, map);
   const written = createWritten(context, name, map, read);
 
-  async function find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null> {
-    for await (const { records } of list(tenantId, twin.parameters, signal)) {
-      const same = records.find((record) => twin.isSame(record));
+  async function find(tenantId: string, duplicate: Duplicate<Model>, signal: AbortSignal): Promise<Model | null> {
+    for await (const { records } of list(tenantId, duplicate.parameters, signal)) {
+      const same = records.find((record) => duplicate.isSame(record));
       if (same !== undefined) return same;
     }
     return null;
@@ -97,12 +97,12 @@ export function createResourceCalls<
     async create(tenantId, values, signal) {
       await places?.beforeWrite(tenantId, signal);
       const body = write(values);
-      const twin = manners.twinOf?.(values) ?? null;
+      const duplicate = manners.twinOf?.(values) ?? null;
       const attempt = async () => {
         const answer = await call('create', segmentsOf(name, tenantId), { method: 'POST', body, signal });
         return written('create', answer, { tenantId, id: null, signal });
       };
-      return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));
+      return once(attempt, duplicate === null ? null : () => find(tenantId, duplicate, signal));
     },
     async update(tenantId, id, changes, signal) {
       await places?.beforeWrite(tenantId, signal);
@@ -133,8 +133,8 @@ function createWritten<Model extends object>(
     const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context.profile, name));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
     const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
-    const known = id ?? idInLocation(answer) ?? shownId;
-    const found = known === null ? null : await read(tenantId, known, signal);
+    const recordId = id ?? idInLocation(answer) ?? shownId;
+    const found = recordId === null ? null : await read(tenantId, recordId, signal);
     if (found !== null && 'found' in found) return found.found;
     throw unshown(label);
   };

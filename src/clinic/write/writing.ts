@@ -3,7 +3,7 @@ import { exactNumber, parseExactly } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';
 import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
 import type { RowZone } from '../read/place-zones.ts';
-import { NO_PLACES, type PlaceZones } from '../read/place-zones.ts';
+import { NO_SITE_ZONES, type SiteZones } from '../read/place-zones.ts';
 import { createZone, formatInstant, type Zone } from '../read/timestamps.ts';
 import {
   type ChoiceWords,
@@ -28,7 +28,7 @@ import type { ClinicProfile } from '../schema/profile.ts';
 export type RecordWriter<Described extends Shape> = (
   values: Partial<RecordOf<Described>>,
   base?: JsonObject,
-  places?: PlaceZones,
+  sites?: SiteZones,
 ) => JsonObject;
 
 type Rules = Pick<ClinicProfile, 'writes'> & { zone: Zone };
@@ -49,7 +49,7 @@ export function compileWriter<Described extends Shape>(
 ): RecordWriter<Described> {
   const { rowZone } = profile;
   const rules = { writes: profile.writes, zone: rowZone ?? createZone(profile.zone) };
-  return (values, base = {}, places = NO_PLACES) => {
+  return (values, base = {}, sites = NO_SITE_ZONES) => {
     const target = structuredClone(base);
     const where = { described, fields, words, numbers, prefix: '' };
     if (rowZone === undefined) return writeInto(target, where, values, rules);
@@ -60,13 +60,13 @@ export function compileWriter<Described extends Shape>(
     );
     writeInto(target, where, rest ?? {}, rules);
     // As it is read: an id beyond 2^53 as text.
-    rowZone.begin(parseExactly(JSON.stringify(target)), places);
+    rowZone.begin(parseExactly(JSON.stringify(target)), sites);
     return writeInto(target, where, times ?? {}, rules);
   };
 }
 
 /** Where the values of one object go. */
-interface Place {
+interface WriteTarget {
   described: Shape;
   fields: object;
   words: ChoiceWords;
@@ -74,7 +74,7 @@ interface Place {
   prefix: string;
 }
 
-function writeInto(target: JsonObject, where: Place, values: object, rules: Rules) {
+function writeInto(target: JsonObject, where: WriteTarget, values: object, rules: Rules) {
   const { described, fields, words, numbers, prefix } = where;
   for (const [name, value] of Object.entries(values)) {
     const one = described[name];
@@ -85,12 +85,12 @@ function writeInto(target: JsonObject, where: Place, values: object, rules: Rule
     if (isNested(one)) {
       const { at, fields: inner } = found as { at: readonly string[]; fields: object };
       const current = compilePaths(at.slice(0, 1))(target);
-      place(target, at, writeNested(one, { ...where, fields: inner }, { value, label, current }, rules), label);
+      setValue(target, at, writeNested(one, { ...where, fields: inner }, { value, label, current }, rules), label);
     } else {
       const paths = found as readonly string[];
       const written = writeScalar(one, words[name], { value, label }, rules);
-      if (paths[0]?.includes(APART) === true) placeApart(target, fields, { value, label, name, values }, rules);
-      else place(target, paths, numbers.includes(label) ? asNumber(written, label) : written, label);
+      if (paths[0]?.includes(APART) === true) setSplitTime(target, fields, { value, label, name, values }, rules);
+      else setValue(target, paths, numbers.includes(label) ? asNumber(written, label) : written, label);
     }
   }
   return target;
@@ -108,7 +108,7 @@ function asNumber(written: unknown, label: string): unknown {
 }
 
 /** A value and the name of its field, for messages. */
-interface Given {
+interface FieldValue {
   value: unknown;
   label: string;
 }
@@ -116,8 +116,8 @@ interface Given {
 /** Rows that the record has already are changed, not replaced, so that what we don't know of stays in them too. */
 function writeNested(
   one: NestedField,
-  { fields, numbers }: Pick<Place, 'fields' | 'numbers'>,
-  { value, label, current }: Given & { current: unknown },
+  { fields, numbers }: Pick<WriteTarget, 'fields' | 'numbers'>,
+  { value, label, current }: FieldValue & { current: unknown },
   rules: Rules,
 ): unknown {
   const inner = { described: one.shape, fields, words: {}, numbers, prefix: `${label}.` };
@@ -134,8 +134,8 @@ function rowFinder(described: Shape, fields: object, rows: unknown[]): (value: u
   const key = Object.entries(described).find(([, one]) => one.kind === 'id' && one.needed)?.[0];
   if (key === undefined) return () => ({});
   const readKey = compilePaths((fields as Record<string, readonly string[]>)[key] ?? []);
-  const known = new Map(rows.filter(isJsonObject).map((row) => [asId(readKey(row)), row] as const));
-  return (value) => structuredClone((isJsonObject(value) ? known.get(asId(value[key])) : undefined) ?? {});
+  const existing = new Map(rows.filter(isJsonObject).map((row) => [asId(readKey(row)), row] as const));
+  return (value) => structuredClone((isJsonObject(value) ? existing.get(asId(value[key])) : undefined) ?? {});
 }
 
 const isText = (value: unknown) => typeof value === 'string';
@@ -155,7 +155,7 @@ const FITS: Readonly<Record<ScalarKind, (value: unknown) => boolean>> = {
 function writeScalar(
   { kind, words = [] }: ScalarField,
   spellings: ChoiceWords[string] | undefined,
-  { value, label }: Given,
+  { value, label }: FieldValue,
   { writes, zone }: Rules,
 ): unknown {
   if (value === null) return null;
@@ -184,29 +184,29 @@ interface Apart {
  * Sets a time whose date and time of day come apart. A date that other fields share is changed with all of them, or not at all: who moves
  * the end of an appointment to the next day must not move its start.
  */
-function placeApart(
+function setSplitTime(
   target: JsonObject,
   fields: object,
-  { value, label, name, values }: Given & { name: string; values: object },
+  { value, label, name, values }: FieldValue & { name: string; values: object },
   { zone }: Rules,
 ): void {
   const apart = new Map(Object.entries(fields).flatMap(([field, paths]) => apartIn(field, paths)));
   const { date, time } = apart.get(name) as Apart;
   const others = [...apart].filter(([field, one]) => field !== name && one.date === date);
-  place(target, [time], value === null ? null : formatInstant(value as number, 'local', zone).slice(11), label);
+  setValue(target, [time], value === null ? null : formatInstant(value as number, 'local', zone).slice(11), label);
   if (value === null) {
-    if (others.length === 0) place(target, [date], null, label);
+    if (others.length === 0) setValue(target, [date], null, label);
     return;
   }
   const day = formatInstant(value as number, 'date', zone);
   const isMoved = ([field, one]: [string, Apart]) => {
-    const given = Reflect.get(values, field) as number | null | undefined;
-    if (given === undefined) return valueAt(target, date) !== day && (valueAt(target, one.time) ?? '') !== '';
-    return given !== null && formatInstant(given, 'date', zone) !== day;
+    const instant = Reflect.get(values, field) as number | null | undefined;
+    if (instant === undefined) return valueAt(target, date) !== day && (valueAt(target, one.time) ?? '') !== '';
+    return instant !== null && formatInstant(instant, 'date', zone) !== day;
   };
   if (others.some(isMoved))
     badValue(label, 'give all times that share a date with it in the clinic profile, on one day');
-  place(target, [date], day, label);
+  setValue(target, [date], day, label);
 }
 
 function apartIn(field: string, paths: unknown): [string, Apart][] {
@@ -227,7 +227,7 @@ function spelled(word: string, spellings: ChoiceWords[string], label: string): s
 }
 
 /** Sets a value at the first path. */
-function place(target: JsonObject, paths: readonly string[], value: unknown, field: string): void {
+function setValue(target: JsonObject, paths: readonly string[], value: unknown, field: string): void {
   const [path] = paths;
   if (path === undefined) throw unmapped(field);
   setAtPath(target, parsePath(path), value);

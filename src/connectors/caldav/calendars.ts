@@ -22,15 +22,15 @@ export interface CalendarSearch {
  * created at a name derived from the owner tag, so that two who create make one; never at the name of one that was deleted.
  * @throws MirrorError `settings` when there is none, it may not be written or it is no calendar
  */
-export async function prepareCalendar(search: CalendarSearch, known: string | null): Promise<URL> {
+export async function prepareCalendar(search: CalendarSearch, storedId: string | null): Promise<URL> {
   const { calendar } = search.settings;
   if ('url' in calendar) {
     return checked(await proveThere({ ...search, url: asCollection(new URL(calendar.url)), isOwn: false }));
   }
-  const remembered = known === null ? null : await describe(search, new URL(known));
+  const remembered = storedId === null ? null : await describe(search, new URL(storedId));
   if (remembered !== null) return checked(remembered);
   const home = await homeOf(search, calendar.home);
-  return (await locateIn(search, home)) ?? (await createCalendar(search, home, calendar.create, known));
+  return (await locateIn(search, home)) ?? (await createCalendar(search, home, calendar.create, storedId));
 }
 
 /**
@@ -83,16 +83,16 @@ function oursOf(
   return ownOfMarked(marked).sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
 }
 
-/** @param known the calendar that is gone: at the same address a new, empty one would look like it */
+/** @param storedId the calendar that is gone: at the same address a new, empty one would look like it */
 async function createCalendar(
   search: CalendarSearch,
   home: URL,
   displayName: string,
-  known: string | null,
+  storedId: string | null,
 ): Promise<URL> {
   for (const name of calendarNames(search.ownerTag)) {
     const url = new URL(`${name}/`, home);
-    if (known !== null && comparablePath(url) === comparablePath(new URL(known))) continue;
+    if (storedId !== null && comparablePath(url) === comparablePath(new URL(storedId))) continue;
     const answer = await search.session.send(
       { method: 'MKCALENDAR', url, headers: XML_CONTENT, body: calendarBody(displayName, search) },
       search.signal,

@@ -4,7 +4,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
-import { inTurn, settle } from '../settle.ts';
+import { inTurn, resolveOutcomes } from '../settle.ts';
 import { asCollection, comparablePath, nameOf } from './addresses.ts';
 import { describe, locateCalendar, prepareCalendar } from './calendars.ts';
 import { type Collection, isOurs, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';
@@ -25,8 +25,8 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
     return { session, url: asCollection(new URL(container)), isOwn, ownerTag, clock, signal };
   }
   const connector: Connector = {
-    async prepare(known, signal) {
-      return (await prepareCalendar({ session, settings, ownerTag, owner, signal }, known)).href;
+    async prepare(storedId, signal) {
+      return (await prepareCalendar({ session, settings, ownerTag, owner, signal }, storedId)).href;
     },
     async locate(signal) {
       return (await locateCalendar({ session, settings, ownerTag, owner, signal }))?.href ?? null;
@@ -51,7 +51,7 @@ async function applyAll(collection: Collection, operations: readonly Operation[]
     if (url !== null) urls.set(outcome.recordId, url);
     return outcome;
   });
-  return await readBack(collection, settle(outcomes, errors), urls);
+  return await readBack(collection, resolveOutcomes(outcomes, errors), urls);
 }
 
 /**

@@ -6,11 +6,17 @@ import type { ItemKey } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
 import { addInstant, addText, addTimes, carriable, readTimes, textOf } from '../icalendar.ts';
 import { isModestCalendar } from '../modest-calendar.ts';
-import { joinNotes, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
+import {
+  type DescriptionParts,
+  joinDescription,
+  NO_DESCRIPTION,
+  readDescription,
+  toDescriptionStamp,
+} from '../notes.ts';
 import { type PresetsThere, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
-import { SEQUENCE_EPOCH_AT } from './limits.ts';
-import { addPresets, keptOf, OF_A_SERIES, readPresets } from './presets.ts';
+import { SEQUENCE_START_AT } from './limits.ts';
+import { addPresets, OF_A_SERIES, readPresets, retainedOf } from './presets.ts';
 
 /** Everything that goes into one calendar object. */
 export interface ObjectToWrite {
@@ -36,7 +42,7 @@ export interface ObjectContent {
   /** What is none of ours, as lines of iCalendar (`keptOf`). */
   kept: string;
   /** Whose its description is; what is a person's is no part of the item. */
-  notes: NotesThere;
+  notes: DescriptionParts;
   presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -46,7 +52,7 @@ const MARK_PROPERTY = 'x-clinic-mirror';
 const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
 const REVISION_PROPERTY = 'x-clinic-mirror-revision';
 /** By it what our last write put into the description is told from what a person wrote there. */
-const NOTES_PROPERTY = 'x-clinic-mirror-notes';
+const DESCRIPTION_STAMP_PROPERTY = 'x-clinic-mirror-notes';
 
 /** Names of a property of ours as filters in requests write it. */
 export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
@@ -65,8 +71,8 @@ export function toCalendarObject(object: ObjectToWrite): string {
   const timeZone = addTimes(event, item.time);
   addText(event, 'summary', carriable(item.title));
   const description = item.description === null ? null : carriable(item.description);
-  const notes = joinNotes(description, stored?.notes ?? NO_NOTES);
-  if (notes !== '') addText(event, 'description', notes);
+  const wording = joinDescription(description, stored?.notes ?? NO_DESCRIPTION);
+  if (wording !== '') addText(event, 'description', wording);
   if (item.location !== null) addText(event, 'location', carriable(item.location));
   addText(event, 'class', item.visibility === 'default' ? 'PUBLIC' : 'PRIVATE');
   if (item.tentative === true) addText(event, 'status', 'TENTATIVE');
@@ -74,7 +80,7 @@ export function toCalendarObject(object: ObjectToWrite): string {
   addText(event, MARK_PROPERTY, object.ownerTag);
   addText(event, LOCATOR_PROPERTY, object.sealedRecordId);
   addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
-  addText(event, NOTES_PROPERTY, toNotesStamp(description));
+  addText(event, DESCRIPTION_STAMP_PROPERTY, toDescriptionStamp(description));
   addPresets(event, item.presets, stored?.presets ?? null);
   const lines = event.toString().slice(0, -END_OF_EVENT.length);
   const whole = `${lines}${stored === null || stored.kept === '' ? '' : `${stored.kept}\r\n`}${END_OF_EVENT}`;
@@ -87,7 +93,7 @@ export function toCalendarObject(object: ObjectToWrite): string {
  * write, so an update costs no look at what is stored.
  */
 function nextSequence({ writtenAt, stored }: ObjectToWrite): number {
-  const seconds = Math.floor((writtenAt - SEQUENCE_EPOCH_AT) / 1_000);
+  const seconds = Math.floor((writtenAt - SEQUENCE_START_AT) / 1_000);
   return Math.max(seconds, (stored?.sequence ?? -1) + 1, 0);
 }
 
@@ -108,17 +114,21 @@ function contentOf(calendar: ICAL.Component): ObjectContent | null {
   const [event] = events;
   if (event === undefined) return null;
   const presets = readPresets(event);
-  const notes = readNotes(carriable(textOf(event, 'description') ?? ''), textOf(event, NOTES_PROPERTY), 'plain');
+  const wording = readDescription(
+    carriable(textOf(event, 'description') ?? ''),
+    textOf(event, DESCRIPTION_STAMP_PROPERTY),
+    'plain',
+  );
   return {
     uid: textOf(event, 'uid'),
     ownerTag: textOf(event, MARK_PROPERTY),
     sealedRecordId: textOf(event, LOCATOR_PROPERTY),
     ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
-    kept: keptOf(event, presets),
-    notes,
+    kept: retainedOf(event, presets),
+    notes: wording,
     presets,
-    item: events.length === 1 ? readItem(calendar, event, { notes, presets }) : null,
+    item: events.length === 1 ? readItem(calendar, event, { notes: wording, presets }) : null,
   };
 }
 

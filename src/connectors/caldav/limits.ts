@@ -28,7 +28,7 @@ export const MAX_CALENDAR_NAMES = 5;
 export const MAX_SYNC_PAGES = 1_000;
 
 /** SEQUENCE counts the seconds since this instant: it grows with every write without a look at what is stored, until 2088. */
-export const SEQUENCE_EPOCH_AT = Date.UTC(2020, 0, 1);
+export const SEQUENCE_START_AT = Date.UTC(2020, 0, 1);
 
 /** Larger answers of XML are parsed in a thread: so much takes the thread that serves all tenants at most 30 ms. */
 export const LARGE_XML_LENGTH = 128 * 1_024;

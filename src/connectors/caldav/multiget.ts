@@ -49,17 +49,17 @@ async function readSome(
   }
   const answered = new Map(answer.members.map((member) => [comparablePath(member.url), member]));
   const found: StoredObject[] = [];
-  const leftOut: URL[] = [];
+  const missing: URL[] = [];
   for (const url of asked) {
     const member = answered.get(comparablePath(url));
-    if (member === undefined) leftOut.push(url);
+    if (member === undefined) missing.push(url);
     const stored = member === undefined ? null : storedObject(url, member);
     // An object that people filled takes a while to parse.
     await setImmediate();
     if (stored !== null) found.push(stored);
   }
-  const isSilent = leftOut.length === asked.length;
-  return [...found, ...(await lookFor(collection, leftOut, isSilent))];
+  const isSilent = missing.length === asked.length;
+  return [...found, ...(await lookFor(collection, missing, isSilent))];
 }
 
 /**

@@ -3,17 +3,17 @@ import { LARGE_XML_LENGTH } from './limits.ts';
 import { child, childrenOf, DAV, parseXml, type XmlElement } from './xml.ts';
 
 /** A response of a 207: hrefs as written, its own status, and the properties that were found. */
-export interface ToldResponse {
+export interface ParsedResponse {
   hrefs: string[];
   status: number | null;
   found: XmlElement[];
 }
 
 /** Part of a 207. */
-export interface ToldPart {
+export interface ParsedPart {
   /** In the first part. */
   syncToken: string | null;
-  responses: ToldResponse[];
+  responses: ParsedResponse[];
 }
 
 /** Responses of one part: those of a listing take a millisecond to take over. */
@@ -28,9 +28,9 @@ const threads = new Apart(new URL('./multistatus-entry.ts', import.meta.url));
  * @param host that it came from
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
-export async function* multistatusOf(body: string, host: string): AsyncGenerator<ToldPart, void> {
+export async function* multistatusOf(body: string, host: string): AsyncGenerator<ParsedPart, void> {
   if (body.length <= LARGE_XML_LENGTH) yield* partsOf(body);
-  else for await (const part of threads.ask(body, host)) yield JSON.parse(String(part)) as ToldPart;
+  else for await (const part of threads.ask(body, host)) yield JSON.parse(String(part)) as ParsedPart;
 }
 
 /** The work of the thread: parts as JSON, which the receiving thread reads several times as fast as it takes over objects. */
@@ -38,14 +38,14 @@ export function* partsInThread(body: string): Generator<string, void> {
   for (const part of partsOf(body)) yield JSON.stringify(part);
 }
 
-function* partsOf(body: string): Generator<ToldPart, void> {
+function* partsOf(body: string): Generator<ParsedPart, void> {
   const root = parseXml(body);
-  let part: ToldPart = { syncToken: child(root, `${DAV}sync-token`)?.text.trim() || null, responses: [] };
+  let part: ParsedPart = { syncToken: child(root, `${DAV}sync-token`)?.text.trim() || null, responses: [] };
   let elements = 0;
   for (const response of childrenOf(root, `${DAV}response`)) {
-    const told = toldBy(response);
-    part.responses.push(told);
-    elements += told.hrefs.length + told.found.reduce((sum, property) => sum + sizeOf(property), 0);
+    const parsed = parseResponse(response);
+    part.responses.push(parsed);
+    elements += parsed.hrefs.length + parsed.found.reduce((sum, property) => sum + sizeOf(property), 0);
     if (part.responses.length < RESPONSES_AT_ONCE && elements < ELEMENTS_AT_ONCE) continue;
     yield part;
     part = { syncToken: null, responses: [] };
@@ -58,7 +58,7 @@ function* partsOf(body: string): Generator<ToldPart, void> {
  * A response with a status may name several hrefs.
  * @see RFC 4918 section 14.24
  */
-function toldBy(response: XmlElement): ToldResponse {
+function parseResponse(response: XmlElement): ParsedResponse {
   const found = new Map<string, XmlElement>();
   for (const propstat of childrenOf(response, `${DAV}propstat`)) {
     if (statusOf(propstat) !== 200) continue;
@@ -73,8 +73,8 @@ function toldBy(response: XmlElement): ToldResponse {
 
 /** With the one attribute that anything is read from: others would be taken over for nothing. */
 function trimmed({ name, text, attributes, children }: XmlElement): XmlElement {
-  const kept: XmlElement['attributes'] = attributes.name === undefined ? {} : { name: attributes.name };
-  return { name, text, attributes: kept, children: children.map(trimmed) };
+  const retained: XmlElement['attributes'] = attributes.name === undefined ? {} : { name: attributes.name };
+  return { name, text, attributes: retained, children: children.map(trimmed) };
 }
 
 function sizeOf({ children }: XmlElement): number {

@@ -40,7 +40,7 @@ export function readPresets(event: ICAL.Component): PresetsThere {
 }
 
 /** What of a property is no preset of ours, as lines of iCalendar: all of it where it is something else. */
-function keptOfProperty(property: ICAL.Property, { last, theirs }: PresetsThere): string | null {
+function retainedOfProperty(property: ICAL.Property, { last, theirs }: PresetsThere): string | null {
   const text = () => String(property.getFirstValue());
   switch (property.name) {
     case 'color':
@@ -50,7 +50,7 @@ function keptOfProperty(property: ICAL.Property, { last, theirs }: PresetsThere)
     case 'conference':
       return isOurs('teleVisitUrl', text()) ? null : property.toICALString();
     case 'categories':
-      return keptCategories(property, last.category);
+      return retainedCategories(property, last.category);
     default:
       return property.toICALString();
   }
@@ -77,14 +77,14 @@ function shownReminder(event: ICAL.Component, last: Presets): unknown {
   return alarms.length === 0 ? undefined : 'other';
 }
 
-function keptCategories(property: ICAL.Property, ours: string | undefined): string | null {
+function retainedCategories(property: ICAL.Property, ours: string | undefined): string | null {
   const values = valuesOf(property);
   const others = values.filter((value) => value !== ours);
   if (others.length === values.length) return property.toICALString();
   if (others.length === 0) return null;
-  const kept = new ICAL.Property('categories');
-  kept.setValues(others);
-  return kept.toICALString();
+  const retained = new ICAL.Property('categories');
+  retained.setValues(others);
+  return retained.toICALString();
 }
 
 function valuesOf(property: ICAL.Property): string[] {
@@ -149,14 +149,14 @@ export const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id
  * What people and their clients added to an event of ours, as lines of iCalendar: a colour, reminders, guests, notes. Nothing of it is
  * ours, and an update leaves it there. '' when there is nothing.
  */
-export function keptOf(event: ICAL.Component, presets: PresetsThere): string {
-  const kept = event.getAllProperties().filter(({ name }) => isKept(name));
-  const properties = [...Map.groupBy(kept, ({ name }) => name).values()].flat();
-  const lines = properties.flatMap((one) => keptOfProperty(one, presets) ?? []);
+export function retainedOf(event: ICAL.Component, presets: PresetsThere): string {
+  const retained = event.getAllProperties().filter(({ name }) => isRetained(name));
+  const properties = [...Map.groupBy(retained, ({ name }) => name).values()].flat();
+  const lines = properties.flatMap((one) => retainedOfProperty(one, presets) ?? []);
   const components = event.getAllSubcomponents().filter((one) => !isOurAlarm(one, presets.last));
   return [...lines, ...components.map(String)].join('\r\n');
 }
 
-function isKept(name: string): boolean {
+function isRetained(name: string): boolean {
   return !name.startsWith(OWN_PREFIX) && !OURS.has(name) && !OF_CLIENTS.has(name) && !OF_A_SERIES.includes(name);
 }

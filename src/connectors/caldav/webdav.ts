@@ -154,9 +154,9 @@ export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
 async function readMultistatus(answer: DavResponse): Promise<Multistatus> {
   const members: DavMember[] = [];
   let syncToken: string | null = null;
-  for await (const told of multistatusOf(answer.body, answer.url.host)) {
-    syncToken ??= told.syncToken;
-    for (const { hrefs, status, found } of told.responses) {
+  for await (const part of multistatusOf(answer.body, answer.url.host)) {
+    syncToken ??= part.syncToken;
+    for (const { hrefs, status, found } of part.responses) {
       const properties = new Map(found.map((property) => [property.name, property]));
       for (const href of hrefs) {
         members.push({ url: resolveHref(answer.url, href), status, properties });

@@ -1,7 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
-import { NO_NOTES } from '../notes.ts';
+import { NO_DESCRIPTION } from '../notes.ts';
 import { NO_PRESETS } from '../presets.ts';
 import { supersededBy } from '../stamp.ts';
 import { isMember, resolveHref } from './addresses.ts';
@@ -27,12 +27,12 @@ type Delete = Extract<Operation, { kind: 'delete' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /** An outcome and, for a write, where the object is, so that a missing ETag can be learnt later. */
-export interface Settled {
+export interface LocatedOutcome {
   outcome: Outcome;
   url: URL | null;
 }
 
-const NOTHING_KEPT = { kept: '', notes: NO_NOTES, presets: NO_PRESETS };
+const NOTHING_RETAINED = { kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS };
 
 /** What an object holds that a write is to go on from. */
 type Before = ObjectToWrite['stored'];
@@ -45,7 +45,7 @@ export type Seen = StoredObject | null | undefined;
  * looked at what is there, decided by owner tag and key, and tried once more.
  * @throws MirrorError why this operation, or everything, could not be done
  */
-export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<Settled> {
+export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<LocatedOutcome> {
   if (operation.kind === 'delete') return await remove(collection, operation, seen);
   if (operation.kind === 'update') return await update(collection, operation, seen);
   if (seen !== undefined && seen !== null) return await overwrite(collection, operation, seen, 'adopted');
@@ -53,7 +53,7 @@ export async function carryOut(collection: Collection, operation: Operation, see
   return await create(collection, operation, 'created');
 }
 
-async function create(collection: Collection, operation: Write, effect: Effect): Promise<Settled> {
+async function create(collection: Collection, operation: Write, effect: Effect): Promise<LocatedOutcome> {
   const url = objectUrl(collection.url, operation.key, null);
   const answer = await put(collection, operation, url, { condition: { 'if-none-match': '*' } });
   if (isDone(answer)) return written(collection, operation, effect, { url, answer });
@@ -77,7 +77,7 @@ async function adoptElsewhere(
   operation: Write,
   { href }: DavProblem,
   url: URL,
-): Promise<Settled> {
+): Promise<LocatedOutcome> {
   const named = href === null ? null : resolveHref(url, href);
   const stored = named !== null && isMember(collection.url, named) ? await lookUp(collection, named) : null;
   const elsewhere = stored?.content?.uid === operation.key ? stored : await findByUid(collection, operation.key);
@@ -89,7 +89,7 @@ async function adoptElsewhere(
  * Makes an object again whose name is free. A client may have given it another one, and not every server refuses a second object with
  * its UID: so that one is looked for first.
  */
-async function makeAgain(collection: Collection, operation: Write): Promise<Settled> {
+async function makeAgain(collection: Collection, operation: Write): Promise<LocatedOutcome> {
   const isNew = operation.kind === 'create';
   const elsewhere = await findRenamed(collection, operation.key);
   if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, isNew ? 'adopted' : 'updated');
@@ -100,7 +100,7 @@ async function update(
   collection: Collection,
   operation: Extract<Operation, { kind: 'update' }>,
   seen: Seen,
-): Promise<Settled> {
+): Promise<LocatedOutcome> {
   const url = objectUrl(collection.url, operation.key, operation.remoteId);
   const tag = strongTag(operation.versionTag);
   let stored = seen === undefined && tag === null ? await lookUp(collection, url) : seen;
@@ -120,7 +120,7 @@ async function overwrite(
   operation: Write,
   stored: StoredObject,
   effect: Effect,
-): Promise<Settled> {
+): Promise<LocatedOutcome> {
   const { content, url, etag } = stored;
   const { recordId, key, sealedRecordId, item, revision } = operation;
   if (!isOurs(content, collection.ownerTag) || content.uid !== key) {
@@ -138,7 +138,7 @@ async function overwrite(
   throw await explained(collection, answer);
 }
 
-async function remove(collection: Collection, operation: Delete, seen: Seen): Promise<Settled> {
+async function remove(collection: Collection, operation: Delete, seen: Seen): Promise<LocatedOutcome> {
   const url = objectUrl(collection.url, operation.key, operation.remoteId);
   const tag = strongTag(operation.versionTag);
   const mustLook = tag === null || operation.erase === true;
@@ -182,7 +182,7 @@ async function emptied(
     versionTag: null,
     remoteId: null,
   } as const;
-  const before = { ...NOTHING_KEPT, sequence: content?.sequence ?? -1 };
+  const before = { ...NOTHING_RETAINED, sequence: content?.sequence ?? -1 };
   const answer = await put(collection, blank, url, { condition: ifMatch(etag), stored: before });
   if (isDone(answer)) return strongTag(answer.headers.get('etag'));
   if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
@@ -265,9 +265,9 @@ function written(
   operation: Write,
   effect: Effect,
   { url: asked, answer, before = null }: { url: URL; answer: DavResponse; before?: Before },
-): Settled {
+): LocatedOutcome {
   const url = namedByServer(asked, answer, collection.url);
-  const versionTag = versionTagOf(strongTag(answer.headers.get('etag')), before ?? NOTHING_KEPT);
+  const versionTag = versionTagOf(strongTag(answer.headers.get('etag')), before ?? NOTHING_RETAINED);
   const { recordId, key } = operation;
   return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
 }
@@ -284,6 +284,6 @@ function foreignName(url: URL, key: string): string | null {
   return remoteId === key ? null : remoteId;
 }
 
-function deleted({ recordId }: Delete, effect: 'deleted' | 'already-gone'): Settled {
+function deleted({ recordId }: Delete, effect: 'deleted' | 'already-gone'): LocatedOutcome {
   return { outcome: { recordId, result: 'deleted', effect }, url: null };
 }

@@ -172,8 +172,8 @@ function withDeclared(
 }
 
 function qualified(tag: string, namespaces: Namespaces | null): string {
-  const known = namespaces?.names.get(tag);
-  if (known !== undefined) return known;
+  const cached = namespaces?.names.get(tag);
+  if (cached !== undefined) return cached;
   const name = nameOf(tag, namespaces);
   namespaces?.names.set(tag, name);
   return name;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FeedEntry, FeedShelf } from '../../model/feeds.ts';
+import type { FeedEntry, FeedStore } from '../../model/feeds.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { overlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { instantOfLocal } from '../icalendar-zones.ts';
 import { toFeedEvent } from './from-model.ts';
-import { KEPT_BEFORE_MS } from './limits.ts';
+import { RETAINED_BEFORE_MS } from './limits.ts';
 import type { FeedSettings } from './schemas.ts';
 
 /** There is one shelf for each target. */
@@ -38,18 +38,18 @@ export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
       return [...(await shelf.entries(keys))].filter(([, entry]) => isOurs(entry)).map(toRemote);
     },
     async changes(_container, { window }) {
-      await dropPast(shelf, await ours(null), window.fromAt - KEPT_BEFORE_MS, zone);
+      await dropPast(shelf, await ours(null), window.fromAt - RETAINED_BEFORE_MS, zone);
       return { scope: 'whole', items: (await ours(window)).map(toRemote), removed: [], cursor: null };
     },
   };
 }
 
-async function carryOut(shelf: FeedShelf, operation: Operation, ownerTag: string, now: number): Promise<Outcome> {
+async function carryOut(store: FeedStore, operation: Operation, ownerTag: string, now: number): Promise<Outcome> {
   const { recordId, key, revision } = operation;
   if (operation.kind === 'delete') {
     // A person who is to be forgotten goes, whatever was written later.
-    const stood = await shelf.takeOut(key, operation.erase === true ? Number.MAX_SAFE_INTEGER : revision);
-    if (stood === 'later') return superseded(shelf, operation);
+    const stood = await store.takeOut(key, operation.erase === true ? Number.MAX_SAFE_INTEGER : revision);
+    if (stood === 'later') return superseded(store, operation);
     return { recordId, result: 'deleted', effect: stood === 'nothing' ? 'already-gone' : 'deleted' };
   }
   const { sealedRecordId } = operation;
@@ -60,25 +60,25 @@ async function carryOut(shelf: FeedShelf, operation: Operation, ownerTag: string
   };
   const [made, replaced] =
     operation.kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
-  const known = (await shelf.entries([key])).get(key);
+  const existing = (await store.entries([key])).get(key);
   // What comes again is seen in no fetched calendar.
-  if (known !== undefined && isSame(known, operation, item)) {
-    return { recordId, result: 'written', effect: replaced, versionTag: String(known.revision), remoteId: null };
+  if (existing !== undefined && isSame(existing, operation, item)) {
+    return { recordId, result: 'written', effect: replaced, versionTag: String(existing.revision), remoteId: null };
   }
   const entry = { revision, ownerTag, sealedRecordId, item, ...toFeedEvent(key, item, revision, now) };
-  const stood = await shelf.put(key, entry);
-  if (stood === 'later') return superseded(shelf, operation);
+  const stood = await store.put(key, entry);
+  if (stood === 'later') return superseded(store, operation);
   const effect = stood === 'nothing' ? made : replaced;
   return { recordId, result: 'written', effect, versionTag: String(revision), remoteId: null };
 }
 
-function isSame(known: FeedEntry, { kind, revision }: Operation, item: CalendarItem): boolean {
-  const isOfIt = kind === 'create' ? known.revision <= revision : known.revision === revision;
-  return isOfIt && isDeepStrictEqual(known.item, item);
+function isSame(existing: FeedEntry, { kind, revision }: Operation, item: CalendarItem): boolean {
+  const isOfIt = kind === 'create' ? existing.revision <= revision : existing.revision === revision;
+  return isOfIt && isDeepStrictEqual(existing.item, item);
 }
 
-async function superseded(shelf: FeedShelf, { recordId, key, revision }: Operation): Promise<Outcome> {
-  const [remote] = [...(await shelf.entries([key]))].map(toRemote);
+async function superseded(store: FeedStore, { recordId, key, revision }: Operation): Promise<Outcome> {
+  const [remote] = [...(await store.entries([key]))].map(toRemote);
   return { recordId, result: 'superseded', revision: remote?.revision ?? revision, remote: remote ?? null };
 }
 
@@ -88,13 +88,13 @@ function toRemote([key, { sealedRecordId, item, revision }]: readonly [ItemKey, 
 
 /** The window goes on, and nobody deletes what it has passed. */
 async function dropPast(
-  shelf: FeedShelf,
+  store: FeedStore,
   entries: readonly [ItemKey, FeedEntry][],
   beforeAt: number,
   zone: string,
 ): Promise<void> {
   for (const [key, { item, revision }] of entries) {
-    if (spanOf(item.time, zone).endAt < beforeAt) await shelf.takeOut(key, revision);
+    if (spanOf(item.time, zone).endAt < beforeAt) await store.takeOut(key, revision);
   }
 }
 

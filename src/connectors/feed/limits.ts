@@ -4,4 +4,4 @@ import { DAY_MS } from '../../model/time.ts';
 export const BATCH_SIZE = 100;
 
 /** What ended so long before the window is dropped: the clinic lets go of it, and whoever reads a feed wants what comes. Our choice. */
-export const KEPT_BEFORE_MS = 7 * DAY_MS;
+export const RETAINED_BEFORE_MS = 7 * DAY_MS;

@@ -66,8 +66,8 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   if (isSuccess(answer)) return written(scope, operation, answer, { effect, remoteId: null });
   if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!hasReason(answer, 'duplicate')) throw errors.of(answer);
-  const settled = yield* reconcile(scope, operation, operation.key, 'adopted');
-  if (settled !== null) return settled;
+  const resolved = yield* reconcile(scope, operation, operation.key, 'adopted');
+  if (resolved !== null) return resolved;
   return { ...failed(operation, errors.make('not-yet-readable', { status: 404 })), burnsKeyAfterMs: UNREADABLE_FOR_MS };
 }
 
@@ -223,16 +223,16 @@ function insertCall(scope: FlowScope, operation: Write): WireCall {
 }
 
 /** The event as far as a write of it must know it; without a sequence number none is sent. */
-type Known = Pick<OwnEvent, 'etag' | 'sequence'>;
+type EventVersion = Pick<OwnEvent, 'etag' | 'sequence'>;
 
 /** Changes what is ours and leaves the rest. */
-function patchCall(scope: FlowScope, operation: Write, id: string, event: Known & Touched): WireCall {
+function patchCall(scope: FlowScope, operation: Write, id: string, event: EventVersion & Touched): WireCall {
   const body = { ...toPatch(operation.item, stampOf(scope, operation), event), ...sequenceOf(event) };
   return { method: 'PATCH', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
 }
 
 /** Replaces the whole event. */
-function putCall(scope: FlowScope, operation: Write, id: string, event: Known): WireCall {
+function putCall(scope: FlowScope, operation: Write, id: string, event: EventVersion): WireCall {
   const body = { ...contentOf(scope, operation), ...sequenceOf(event) };
   return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
 }
@@ -245,7 +245,7 @@ function stampOf({ ownerTag }: FlowScope, { sealedRecordId, revision }: Write): 
   return { ownerTag, sealedRecordId, revision };
 }
 
-function blankCall(scope: FlowScope, id: string, event: Known): WireCall {
+function blankCall(scope: FlowScope, id: string, event: EventVersion): WireCall {
   const body = { ...toBlankEvent(scope.ownerTag), ...sequenceOf(event) };
   return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
 }

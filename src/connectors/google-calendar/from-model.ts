@@ -4,7 +4,14 @@ import type { RemoteItem } from '../../model/operations.ts';
 import { shortened } from '../../model/shown-text.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
-import { joinNotes, lengthBeside, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
+import {
+  type DescriptionParts,
+  joinDescription,
+  lengthOfTheirs,
+  NO_DESCRIPTION,
+  readDescription,
+  toDescriptionStamp,
+} from '../notes.ts';
 import {
   fromPresetsText,
   hasPresets,
@@ -17,10 +24,10 @@ import {
 } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
 import {
+  DESCRIPTION_STAMP_PROPERTY,
   LOCATOR_PROPERTY,
   LONGEST_DESCRIPTION,
   MARK_PROPERTY,
-  NOTES_PROPERTY,
   PRESETS_PROPERTY,
   REVISION_PROPERTY,
 } from './limits.ts';
@@ -37,7 +44,7 @@ export interface OwnEvent {
   /** Google's count of changes; a PUT must not fall behind it. */
   sequence?: number;
   /** Whose its description is; what is a person's is no part of the item. */
-  notes: NotesThere;
+  notes: DescriptionParts;
   presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -54,7 +61,7 @@ export interface Stamp {
 export type Touched = Pick<OwnEvent, 'notes' | 'presets'>;
 
 /** Of an event that is new, or that nobody but us changed. */
-export const UNTOUCHED: Touched = { notes: NO_NOTES, presets: NO_PRESETS };
+export const UNTOUCHED: Touched = { notes: NO_DESCRIPTION, presets: NO_PRESETS };
 
 /**
  * The whole event for an item: what is not named here is cleared by a PUT. Without guests, and without reminders unless the item has one,
@@ -80,14 +87,14 @@ export function toEvent(item: CalendarItem, stamp: Stamp): object {
  * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
  */
 export function toPatch(item: CalendarItem, stamp: Stamp, { notes, presets }: Touched): object {
-  const { title, description, location } = normaliseItem(item, LONGEST_DESCRIPTION - lengthBeside(notes));
+  const { title, description, location } = normaliseItem(item, LONGEST_DESCRIPTION - lengthOfTheirs(notes));
   const isTheirsAlone = description === null && notes.ours === null && notes.theirs !== '';
   const { start, end } = toEventTimes(item.time);
   const noTime = { date: null, dateTime: null, timeZone: null };
   return {
     ...ownedWith({ ...item, title, description }, stamp, presets),
     ...toPresetFields(presets, item.presets),
-    ...(isTheirsAlone ? {} : { description: joinNotes(description && escapeHtml(description), notes) || null }),
+    ...(isTheirsAlone ? {} : { description: joinDescription(description && escapeHtml(description), notes) || null }),
     location,
     start: { ...noTime, ...start },
     end: { ...noTime, ...end },
@@ -107,7 +114,7 @@ function ownedWith(item: CalendarItem, stamp: Stamp, { last }: PresetsThere): ob
         [MARK_PROPERTY]: stamp.ownerTag,
         [LOCATOR_PROPERTY]: stamp.sealedRecordId,
         [REVISION_PROPERTY]: toRevisionText(stamp.revision),
-        [NOTES_PROPERTY]: toNotesStamp(description),
+        [DESCRIPTION_STAMP_PROPERTY]: toDescriptionStamp(description),
         ...(presetsText === null && !hasPresets(last) ? {} : { [PRESETS_PROPERTY]: presetsText }),
       },
     },
@@ -134,7 +141,7 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
   const { id, etag, status, sequence, description } = head.data;
   const properties = head.data.extendedProperties?.private ?? {};
   if (properties[MARK_PROPERTY] !== ownerTag) return null;
-  const notes = readNotes(description ?? '', properties[NOTES_PROPERTY], 'html');
+  const wording = readDescription(description ?? '', properties[DESCRIPTION_STAMP_PROPERTY], 'html');
   const presets = readPresets(head.data, properties[PRESETS_PROPERTY]);
   return {
     id,
@@ -143,9 +150,9 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
     sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,
     ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
     ...(sequence === undefined ? {} : { sequence }),
-    notes,
+    notes: wording,
     presets,
-    item: readItem(event, { notes, presets }),
+    item: readItem(event, { notes: wording, presets }),
   };
 }
 
@@ -170,7 +177,7 @@ export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem;
  * longer than Google takes, times are in whole seconds with the offset written as `+02:00` (never `Z`), half surrogates are replaced.
  */
 export function normaliseItem(item: CalendarItem, longest = LONGEST_DESCRIPTION): CalendarItem {
-  const description = item.description ? shortenedNotes(wellFormed(item.description), longest) : '';
+  const description = item.description ? shortenedDescription(wellFormed(item.description), longest) : '';
   return {
     ...item,
     title: wellFormed(item.title),
@@ -239,13 +246,13 @@ function wellFormed(text: string): string {
 }
 
 /** Escaping makes a text longer, and it is the escaped one that is limited. @param longest less than 1: there is no room for any */
-function shortenedNotes(text: string, longest: number): string {
+function shortenedDescription(text: string, longest: number): string {
   if (longest < 1) return '';
-  let notes = shortened(text, longest);
-  for (let length = escapeHtml(notes).length; length > longest; length = escapeHtml(notes).length) {
-    notes = shortened(notes, Math.floor((notes.length * longest) / length));
+  let wording = shortened(text, longest);
+  for (let length = escapeHtml(wording).length; length > longest; length = escapeHtml(wording).length) {
+    wording = shortened(wording, Math.floor((wording.length * longest) / length));
   }
-  return notes;
+  return wording;
 }
 
 /** Google shows a description as HTML, so plain text must not contain any. */

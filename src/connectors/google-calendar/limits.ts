@@ -59,7 +59,7 @@ export const REVISION_PROPERTY = 'clinicMirrorRevision';
  * Name of the private extended property by which what our last write put into the description is told from what a person wrote there.
  * Without it a description that we no longer write would stand for ever, or one that a person wrote would be cleared.
  */
-export const NOTES_PROPERTY = 'clinicMirrorNotes';
+export const DESCRIPTION_STAMP_PROPERTY = 'clinicMirrorNotes';
 
 /** Name of the private extended property that tells what of colour, reminder and source our last write wanted: the rest is a person's. */
 export const PRESETS_PROPERTY = 'clinicMirrorPresets';

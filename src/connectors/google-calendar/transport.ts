@@ -114,8 +114,11 @@ function parsePart(part: string, nowMs: number): { index: number; answer: WireRe
   if (status === null) return null;
   const body = parseBody(inner.rest);
   if (body === CUT_SHORT) return null;
-  const told = { status: Number(status[1]), headers: headersOf(inner.head) };
-  return { index: Number(index[1]), answer: { status: told.status, body, retryAfterMs: retryAfterMs(told, nowMs) } };
+  const response = { status: Number(status[1]), headers: headersOf(inner.head) };
+  return {
+    index: Number(index[1]),
+    answer: { status: response.status, body, retryAfterMs: retryAfterMs(response, nowMs) },
+  };
 }
 
 function splitHead(text: string): { head: string; rest: string } {

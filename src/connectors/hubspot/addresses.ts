@@ -24,16 +24,16 @@ export interface SharedOut {
 
 /**
  * Gives each address to one row: to whose contact has it now, else to the first.
- * @param standing what is known of the records as they are now
+ * @param existing what is known of the records as they are now
  */
 export function shareOut(
   { object }: Scope,
   rows: readonly Row[],
-  standing: ReadonlyMap<ItemKey, StoredRecord>,
+  existing: ReadonlyMap<ItemKey, StoredRecord>,
 ): SharedOut {
   if (object !== 'contacts') return { rows: [...rows], afterwards: [], without: 0 };
   const holders = new Map<string, ItemKey>();
-  for (const { key } of rows) holders.set(addressOf(standing.get(key)?.values), key);
+  for (const { key } of rows) holders.set(addressOf(existing.get(key)?.values), key);
   const takers = new Map<string, ItemKey>();
   for (const { key, values } of rows) {
     const address = addressOf(values);
@@ -46,7 +46,7 @@ export function shareOut(
   };
   const afterwards = rows.flatMap((row) => {
     const holder = isTaker(row) ? holderOf(row) : undefined;
-    return holder === undefined ? [] : [{ row, holderId: standing.get(holder)!.id }];
+    return holder === undefined ? [] : [{ row, holderId: existing.get(holder)!.id }];
   });
   const isBare = (row: Row) => addressOf(row.values) !== '' && (!isTaker(row) || holderOf(row) !== undefined);
   const shared = rows.map((row) => (isBare(row) ? withoutAddress(row) : row));

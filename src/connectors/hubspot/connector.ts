@@ -7,7 +7,7 @@ import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
-import { failed, settle } from '../settle.ts';
+import { failed, resolveOutcomes } from '../settle.ts';
 import { toStamp } from '../stamp.ts';
 import { findHolders } from './addresses.ts';
 import { type Account, createClient, pathsOf, readAccount } from './client.ts';
@@ -46,7 +46,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     yield* readOurs(await scopeFor(signal), window);
   }
   const connector: Connector<CrmItem> = {
-    async prepare(_known, signal) {
+    async prepare(_storedId, signal) {
       const scope = bareScope(signal);
       account = await readAccount(scope.client, scope.paths);
       const { catalogue, hasUniqueKey } = await prepareProperties(scope);
@@ -118,16 +118,16 @@ function targetOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSett
 /** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
 async function apply(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
   const outcomes = new Map<string, Outcome<CrmItem>>();
-  const note = (outcome: Outcome<CrmItem>) => outcomes.set(outcome.recordId, outcome);
+  const recordOutcome = (outcome: Outcome<CrmItem>) => outcomes.set(outcome.recordId, outcome);
   let failure: MirrorError | null = null;
   try {
-    await writeAll(scope, operations.filter(isWrite), note);
-    await deleteAll(scope, operations.filter(isDeletion), note);
+    await writeAll(scope, operations.filter(isWrite), recordOutcome);
+    await deleteAll(scope, operations.filter(isDeletion), recordOutcome);
   } catch (error) {
     failure = asMirrorError(error);
   }
   const all = operations.map((operation) => outcomes.get(operation.recordId) ?? failed(operation, failure!));
-  return settle(all, errors, (error) => error === failure);
+  return resolveOutcomes(all, errors, (error) => error === failure);
 }
 
 function isWrite(operation: Operation<CrmItem>): operation is Write {

@@ -7,7 +7,7 @@ import { namesToRead, type Scope } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { findByKeys, readRecords } from './records.ts';
 import { batchSchema } from './schemas.ts';
-import type { NoteOutcome } from './writing.ts';
+import type { RecordOutcome } from './writing.ts';
 
 type Deletion = Extract<Operation, { kind: 'delete' }>;
 
@@ -17,13 +17,13 @@ type Deletion = Extract<Operation, { kind: 'delete' }>;
  * They are looked up by key before, since the id of a record that people merged leads to another patient's.
  * @throws MirrorError for what concerns all that is not settled by then
  */
-export async function deleteAll(scope: Scope, deletions: readonly Deletion[], note: NoteOutcome) {
+export async function deleteAll(scope: Scope, deletions: readonly Deletion[], recordOutcome: RecordOutcome) {
   if (deletions.length === 0) return;
   const found = await lookUp(scope, deletions);
   const isGone = ({ key }: Deletion) => !found.has(key);
   const isErasure = ({ erase }: Deletion) => erase === true && scope.object === 'contacts';
   for (const { recordId } of deletions.filter(isGone)) {
-    note({ recordId, result: 'deleted', effect: 'already-gone' });
+    recordOutcome({ recordId, result: 'deleted', effect: 'already-gone' });
   }
   const there = deletions.filter((deletion) => !isGone(deletion));
   const archived = there.filter((deletion) => !isErasure(deletion)).flatMap((deletion) => leavesOf(deletion, found));
@@ -41,12 +41,12 @@ export async function deleteAll(scope: Scope, deletions: readonly Deletion[], no
       body: { inputs: slice.map(({ id }) => ({ id })) },
     });
     for (const { deletion, isLast } of slice) {
-      if (isLast) note({ recordId: deletion.recordId, result: 'deleted', effect: 'deleted' });
+      if (isLast) recordOutcome({ recordId: deletion.recordId, result: 'deleted', effect: 'deleted' });
     }
   }
   for (const { recordId, key } of there.filter(isErasure)) {
     const effect = await eraseContact(scope, found.get(key)![0]!.id);
-    note({ recordId, result: 'deleted', effect });
+    recordOutcome({ recordId, result: 'deleted', effect });
   }
 }
 
@@ -78,9 +78,9 @@ async function empty(scope: Scope, ids: readonly string[]): Promise<void> {
       return;
     }
     if (answer.status !== 400 && answer.status !== 207) throw scope.client.errorOf(answer);
-    const kept = new Set(refusalsIn(answer).flatMap((refusal) => refusal.properties));
-    if (!names.some((name) => kept.has(name))) break;
-    names = names.filter((name) => !kept.has(name));
+    const refusedNames = new Set(refusalsIn(answer).flatMap((refusal) => refusal.properties));
+    if (!names.some((name) => refusedNames.has(name))) break;
+    names = names.filter((name) => !refusedNames.has(name));
   }
   scope.log.warn({ count: ids.length }, 'records are deleted without being emptied before');
 }

@@ -76,8 +76,8 @@ export interface AnswerTime {
 
 function wordsOf({ status, body }: Pick<WireResponse, 'status' | 'body'>): string[] {
   const { category, policy, codes } = readRefusal(status, body);
-  const told = codes.filter((code) => code === NO_EDIT_ASSOCIATIONS);
-  return [`${status} ${category}`, `${status} ${policy}`, ...told];
+  const reported = codes.filter((code) => code === NO_EDIT_ASSOCIATIONS);
+  return [`${status} ${category}`, `${status} ${policy}`, ...reported];
 }
 
 /** An answer that is not a success, as an error of the whole target. */
@@ -109,25 +109,25 @@ const ROW_CODES = [
 
 /**
  * Why HubSpot refused one object.
- * @param known names of properties that were sent or that the account has; no other word of the answer is repeated
+ * @param allowedNames names of properties that were sent or that the account has; no other word of the answer is repeated
  */
-export function toRowError(refusal: Refusal, object: string, known: ReadonlySet<string>): MirrorError {
+export function toRowError(refusal: Refusal, object: string, allowedNames: ReadonlySet<string>): MirrorError {
   const { status, category, codes, scopes, isTaken } = refusal;
   if (category === 'MISSING_SCOPES') return errors.make('scope-missing', { status: 403, names: scopes });
   // It was there when it was looked at.
   if (category === 'OBJECT_NOT_FOUND') return errors.make('changed-meanwhile', { status: 404 });
-  const told = refusal.properties.filter((name) => known.has(name));
-  const names = told.length === 0 ? [object] : namesIn(object, told);
+  const reported = refusal.properties.filter((name) => allowedNames.has(name));
+  const names = reported.length === 0 ? [object] : namesIn(object, reported);
   const kind = errors.known(ROW_CODES.filter((code) => codes.includes(code)));
-  const ruledBy = refusal.ruledBy.filter((name) => known.has(name));
+  const ruledBy = refusal.ruledBy.filter((name) => allowedNames.has(name));
   if (kind === 'property-required-by-rule' && ruledBy.length > 0) {
     return errors.make(kind, { names: [`${names.join(', ')} by the value of ${namesIn(object, ruledBy).join(', ')}`] });
   }
-  if (kind !== null) return errors.make(kind, { names, refuses: told });
+  if (kind !== null) return errors.make(kind, { names, refuses: reported });
   if (category === 'RATE_LIMITS' && status < 500) return errors.make('rate-limited', { status: 429 });
   if (status >= 500) return errors.make('server-error', { status });
-  if (isTaken) return errors.make('unique-value-taken', { status: 409, names, refuses: told });
-  return errors.make('property-value-refused', { status, names, refuses: told });
+  if (isTaken) return errors.make('unique-value-taken', { status: 409, names, refuses: reported });
+  return errors.make('property-value-refused', { status, names, refuses: reported });
 }
 
 /** Names of properties as errors tell them: `contacts.email`. */
@@ -177,7 +177,7 @@ export function readRefusal(status: number, body: unknown): Refusal {
   const faults = faultsIn(message);
   const codes = [...details.flatMap(({ code }) => code ?? []), ...faults.map(({ code }) => code)];
   if (/'Edit Associations' permission/i.test(message)) codes.push(NO_EDIT_ASSOCIATIONS);
-  const told = [
+  const reported = [
     ...contexts.flatMap(({ propertyName, properties }) => [...(propertyName ?? []), ...(properties ?? [])]),
     ...faults.map(({ name }) => name),
     ...[...message.matchAll(/\bpropertyName=([a-z0-9_]+)/g)].map((match) => match[1]!),
@@ -191,7 +191,7 @@ export function readRefusal(status: number, body: unknown): Refusal {
     category: error.category ?? null,
     policy: error.policyName ?? null,
     codes: [...new Set(codes)],
-    properties: [...new Set(told)].filter((name) => PROPERTY_NAME.test(name)),
+    properties: [...new Set(reported)].filter((name) => PROPERTY_NAME.test(name)),
     ruledBy: [message, ...details.map((detail) => detail.message ?? '')].flatMap(namesOfRule),
     scopes: [...new Set(scopes)].filter((scope) => SCOPE.test(scope)),
     isTaken: isTaken(status, error.category, codes, message),

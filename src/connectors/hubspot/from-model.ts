@@ -109,8 +109,8 @@ export function toItem(
   sent: Readonly<Values> = {},
 ): CrmItem {
   const read = ({ name, kind }: MappedProperty): [string, PropertyValue] => {
-    const told = values[name] === undefined ? (sent[name] ?? '') : (values[name] ?? '');
-    return [name, fromText(kind, choices?.get(name)?.toWord.get(told) ?? told)];
+    const rawValue = values[name] === undefined ? (sent[name] ?? '') : (values[name] ?? '');
+    return [name, fromText(kind, choices?.get(name)?.toWord.get(rawValue) ?? rawValue)];
   };
   return { properties: Object.fromEntries(properties.map(read)), ...belongingOf(belonging) };
 }
@@ -123,14 +123,16 @@ export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<Crm
   const { id: remoteId, key, stamp } = record;
   const isAlone = record.hasContact === false && stamp !== null && stamp.contactKey !== null;
   const item = stamp === null ? null : toItem(scope, record, isAlone ? { ...stamp, contactGeneration: 0 } : stamp);
-  const known = { key: key ?? '', sealedRecordId: stamp?.sealedRecordId ?? null, remoteId, versionTag: null, item };
-  return { ...known, ...withRevision(stamp?.revision), ...refusalsIn(scope, record, item) };
+  const base = { key: key ?? '', sealedRecordId: stamp?.sealedRecordId ?? null, remoteId, versionTag: null, item };
+  return { ...base, ...withRevision(stamp?.revision), ...refusalsIn(scope, record, item) };
 }
 
 /** What somebody refused in HubSpot itself: who refuses in the clinic was unsubscribed by us. */
 function refusalsIn(scope: Scope, { values }: StoredRecord, item: CrmItem | null): Pick<RemoteItem, 'refuses'> {
-  const isToldSo = (consent: string | null) => consent !== null && item?.properties[consent] === false;
-  const refuses = optOutsOf(scope).filter(({ name, consent }) => values[name] === 'true' && !isToldSo(consent));
+  const isRefusedInClinic = (consent: string | null) => consent !== null && item?.properties[consent] === false;
+  const refuses = optOutsOf(scope).filter(
+    ({ name, consent }) => values[name] === 'true' && !isRefusedInClinic(consent),
+  );
   return refuses.length === 0 ? {} : { refuses: refuses.map(({ name }) => name) };
 }
 

@@ -96,7 +96,7 @@ export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 type Update = Extract<Write, { kind: 'update' }>;
 
 /** What a look before the writes found. */
-interface Standing {
+interface ExistingRecords {
   /** The record of each key that has one. */
   records: Map<ItemKey, StoredRecord>;
   /** Keys that lead to another patient's record, or to another target's. */
@@ -143,7 +143,7 @@ async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string
 }
 
 /** What stands in HubSpot before the writes. Where keys are unique, creates need no look: an upsert finds what is there. */
-export async function lookBefore(scope: Scope, writes: readonly Write[]): Promise<Standing> {
+export async function lookBefore(scope: Scope, writes: readonly Write[]): Promise<ExistingRecords> {
   return scope.hasUniqueKey ? await lookAtUpdates(scope, writes.filter(isUpdate)) : await lookUpAll(scope, writes);
 }
 
@@ -155,23 +155,23 @@ function isUpdate(write: Write): write is Update {
  * What stands under the keys of updates. A key that HubSpot neither answers nor calls missing leads to another record: ours was merged
  * into it. That record is another patient's, so nothing is written into it and the key is burnt.
  */
-async function lookAtUpdates(scope: Scope, updates: readonly Update[]): Promise<Standing> {
+async function lookAtUpdates(scope: Scope, updates: readonly Update[]): Promise<ExistingRecords> {
   const { object } = scope;
   const ids = updates.map(({ key }) => key);
   const wanted = { object, ids, byKey: true, properties: namesToLookAt(scope) };
   const { records, missing } = await readRecords(scope, wanted);
-  const standing = new Map(records.map((record) => [record.key ?? '', record]));
+  const existing = new Map(records.map((record) => [record.key ?? '', record]));
   const gone = updates.filter(({ key }) => missing.has(key));
-  const isElsewhere = (key: ItemKey) => !standing.has(key) && !missing.has(key);
-  const burnt = ids.filter((key) => isElsewhere(key) || standing.get(key)?.isForeign === true);
-  for (const [key, record] of await restoreKeys(scope, gone)) standing.set(key, record);
-  return { records: standing, burnt, several: [] };
+  const isElsewhere = (key: ItemKey) => !existing.has(key) && !missing.has(key);
+  const burnt = ids.filter((key) => isElsewhere(key) || existing.get(key)?.isForeign === true);
+  for (const [key, record] of await restoreKeys(scope, gone)) existing.set(key, record);
+  return { records: existing, burnt, several: [] };
 }
 
 /** Gives records their key back from which somebody took it; the stamp says whose they are. */
 async function restoreKeys(scope: Scope, updates: readonly Update[]): Promise<Map<ItemKey, StoredRecord>> {
-  const known = await readById(scope, updates);
-  const keyless = known.filter(({ record }) => record.key === null);
+  const identified = await readById(scope, updates);
+  const keyless = identified.filter(({ record }) => record.key === null);
   if (keyless.length > 0) {
     await scope.client.demand(z.unknown(), {
       label: 'hubspot.objects.update',
@@ -189,19 +189,19 @@ async function restoreKeys(scope: Scope, updates: readonly Update[]): Promise<Ma
  * What stands for each write where keys are not unique: by the id that was stored, which HubSpot answers as it is now, else by a search
  * for the key. One record with the key is it, and of several none is chosen.
  */
-async function lookUpAll(scope: Scope, writes: readonly Write[]): Promise<Standing> {
-  const known = await readById(scope, writes.filter(isUpdate));
-  const records = new Map(known.map(({ record, key }) => [key, record]));
+async function lookUpAll(scope: Scope, writes: readonly Write[]): Promise<ExistingRecords> {
+  const identified = await readById(scope, writes.filter(isUpdate));
+  const records = new Map(identified.map(({ record, key }) => [key, record]));
   const keys = writes.flatMap(({ key }) => (records.has(key) ? [] : [key]));
   const found = Map.groupBy(await findByKeys(scope, keys, namesToLookAt(scope)), ({ key }) => key ?? '');
-  const standing: Standing = { records, burnt: [], several: [] };
+  const existing: ExistingRecords = { records, burnt: [], several: [] };
   for (const [key, carriers] of found) {
     const [first, ...others] = carriers.filter(({ isForeign }) => !isForeign);
-    if (first === undefined) standing.burnt.push(key);
-    else if (others.length > 0) standing.several.push(key);
+    if (first === undefined) existing.burnt.push(key);
+    else if (others.length > 0) existing.several.push(key);
     else records.set(key, first);
   }
-  return standing;
+  return existing;
 }
 
 /** Records that updates know by id, as far as they are ours: by the key, or without one by the stamp. */

@@ -31,8 +31,8 @@ type Verb = 'upsert' | 'create' | 'update';
  */
 export async function sendRows(scope: Scope, rows: readonly Row[]): Promise<Map<ItemKey, RowEnd>> {
   if (scope.hasUniqueKey) return await sendBatch(scope, 'upsert', rows);
-  const known = rows.flatMap((row) => (row.id === undefined ? [] : [{ ...row, id: row.id }]));
-  const updated = await sendUpdates(scope, known);
+  const identified = rows.flatMap((row) => (row.id === undefined ? [] : [{ ...row, id: row.id }]));
+  const updated = await sendUpdates(scope, identified);
   const made = await sendBatch(
     scope,
     'create',
@@ -114,31 +114,31 @@ function wholeRefusal({ object, keyProperty }: Scope, { status, body }: WireResp
 
 /** All rows carry the same properties, so what one lacks they all lack. */
 function missingProperty(scope: Scope, { status, body }: WireResponse): MirrorError {
-  return toRowError(readRefusal(status, body), scope.object, namesKnown(scope));
+  return toRowError(readRefusal(status, body), scope.object, allowedNamesOf(scope));
 }
 
 /** Names of properties that an error may repeat: those that were sent, and those that the account has. */
-function namesKnown({ properties, keyProperty, stampProperty, catalogueNames }: Scope): Set<string> {
+function allowedNamesOf({ properties, keyProperty, stampProperty, catalogueNames }: Scope): Set<string> {
   const sent = properties.map(({ name }) => name);
   return new Set([...sent, keyProperty, stampProperty, 'hs_timestamp', ...catalogueNames]);
 }
 
 function endsOf(scope: Scope, verb: Verb, rows: readonly Row[], { body }: WireResponse): [ItemKey, RowEnd][] {
   const batch = parsedBy(errors, batchSchema, body);
-  const told = new Map<string, RowEnd>();
+  const results = new Map<string, RowEnd>();
   for (const result of batch.results) {
     const record = readRecord(scope, result);
     const name = record === null ? null : (record.traceId ?? record.key);
-    if (record !== null && name !== null) told.set(name, { record: { ...record, isNew: isNewBy(verb, record) } });
+    if (record !== null && name !== null) results.set(name, { record: { ...record, isNew: isNewBy(verb, record) } });
   }
   for (const entry of batch.errors) {
     const error = errorBodySchema.safeParse(entry).data;
     const refusal = readRefusal(STATUS_OF[error?.category ?? ''] ?? 400, entry);
-    for (const name of error?.context?.objectWriteTraceId ?? error?.context?.ids ?? []) told.set(name, { refusal });
+    for (const name of error?.context?.objectWriteTraceId ?? error?.context?.ids ?? []) results.set(name, { refusal });
   }
   return rows.map(({ key, id }) => [
     key,
-    told.get(key) ?? told.get(id ?? '') ?? { error: errors.make('answer-missing') },
+    results.get(key) ?? results.get(id ?? '') ?? { error: errors.make('answer-missing') },
   ]);
 }
 
@@ -153,5 +153,5 @@ export function errorOfRow(scope: Scope, end: { refusal: Refusal } | { error: Mi
   if (end.refusal.isTaken && end.refusal.properties.includes(scope.keyProperty)) {
     return errors.make('changed-meanwhile', { status: 409 });
   }
-  return toRowError(end.refusal, scope.object, namesKnown(scope));
+  return toRowError(end.refusal, scope.object, allowedNamesOf(scope));
 }

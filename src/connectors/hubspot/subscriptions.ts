@@ -15,7 +15,7 @@ import {
 } from './schemas.ts';
 
 /** A contact that was just written. */
-interface Told {
+interface WrittenContact {
   key: ItemKey;
   item: CrmItem;
   /** The address that HubSpot holds for it now. */
@@ -47,8 +47,8 @@ export async function checkSubscriptions(scope: Scope): Promise<void> {
   if (unmapped.length > 0) throw errors.make('subscription-unmapped', { names: namesIn(object, unmapped) });
   const path = `${paths.communicationPreferences}/definitions`;
   const list = await scope.client.demand(batchSchema, { label: 'hubspot.subscriptions.list', method: 'GET', path });
-  const known = new Set(list.results.flatMap((one) => definitionSchema.safeParse(one).data?.id ?? []));
-  const missing = subscriptions.map(({ subscription }) => String(subscription)).filter((id) => !known.has(id));
+  const existing = new Set(list.results.flatMap((one) => definitionSchema.safeParse(one).data?.id ?? []));
+  const missing = subscriptions.map(({ subscription }) => String(subscription)).filter((id) => !existing.has(id));
   if (missing.length > 0) throw errors.make('subscription-missing', { names: missing });
 }
 
@@ -60,13 +60,13 @@ export async function checkSubscriptions(scope: Scope): Promise<void> {
  * @returns keys of contacts of whom HubSpot did not take a status
  * @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide
  */
-export async function tellSubscriptions(scope: Scope, told: readonly Told[]): Promise<Set<ItemKey>> {
-  const wishes = wishesOf(scope.subscriptions, told);
+export async function updateSubscriptions(scope: Scope, contacts: readonly WrittenContact[]): Promise<Set<ItemKey>> {
+  const wishes = wishesOf(scope.subscriptions, contacts);
   if (wishes.length === 0) return new Set();
-  const standing = await readStatuses(scope, wishes);
+  const statuses = await readStatuses(scope, wishes);
   const untaken = new Set<ItemKey>();
   const changes = wishes.flatMap((wish) => {
-    const now = standing.get(nameOf(wish.address, wish.rule.subscription)) ?? 'NOT_SPECIFIED';
+    const now = statuses.get(nameOf(wish.address, wish.rule.subscription)) ?? 'NOT_SPECIFIED';
     const next: Status = wish.isSubscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED';
     if (now === UNREAD && wish.isSubscribed) for (const key of wish.keys) untaken.add(key);
     const isDue = wish.isSubscribed ? now === 'NOT_SPECIFIED' : now !== next;
@@ -83,18 +83,18 @@ export async function tellSubscriptions(scope: Scope, told: readonly Told[]): Pr
 }
 
 /** One wish for each address and subscription; where contacts differ, a no counts. */
-function wishesOf(rules: readonly SubscriptionRule[], told: readonly Told[]): Wish[] {
+function wishesOf(rules: readonly SubscriptionRule[], contacts: readonly WrittenContact[]): Wish[] {
   const wishes = new Map<string, Wish>();
-  for (const { key, item, address } of told) {
+  for (const { key, item, address } of contacts) {
     for (const rule of rules) {
       const consent = item.properties[rule.property];
       if (typeof consent !== 'boolean') continue;
       const wanted = consent ? address : (address ?? item.properties.email);
       if (typeof wanted !== 'string' || wanted.trim() === '') continue;
       const name = nameOf(wanted, rule.subscription);
-      const known = wishes.get(name);
-      const keys = new Set([...(known?.keys ?? []), key]);
-      const isSubscribed = consent && known?.isSubscribed !== false;
+      const existing = wishes.get(name);
+      const keys = new Set([...(existing?.keys ?? []), key]);
+      const isSubscribed = consent && existing?.isSubscribed !== false;
       wishes.set(name, { address: wanted.trim().toLowerCase(), rule, isSubscribed, keys });
     }
   }

@@ -10,13 +10,13 @@ import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
 import { lookBefore, readRecords, type Write } from './records.ts';
 import { errorOfRow, type RowEnd, sendRows } from './rows.ts';
 import { associationSchema, batchSchema, errorBodySchema } from './schemas.ts';
-import { tellSubscriptions } from './subscriptions.ts';
+import { updateSubscriptions } from './subscriptions.ts';
 
 /** An outcome before it is known whose it is. */
 type End<One = Outcome<CrmItem>> = One extends unknown ? Omit<One, 'recordId'> : never;
 
 /** Takes the outcome of one operation. */
-export type NoteOutcome = (outcome: Outcome<CrmItem>) => void;
+export type RecordOutcome = (outcome: Outcome<CrmItem>) => void;
 
 /** One run of writing: what is still to be done, by key. */
 interface Writing {
@@ -31,7 +31,7 @@ interface Writing {
  * there, and joined with it.
  * @throws MirrorError for what concerns all that is not settled by then
  */
-export async function writeAll(scope: Scope, writes: readonly Write[], note: NoteOutcome) {
+export async function writeAll(scope: Scope, writes: readonly Write[], recordOutcome: RecordOutcome) {
   const waiting = new Map(writes.map((write) => [write.key, write]));
   const writing: Writing = {
     scope,
@@ -39,7 +39,7 @@ export async function writeAll(scope: Scope, writes: readonly Write[], note: Not
     end(key, end) {
       waiting.delete(key);
       for (const write of writes) {
-        if (write.key === key) note({ ...end, recordId: write.recordId } as Outcome<CrmItem>);
+        if (write.key === key) recordOutcome({ ...end, recordId: write.recordId } as Outcome<CrmItem>);
       }
     },
   };
@@ -47,7 +47,7 @@ export async function writeAll(scope: Scope, writes: readonly Write[], note: Not
   const rows = [...waiting.values()].map((write) => rowOf(scope, write, standing));
   const written = await writeRows(writing, shareOut(scope, rows, standing));
   await joinContacts(writing, written, contacts);
-  await tellConsents(writing, written);
+  await updateConsents(writing, written);
   for (const [key, { record, row }] of written) {
     const write = waiting.get(key);
     if (write !== undefined) writing.end(key, writtenEnd(scope, write, record, row));
@@ -57,24 +57,24 @@ export async function writeAll(scope: Scope, writes: readonly Write[], note: Not
 /** @throws MirrorError `unsent` what the looks throw: nothing was made by then */
 async function beforeWriting(writing: Writing) {
   try {
-    const standing = await whatStands(writing);
-    return { standing, contacts: await placeContacts(writing, standing) };
+    const existing = await readExisting(writing);
+    return { standing: existing, contacts: await resolveContacts(writing, existing) };
   } catch (error) {
     throw notSent(asMirrorError(error));
   }
 }
 
 /** What stands in HubSpot for the writes; what can't be written into is settled. */
-async function whatStands({ scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
+async function readExisting({ scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
   const { records, burnt, several } = await lookBefore(scope, [...waiting.values()]);
   for (const key of burnt) end(key, { result: 'key-burnt' });
   for (const key of several) end(key, { result: 'failed', error: errors.make('several-matches') });
   return records;
 }
 
-function rowOf(scope: Scope, write: Write, standing: ReadonlyMap<ItemKey, StoredRecord>): Row {
+function rowOf(scope: Scope, write: Write, existing: ReadonlyMap<ItemKey, StoredRecord>): Row {
   const { key } = write;
-  const id = scope.hasUniqueKey ? undefined : standing.get(key)?.id;
+  const id = scope.hasUniqueKey ? undefined : existing.get(key)?.id;
   return { key, values: toValues(scope, write), ...(id === undefined ? {} : { id }) };
 }
 
@@ -82,11 +82,11 @@ function rowOf(scope: Scope, write: Write, standing: ReadonlyMap<ItemKey, Stored
  * Finds the contacts, settles what has none yet, and takes records away from the contacts that they belonged to before. That goes
  * first: once the stamp names the new contact, nobody would know of the old one.
  */
-async function placeContacts(
+async function resolveContacts(
   { scope, waiting, end }: Writing,
-  standing: ReadonlyMap<ItemKey, StoredRecord>,
+  existing: ReadonlyMap<ItemKey, StoredRecord>,
 ): Promise<Map<ItemKey, string>> {
-  const former = (key: ItemKey) => standing.get(key)?.stamp?.contactKey ?? null;
+  const former = (key: ItemKey) => existing.get(key)?.stamp?.contactKey ?? null;
   const writes = [...waiting.values()];
   const wanted = writes.flatMap(({ key, item }) => [item.contactKey, former(key)]).filter((key) => key !== null);
   const contacts = await findContacts(scope, wanted);
@@ -98,7 +98,7 @@ async function placeContacts(
       continue;
     }
     const contactId = before === now ? undefined : contacts.get(before ?? '');
-    if (contactId !== undefined) moved.push({ recordId: standing.get(key)!.id, contactId });
+    if (contactId !== undefined) moved.push({ recordId: existing.get(key)!.id, contactId });
   }
   await dissociate(scope, moved);
   return contacts;
@@ -161,12 +161,12 @@ async function takeFreed(
 }
 
 /** Tells HubSpot who is subscribed; a contact of whom it took no status is written again. */
-async function tellConsents({ scope, waiting, end }: Writing, written: Written): Promise<void> {
-  const told = [...written].flatMap(([key, { record }]) => {
+async function updateConsents({ scope, waiting, end }: Writing, written: Written): Promise<void> {
+  const changed = [...written].flatMap(([key, { record }]) => {
     const write = waiting.get(key);
     return write === undefined ? [] : [{ key, item: write.item, address: record.values.email ?? null }];
   });
-  for (const key of await tellSubscriptions(scope, told)) {
+  for (const key of await updateSubscriptions(scope, changed)) {
     end(key, { result: 'failed', error: errors.make('subscription-not-taken') });
   }
 }

@@ -138,10 +138,10 @@ export function bodyOrChallenge(status: number, headers: Headers, body: unknown)
 /** The subscription is not made or prolonged. Microsoft's check of the address fails as `ValidationError`. */
 export function notificationsRefused(answer: WireResponse): MirrorError {
   const { status } = answer;
-  const known = errors.known(codesOf(answer));
+  const kind = errors.known(codesOf(answer));
   if (status === 400 && codesOf(answer).includes('ValidationError'))
     return errors.make('notification-address-refused', { status });
-  if (status === 403 && (known === null || known === 'calendar-forbidden'))
+  if (status === 403 && (kind === null || kind === 'calendar-forbidden'))
     return errors.make('notifications-forbidden', { status });
   if (errors.kindOf(answer) === 'refused') return errors.make('notifications-refused', { status });
   return errors.of(answer);

@@ -80,8 +80,8 @@ function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: W
   const head = eventHeadSchema.safeParse(answer.body);
   const isEarlier = head.success && isMadeBefore(head.data, answer);
   if (head.success && !isEarlier) return written(scope, operation, answer, { effect });
-  const settled = yield* reconcile(scope, operation, isEarlier ? 'adopted' : effect);
-  if (settled !== null) return settled;
+  const resolved = yield* reconcile(scope, operation, isEarlier ? 'adopted' : effect);
+  if (resolved !== null) return resolved;
   if (isEarlier) return { recordId: operation.recordId, result: 'key-burnt' };
   throw errors.make('unexpected-answer', { ambiguous: true });
 }
@@ -230,9 +230,9 @@ function insertCall(scope: FlowScope, operation: Write): WireCall {
   };
 }
 
-type Known = Pick<OwnEvent, 'id' | 'etag'>;
+type EventVersion = Pick<OwnEvent, 'id' | 'etag'>;
 
-function patchCall(scope: FlowScope, operation: Write, event: Known & Touched): WireCall {
+function patchCall(scope: FlowScope, operation: Write, event: EventVersion & Touched): WireCall {
   const body = toPatch(operation.item, stampOf(scope, operation), scope, event);
   return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
@@ -242,7 +242,7 @@ function blankCall(scope: FlowScope, key: ItemKey, event: OwnEvent): WireCall {
   return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
 
-function deleteCall(scope: FlowScope, isForGood: boolean, { id, etag }: Known): WireCall {
+function deleteCall(scope: FlowScope, isForGood: boolean, { id, etag }: EventVersion): WireCall {
   const path = eventPath(scope, id);
   if (isForGood) return { method: 'POST', path: `${path}/permanentDelete`, ifMatch: etag };
   return { method: 'DELETE', path, ifMatch: etag };

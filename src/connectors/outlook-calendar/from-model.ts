@@ -5,7 +5,13 @@ import { isVisible, shortened } from '../../model/shown-text.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, meansOnly, offsetMs, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
-import { joinNotes, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
+import {
+  type DescriptionParts,
+  joinDescription,
+  NO_DESCRIPTION,
+  readDescription,
+  toDescriptionStamp,
+} from '../notes.ts';
 import {
   fromPresetsText,
   hasPresets,
@@ -45,7 +51,7 @@ export interface OwnEvent {
   /** Somebody invited guests, whom Outlook mails at every change and at the deletion. */
   hasGuests: boolean;
   /** Whose its body is, as plain text; what is a person's is no part of the item. */
-  notes: NotesThere;
+  notes: DescriptionParts;
   presets: PresetsThere;
   /** All of them, a person's too. */
   categories: readonly string[];
@@ -57,7 +63,7 @@ export interface OwnEvent {
 export type Touched = Pick<OwnEvent, 'notes' | 'presets' | 'categories'>;
 
 /** Of an event that is new, or that nobody but us changed. */
-export const UNTOUCHED: Touched = { notes: NO_NOTES, presets: NO_PRESETS, categories: [] };
+export const UNTOUCHED: Touched = { notes: NO_DESCRIPTION, presets: NO_PRESETS, categories: [] };
 
 /** In which zones times are written. */
 export interface Zones {
@@ -80,7 +86,7 @@ export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched:
   const isStamped = item.presets !== undefined || hasPresets(presets.last);
   return {
     subject: title,
-    ...(isTheirsAlone ? {} : { body: { contentType: 'text', content: joinNotes(description, notes) } }),
+    ...(isTheirsAlone ? {} : { body: { contentType: 'text', content: joinDescription(description, notes) } }),
     location: { displayName: location ?? '' },
     ...toEventTimes(item.time, zones),
     showAs: showAsOf(item),
@@ -89,7 +95,7 @@ export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched:
     singleValueExtendedProperties: toProperties({
       ...stamp,
       revision: toRevisionText(stamp.revision),
-      notes: toNotesStamp(description),
+      notes: toDescriptionStamp(description),
       ...(isStamped ? { presets: toPresetsText(item.presets ?? {}) } : {}),
       ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}),
     }),
@@ -134,7 +140,7 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
   const { id, transactionId, attendees, categories, singleValueExtendedProperties } = head.data;
   const values = readProperties(singleValueExtendedProperties ?? []);
   if (values.ownerTag !== ownerTag) return null;
-  const notes = readNotes(bodyText(head.data.body), values.notes, 'plain');
+  const wording = readDescription(bodyText(head.data.body), values.notes, 'plain');
   const presets = readPresets(head.data, values.presets);
   const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);
   return {
@@ -145,10 +151,10 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
     sealedRecordId,
     ...withRevision(fromRevisionText(values.revision)),
     hasGuests: (attendees ?? []).length > 0,
-    notes,
+    notes: wording,
     presets,
     categories: categories ?? [],
-    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, notes, presets }),
+    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, notes: wording, presets }),
   };
 }
 
@@ -171,8 +177,8 @@ export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
   const mustLook = event.hasGuests || event.notes.theirs !== '' || hasPresets(event.presets.last);
   const versionTag = mustLook ? null : etag;
-  const known = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
-  return { ...known, ...withRevision(revision) };
+  const base = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
+  return { ...base, ...withRevision(revision) };
 }
 
 /** Whether the event is as this very operation leaves it, so that no write is needed. */

@@ -1,7 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
-import { failed, inTurn, notSent, settle } from '../settle.ts';
+import { failed, inTurn, notSent, resolveOutcomes } from '../settle.ts';
 import { inBatches, type Removal, removeAll, toRemovals } from './deleting.ts';
 import type { CrmResource } from './description.ts';
 import { errors, rowRefused } from './errors.ts';
@@ -23,7 +23,7 @@ export async function applyAll(scope: Scope, operations: readonly Operation<CrmI
     hasLooked = true;
     return carryOutAll(scope, some, seen);
   };
-  return settle(await writeSharing(scope, operations, carryOutSome), errors);
+  return resolveOutcomes(await writeSharing(scope, operations, carryOutSome), errors);
 }
 
 /** What a look before the operations found. */
@@ -169,7 +169,7 @@ async function writeSharing(
     else ends.set(end.recordId, withStored(end, reduced));
   }
   const now = operations.map((operation) => reduced.get(operation.recordId) ?? operation);
-  const freed = valuesGivenUp(unique, now, ends, before);
+  const freed = freedValues(unique, now, ends, before);
   const freely = refused.filter(
     ({ recordId, item }) => reduced.has(recordId) && valuesOf(unique, item).some((value) => freed.has(value)),
   );
@@ -203,19 +203,19 @@ function without(operation: Write, names: readonly string[]): Write {
 }
 
 /** Values that records had before and have no more, since this call wrote or deleted them. */
-function valuesGivenUp(
+function freedValues(
   names: readonly string[],
   operations: readonly Operation<CrmItem>[],
   ends: ReadonlyMap<string, Outcome<CrmItem>>,
   before: ReadonlyMap<ItemKey, readonly CrmRow[]>,
 ): Set<string> {
-  const given = operations.flatMap((operation) => {
+  const released = operations.flatMap((operation) => {
     if (ends.get(operation.recordId)?.result === 'failed') return [];
     const now = new Set(operation.kind === 'delete' ? [] : valuesOf(names, operation.item));
     const had = (before.get(operation.key) ?? []).flatMap(({ remote }) => valuesOf(names, remote.item));
     return had.filter((value) => !now.has(value));
   });
-  return new Set(given);
+  return new Set(released);
 }
 
 /** Values with their properties' names, the same whatever their case; those that are empty are none. */

@@ -178,11 +178,11 @@ function asked(error: MirrorError, label: string): MirrorError {
  */
 export function speaksOf({ status, body }: CrmAnswer, id: string): boolean {
   if (status === 204 || body === true) return true;
-  const tells = (value: unknown): boolean =>
+  const mentionsId = (value: unknown): boolean =>
     Object.entries(value ?? {}).some(([name, inner]) =>
-      typeof inner === 'object' ? tells(inner) : /id$/i.test(name) && String(inner) === id,
+      typeof inner === 'object' ? mentionsId(inner) : /id$/i.test(name) && String(inner) === id,
     );
-  return tells(body);
+  return mentionsId(body);
 }
 
 /** Whether an answer says that there is no such record; 204 says nothing and means done. */

@@ -20,8 +20,8 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   const { settings, crm, ownerTag, http, authorizer, log } = context;
   const { description, baseUrl } = settings;
   const properties = crm?.properties ?? [];
-  const known = new Set(properties.map(({ name }) => name));
-  const client = createCrmClient({ http, authorizer, settings, known });
+  const allowedNames = new Set(properties.map(({ name }) => name));
+  const client = createCrmClient({ http, authorizer, settings, known: allowedNames });
   const rules = rulesDescribed(description.streams[crm?.stream ?? 'patients']);
   const refused: RefusedValues = new Map();
   let choices: Scope['choices'] | null = null;
@@ -29,8 +29,8 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     const stream = crm?.stream ?? 'patients';
     const resource = description.streams[stream];
     if (resource === undefined) throw errors.make('stream-not-described');
-    const beside = { ownerTag, baseUrl, log, signal, choices: choices ?? new Map() };
-    return { client, description, resource, stream, properties, rules, known, ...beside };
+    const extra = { ownerTag, baseUrl, log, signal, choices: choices ?? new Map() };
+    return { client, description, resource, stream, properties, rules, known: allowedNames, ...extra };
   };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     const scope = bareScope(signal);
@@ -38,7 +38,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     return { ...scope, choices };
   };
   const connector: Connector<CrmItem> = {
-    async prepare(_known, signal) {
+    async prepare(_storedId, signal) {
       const scope = bareScope(signal);
       const container = await prepareTarget(scope);
       choices = hasChoices(scope) ? await readChoices(scope) : new Map();

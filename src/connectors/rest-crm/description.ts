@@ -24,7 +24,7 @@ const BODY_ONLY = new Set<string>(['properties', 'rows'] satisfies Placeholder[]
 
 /** A request. Only the placeholders that `knows` may stand in it. */
 function call(...knows: Placeholder[]) {
-  const known = new Set<string>(knows);
+  const allowed = new Set<string>(knows);
   return z
     .strictObject({
       method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
@@ -45,7 +45,7 @@ function call(...knows: Placeholder[]) {
       if (open !== undefined) {
         context.addIssue({ code: 'custom', message: `{{${open}}} may stand in a body alone: addresses are logged` });
       }
-      const strange = placeholdersIn(value).find((name) => !known.has(name));
+      const strange = placeholdersIn(value).find((name) => !allowed.has(name));
       if (strange === undefined) return;
       const message = `{{${strange}}} has no meaning here; there are ${knows.map((name) => `{{${name}}}`).join(', ') || 'none'}`;
       context.addIssue({ code: 'custom', message });

@@ -48,33 +48,37 @@ export const errors = defineErrors('rest-crm', NO_WORDS, {
 /**
  * What an answer means that is no success: by the description's table of codes, then by that of statuses, then by the status. What
  * the CRM says in words is not carried on: it may repeat a patient's data.
- * @param known names of properties that may be told
+ * @param allowedNames names of properties that may be told
  */
 export function toMirrorError(
   answer: WireResponse,
   described: CrmDescription['errors'],
-  known: ReadonlySet<string>,
+  allowedNames: ReadonlySet<string>,
 ): MirrorError {
   const code = codeOf(answer.body, described) ?? '';
   const meaning = described.codes[code] ?? described.statuses[String(answer.status)] ?? null;
-  return ofMeaning(meaning, answer, fieldsIn(answer.body, described, known));
+  return ofMeaning(meaning, answer, fieldsIn(answer.body, described, allowedNames));
 }
 
-/** One row of a batch that was not taken. @param known as above */
-export function rowRefused(row: unknown, described: CrmDescription['errors'], known: ReadonlySet<string>): MirrorError {
+/** One row of a batch that was not taken. @param allowedNames as above */
+export function rowRefused(
+  row: unknown,
+  described: CrmDescription['errors'],
+  allowedNames: ReadonlySet<string>,
+): MirrorError {
   const meaning = described.codes[codeOf(row, described) ?? ''] ?? 'refused';
-  return ofMeaning(meaning, { status: 200, body: row, retryAfterMs: null }, fieldsIn(row, described, known));
+  return ofMeaning(meaning, { status: 200, body: row, retryAfterMs: null }, fieldsIn(row, described, allowedNames));
 }
 
 /** A meaning that does without the status yields to it where the status says more of the same. */
 function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readonly string[]): MirrorError {
   const byStatus = errors.kindOf(answer);
-  const isTold =
+  const isByStatus =
     (meaning === 'refused' && byStatus === 'record-too-large') ||
     (meaning === 'retry' && byStatus === 'server-unavailable');
-  const told = isTold || meaning === null ? byStatus : errors.known([meaning])!;
+  const reported = isByStatus || meaning === null ? byStatus : errors.known([meaning])!;
   // What fails on a value fails with it each time.
-  const kind = meaning === null && told === 'server-error' && fields.length > 0 ? 'record-refused' : told;
+  const kind = meaning === null && reported === 'server-error' && fields.length > 0 ? 'record-refused' : reported;
   const names = kind === 'record-refused' ? fields : [];
   const retryAfterMs = errors.kinds[kind].actor === 'remote' ? answer.retryAfterMs : null;
   return errors.make(kind, { status: answer.status, retryAfterMs, names, refuses: names });
@@ -83,14 +87,14 @@ function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readon
 function fieldsIn(
   body: unknown,
   { fields, fieldsInWords }: CrmDescription['errors'],
-  known: ReadonlySet<string>,
+  allowedNames: ReadonlySet<string>,
 ): string[] {
   const inWords = fieldsInWords.map(({ at, before, after }) => {
     const [, ...behind] = String(valueAt(body, at) ?? '').split(before);
     return behind.at(-1)?.split(after, 1) ?? [];
   });
-  const told = [...fields.flatMap((path) => valueAt(body, path) ?? []).map(String), ...inWords.flat()];
-  return [...new Set(told)].filter((name) => known.has(name)).slice(0, NAMED_FIELDS);
+  const reported = [...fields.flatMap((path) => valueAt(body, path) ?? []).map(String), ...inWords.flat()];
+  return [...new Set(reported)].filter((name) => allowedNames.has(name)).slice(0, NAMED_FIELDS);
 }
 
 /** Whether a successful status comes with an error in its body. */

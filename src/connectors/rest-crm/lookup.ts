@@ -83,9 +83,9 @@ export async function lookAgain(scope: Scope, { key }: Operation<CrmItem>, id: s
  * that is known by its id: the others are copies.
  * @throws MirrorError `several-matches` when none of several is known
  */
-export function theOne(rows: readonly CrmRow[], knownId: string | null): CrmRow | null {
-  const known = knownId === null ? undefined : rows.find(({ id }) => id === knownId);
-  if (known !== undefined) return known;
+export function theOne(rows: readonly CrmRow[], storedId: string | null): CrmRow | null {
+  const existing = storedId === null ? undefined : rows.find(({ id }) => id === storedId);
+  if (existing !== undefined) return existing;
   if (rows.length > 1) throw errors.make('several-matches');
   return rows[0] ?? null;
 }
@@ -130,7 +130,7 @@ function isIn(window: TimeWindow | null, { stream }: Scope, item: CrmItem | null
 }
 
 /** Where a list stands. */
-interface Place {
+interface ListPosition {
   page: number;
   offset: number;
   cursor: string | null;
@@ -144,11 +144,16 @@ interface Place {
  */
 export async function* listPages(scope: Scope, call: CrmCall): AsyncGenerator<unknown[]> {
   const { rows: path, size, paging } = scope.resource.list;
-  let place: Place | null = { page: paging.by === 'page' ? paging.first : 1, offset: 0, cursor: null, url: null };
+  let position: ListPosition | null = {
+    page: paging.by === 'page' ? paging.first : 1,
+    offset: 0,
+    cursor: null,
+    url: null,
+  };
   const visit = guardWalk(() => errors.make('crm-paging-broken'), MAX_PAGES);
-  while (place !== null) {
-    visit(JSON.stringify(place));
-    const { url, ...values }: Place = place;
+  while (position !== null) {
+    visit(JSON.stringify(position));
+    const { url, ...values }: ListPosition = position;
     const answer: CrmAnswer =
       url === null
         ? await scope.client.send(
@@ -160,29 +165,34 @@ export async function* listPages(scope: Scope, call: CrmCall): AsyncGenerator<un
         : await scope.client.follow('rest-crm.list', call, url, scope.signal);
     const rows = rowsIn(answer, path);
     if (rows.length > 0) yield rows;
-    place = nextPlace(scope, place, answer, rows.length);
+    position = nextPosition(scope, position, answer, rows.length);
   }
 }
 
-function nextPlace({ resource, baseUrl }: Scope, place: Place, answer: CrmAnswer, count: number): Place | null {
+function nextPosition(
+  { resource, baseUrl }: Scope,
+  position: ListPosition,
+  answer: CrmAnswer,
+  count: number,
+): ListPosition | null {
   const { paging } = resource.list;
   if (paging.by === 'none' || answer.isNothing) return null;
-  const offset = place.offset + count;
+  const offset = position.offset + count;
   if (paging.by === 'page' || paging.by === 'offset') {
     const { more, total } = paging;
     const whole = total === undefined ? null : Number(valueAt(answer.body, total));
     const isLast = count === 0 || (more !== undefined && !valueAt(answer.body, more)) || isReached(offset, whole);
-    return isLast ? null : { ...place, page: place.page + 1, offset };
+    return isLast ? null : { ...position, page: position.page + 1, offset };
   }
   if (paging.by === 'cursor') {
     const cursor = valueAt(answer.body, paging.next);
     const isLast = paging.more !== undefined && !valueAt(answer.body, paging.more);
     return isLast || cursor === undefined || cursor === null || cursor === ''
       ? null
-      : { ...place, cursor: String(cursor) };
+      : { ...position, cursor: String(cursor) };
   }
   const link = paging.next === 'header' ? answer.nextLink : valueAt(answer.body, paging.next);
-  return typeof link === 'string' && link !== '' ? { ...place, url: ownAddress(baseUrl, link) } : null;
+  return typeof link === 'string' && link !== '' ? { ...position, url: ownAddress(baseUrl, link) } : null;
 }
 
 /** A total of -1 or -2 is no total (docs.espocrm.com/development/api/crud). */
@@ -212,10 +222,10 @@ export function belongingReader(scope: Scope): (rows: readonly CrmRow[]) => Prom
   };
 }
 
-function isParted({ contactIds, remote }: CrmRow, known: ReadonlyMap<ItemKey, ReadonlySet<string>>): boolean {
+function isParted({ contactIds, remote }: CrmRow, existing: ReadonlyMap<ItemKey, ReadonlySet<string>>): boolean {
   const contactKey = remote.item?.contactKey ?? null;
   if (contactIds === null || contactKey === null) return false;
-  const wanted = known.get(contactKey);
+  const wanted = existing.get(contactKey);
   // Nothing can be joined with a contact that is gone: that one is made again first, and what belongs to it is written then.
   return wanted !== undefined && wanted.size > 0 && !contactIds.some((id) => wanted.has(id));
 }

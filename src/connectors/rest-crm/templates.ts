@@ -49,9 +49,7 @@ export function renderBody(template: unknown, values: TemplateValues): unknown {
     return name === undefined ? renderText(template, values) : (valueNamed(name, values) ?? null);
   }
   if (Array.isArray(template)) {
-    return template
-      .filter((element) => !standsForNothing(element, values))
-      .map((element) => renderBody(element, values));
+    return template.filter((element) => !rendersNothing(element, values)).map((element) => renderBody(element, values));
   }
   return isObject(template) ? renderObject(template, values) : template;
 }
@@ -70,7 +68,7 @@ export function pageAt(baseUrl: string, template: string, id: string): string | 
 function renderObject(template: JsonObject, values: TemplateValues): unknown {
   const entries = Object.entries(template);
   const [only] = entries;
-  if (entries.length === 1 && only?.[0] !== SPREAD && standsForNothing(only?.[1], values)) return null;
+  if (entries.length === 1 && only?.[0] !== SPREAD && rendersNothing(only?.[1], values)) return null;
   const result = newObject();
   for (const [name, inner] of entries) {
     const value = renderBody(inner, values);
@@ -80,7 +78,7 @@ function renderObject(template: JsonObject, values: TemplateValues): unknown {
   return result;
 }
 
-function standsForNothing(template: unknown, values: TemplateValues): boolean {
+function rendersNothing(template: unknown, values: TemplateValues): boolean {
   const name = typeof template === 'string' ? WHOLE.exec(template)?.[1] : undefined;
   return name !== undefined && (valueNamed(name, values) ?? null) === null;
 }

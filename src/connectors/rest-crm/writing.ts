@@ -27,8 +27,8 @@ export async function carryOut(
   contactId: string | null,
 ): Promise<Outcome<CrmItem>> {
   if (operation.kind === 'delete') return await remove(scope, operation, found);
-  const knownId = operation.kind === 'update' ? operation.remoteId : null;
-  return await write(scope, operation, theOne(found, knownId), contactId);
+  const storedId = operation.kind === 'update' ? operation.remoteId : null;
+  return await write(scope, operation, theOne(found, storedId), contactId);
 }
 
 async function write(scope: Scope, operation: Write, row: CrmRow | null, contactId: string | null) {

@@ -7,14 +7,14 @@ import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
-import { failed, settle } from '../settle.ts';
+import { failed, resolveOutcomes } from '../settle.ts';
 import { toStamp } from '../stamp.ts';
 import { createOrgClient, type OrgClient, type Part } from './client.ts';
 import { type Deletion, remove, resultsOf } from './deleting.ts';
 import { type Description, describe, type RecordForm, requireFit } from './description.ts';
 import { errors, rowErrorOf } from './errors.ts';
 import { propertiesOf, type Write } from './from-model.ts';
-import { noteOptOuts } from './individuals.ts';
+import { recordOptOuts } from './individuals.ts';
 import { BATCH_SIZE, COLLECTION_SIZE } from './limits.ts';
 import { findByKey, queryPages, readPages, type Scope, selectIn, wholeRecord } from './reading.ts';
 import type { SalesforceSettings, SeenRecord } from './schemas.ts';
@@ -26,23 +26,23 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
   const clientFor = (signal: AbortSignal) => createOrgClient({ ...context, signal });
   const choices = { allowDuplicates: settings.allowDuplicates, emptiesBin: settings.emptyBin };
-  let known: Description | null = null;
+  let described: Description | null = null;
   const refused: RefusedValues = new Map();
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     const client = clientFor(signal);
-    known ??= await describe(client, settings, crm);
-    return { client, form: known.form, ownerTag, pace, ...choices, log };
+    described ??= await describe(client, settings, crm);
+    return { client, form: described.form, ownerTag, pace, ...choices, log };
   };
   const applySome = async (operations: readonly Operation<CrmItem>[], signal: AbortSignal) => {
     const { scope, failures } = watched(await scopeFor(signal));
     const deletions = operations.filter(isDeletion);
     const writes = operations.filter(isWrite);
-    const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes));
+    const outcomes = await recordOptOuts(scope, writes, await upsert(scope, writes));
     const [failure] = failures;
     if (failure === undefined) outcomes.push(...(await remove(scope, deletions)));
     else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
-    return settle(outcomes, errors, (error) => failures.has(error));
+    return resolveOutcomes(outcomes, errors, (error) => failures.has(error));
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window);
@@ -50,10 +50,10 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   const connector: Connector<CrmItem> = {
     /** The container is the object in the org: another org under the same login is another container. */
     async prepare(_, signal) {
-      known = await describe(clientFor(signal), settings, crm);
-      requireFit(known);
-      if (isPrivate(known.form)) log.warn({ unmapped: 'AccountId' }, PRIVATE);
-      return `${known.orgId}/${known.form.object}`;
+      described = await describe(clientFor(signal), settings, crm);
+      requireFit(described);
+      if (isPrivate(described.form)) log.warn({ unmapped: 'AccountId' }, PRIVATE);
+      return `${described.orgId}/${described.form.object}`;
     },
     async apply(_, operations, signal) {
       if (operations.length === 0) return [];

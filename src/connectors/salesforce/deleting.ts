@@ -49,9 +49,9 @@ async function withBin(
   const done = new Set(outcomes.flatMap(({ recordId, result }) => (result === 'deleted' ? [recordId] : [])));
   const gone = new Map(erased.flatMap(({ recordId, key }) => (done.has(recordId) ? [[recordId, key]] : [])));
   if (!scope.emptiesBin || gone.size === 0) return outcomes;
-  const left = await emptyBin(scope, [...gone.values()]);
+  const remaining = await emptyBin(scope, [...gone.values()]);
   return outcomes.map((outcome) => {
-    const failure = left.get(gone.get(outcome.recordId) ?? '');
+    const failure = remaining.get(gone.get(outcome.recordId) ?? '');
     return failure === undefined ? outcome : failed(outcome, failure);
   });
 }
@@ -101,9 +101,9 @@ function ownIds({ form, ownerTag }: Scope, records: readonly SeenRecord[]): (del
   return ({ key, remoteId }) => {
     const bearers = byKey.get(key) ?? [];
     if (bearers.length > 1) return null;
-    const known = byId.get(remoteId ?? '');
+    const existing = byId.get(remoteId ?? '');
     // A person may have emptied the key of the record that we wrote.
-    const keyless = known !== undefined && known[form.keyField] === null ? [known] : [];
+    const keyless = existing !== undefined && existing[form.keyField] === null ? [existing] : [];
     return [...bearers, ...keyless].map(({ Id }) => Id);
   };
 }
@@ -117,15 +117,15 @@ function lookUpQuery({ object, keyField, stampField }: RecordForm, deletions: re
 
 /** Clears what we wrote, but for key and stamp, by which a try that broke off finds the records again. What an org won't have empty stays. */
 async function empty({ client, form, log }: Scope, ids: readonly string[]): Promise<void> {
-  let left = 0;
+  let remaining = 0;
   for (const slice of slices(ids, COLLECTION_SIZE)) {
     const records = slice.map((id) => ({ attributes: { type: form.object }, id, ...form.blanks }));
     const part: Part = { method: 'PATCH', path: '/composite/sobjects', body: { allOrNone: false, records } };
     const [answer = null] = await client.composite('salesforce.empty', [part]);
     const ends = resultsOf(slice, answer).map(([, end]) => end);
-    left += ends.filter((end) => end instanceof MirrorError || !(end.success || isGone(end))).length;
+    remaining += ends.filter((end) => end instanceof MirrorError || !(end.success || isGone(end))).length;
   }
-  if (left > 0) log.warn({ count: left }, 'records are deleted without being emptied before');
+  if (remaining > 0) log.warn({ count: remaining }, 'records are deleted without being emptied before');
 }
 
 type Results = Map<string, RowResult | MirrorError>;
@@ -194,20 +194,20 @@ function toOutcome(
  * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_emptyrecyclebin.htm
  */
 async function emptyBin({ client, form }: Scope, keys: readonly ItemKey[]): Promise<ReadonlyMap<ItemKey, MirrorError>> {
-  const left = new Map<ItemKey, MirrorError>();
+  const remaining = new Map<ItemKey, MirrorError>();
   try {
     const keyOf = await idsInBin(client, form, keys);
     for (const ids of slices([...keyOf.keys()], EMPTIED_AT_ONCE)) {
       const areGone = await emptySome(client, ids);
       ids.forEach((id, index) => {
-        if (areGone[index] !== true) left.set(keyOf.get(id)!, errors.make('bin-not-emptied'));
+        if (areGone[index] !== true) remaining.set(keyOf.get(id)!, errors.make('bin-not-emptied'));
       });
     }
   } catch (error) {
     const failure = asMirrorError(error);
-    for (const key of keys) left.set(key, failure);
+    for (const key of keys) remaining.set(key, failure);
   }
-  return left;
+  return remaining;
 }
 
 /** Ids of deleted records with their keys. What was taken out of the bin is shown for a day still. */

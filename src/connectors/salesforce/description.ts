@@ -164,13 +164,13 @@ function formOf(settings: SalesforceSettings, { stream, properties }: CrmContext
   const contact =
     stream === 'patients' ? null : { field, relationship, object: contactObject, keyField: contactKeyField };
   const mapped = new Set(properties.map(({ name }) => name));
-  const isBeside = (name: string) => stream === 'patients' && fields.get(name)?.type === 'boolean' && !mapped.has(name);
-  const refusalFields = REFUSALS.map(({ property }) => property).filter(isBeside);
+  const isExtra = (name: string) => stream === 'patients' && fields.get(name)?.type === 'boolean' && !mapped.has(name);
+  const refusalFields = REFUSALS.map(({ property }) => property).filter(isExtra);
   const fieldNames = new Set(fields.keys());
   const blanks = Object.fromEntries(properties.flatMap((property) => blankOf(property, fields.get(property.name))));
   const { individuals: consents, individualKeyField } = settings;
-  const isNoted = stream === 'patients' && consents.length > 0;
-  const individuals = isNoted ? { keyField: individualKeyField, rules: consents } : null;
+  const hasConsents = stream === 'patients' && consents.length > 0;
+  const individuals = hasConsents ? { keyField: individualKeyField, rules: consents } : null;
   const choices = new Map(
     properties.map(({ name, words = [] }) => [name, chooseOptions(words, picklistOf(fields.get(name)))]),
   );

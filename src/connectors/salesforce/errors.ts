@@ -133,10 +133,10 @@ function has(faults: RowResult['errors'], codes: readonly string[]): boolean {
 
 /**
  * A row that failed, with the names of the fields at fault.
- * @param known names of fields that may be told; whatever else the answer names is left out
+ * @param allowedNames names of fields that may be told; whatever else the answer names is left out
  */
-export function rowErrorOf({ errors: faults }: RowResult, known: ReadonlySet<string>): MirrorError {
+export function rowErrorOf({ errors: faults }: RowResult, allowedNames: ReadonlySet<string>): MirrorError {
   const kind = errors.known((faults ?? []).map(({ statusCode }) => statusCode)) ?? 'refused';
-  const fields = (faults ?? []).flatMap((fault) => fault.fields ?? []).filter((field) => known.has(field));
+  const fields = (faults ?? []).flatMap((fault) => fault.fields ?? []).filter((field) => allowedNames.has(field));
   return errors.make(kind, { names: [...new Set(fields)].slice(0, NAMED_FIELDS), refuses: fields });
 }

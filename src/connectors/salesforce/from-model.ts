@@ -83,8 +83,8 @@ export function toRemoteItem(
 export function propertiesOf({ properties, choices }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
   const values: Record<string, PropertyValue> = {};
   for (const { name, kind } of properties) {
-    const told = fromWire(kind, record[name] ?? null);
-    const value = typeof told === 'string' ? (choices.get(name)?.toWord.get(told) ?? told) : told;
+    const rawValue = fromWire(kind, record[name] ?? null);
+    const value = typeof rawValue === 'string' ? (choices.get(name)?.toWord.get(rawValue) ?? rawValue) : rawValue;
     if (value === undefined) return null;
     values[name] = value;
   }

@@ -26,7 +26,7 @@ interface Refusing {
  * @returns the outcomes; a contact whose refusal was not taken is failed, and written again
  * @see https://developer.salesforce.com/docs/atlas.en-us.object_reference.meta/object_reference/sforce_api_objects_individual.htm
  */
-export async function noteOptOuts(
+export async function recordOptOuts(
   scope: Scope,
   writes: readonly Write[],
   outcomes: Outcome<CrmItem>[],
@@ -37,7 +37,7 @@ export async function noteOptOuts(
   const untaken = new Map<string, MirrorError>();
   for (const slice of slices(refusing, COLLECTION_SIZE)) {
     try {
-      for (const [recordId, error] of await note(scope, individuals, slice)) untaken.set(recordId, error);
+      for (const [recordId, error] of await recordRefusals(scope, individuals, slice)) untaken.set(recordId, error);
     } catch (error) {
       for (const { write } of slice) untaken.set(write.recordId, asMirrorError(error));
     }
@@ -64,14 +64,14 @@ function refusingIn(
 }
 
 /** @returns why refusals were not taken, by record @throws MirrorError for all of them */
-async function note(scope: Scope, individuals: Individuals, refusing: readonly Refusing[]) {
-  const standing = await standingOf(scope, individuals, refusing);
+async function recordRefusals(scope: Scope, individuals: Individuals, refusing: readonly Refusing[]) {
+  const existing = await readIndividuals(scope, individuals, refusing);
   const due = refusing.filter(({ contactId, optOuts }) => {
-    const now = standing.get(contactId);
+    const now = existing.get(contactId);
     return now === undefined || optOuts.some((name) => now[name] !== true);
   });
-  const known = due.filter(({ contactId }) => standing.has(contactId));
-  const without = due.filter(({ contactId }) => !standing.has(contactId));
+  const withIndividual = due.filter(({ contactId }) => existing.has(contactId));
+  const without = due.filter(({ contactId }) => !existing.has(contactId));
   const untaken = new Map<string, MirrorError>();
   const send = async (some: readonly Refusing[], rows: readonly object[], path: string) => {
     const ends = some.length === 0 ? [] : await sendRows(scope, some, rows, path);
@@ -79,10 +79,13 @@ async function note(scope: Scope, individuals: Individuals, refusing: readonly R
     return ends.flatMap(({ end, ...one }) => (end instanceof MirrorError ? [] : [{ ...one, id: end }]));
   };
   const ticked = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true]));
-  const rowsOfKnown = known.map(({ contactId, optOuts }) => ({ id: standing.get(contactId)!.Id, ...ticked(optOuts) }));
+  const updateRows = withIndividual.map(({ contactId, optOuts }) => ({
+    id: existing.get(contactId)!.Id,
+    ...ticked(optOuts),
+  }));
   await send(
-    known,
-    rowsOfKnown.map((row) => ({ attributes: { type: INDIVIDUAL }, ...row })),
+    withIndividual,
+    updateRows.map((row) => ({ attributes: { type: INDIVIDUAL }, ...row })),
     '/composite/sobjects',
   );
   const newRows = without.map(({ write: { key, item }, optOuts }) => ({
@@ -102,7 +105,7 @@ async function note(scope: Scope, individuals: Individuals, refusing: readonly R
 }
 
 /** The Individuals that contacts refer to now, by the contact; a contact without one is left out. */
-async function standingOf(
+async function readIndividuals(
   { client, form }: Scope,
   { rules }: Individuals,
   refusing: readonly Refusing[],

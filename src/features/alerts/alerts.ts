@@ -5,15 +5,15 @@ import type { Problem } from '../../model/problems.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Leases } from '../../state/leases.ts';
 import type { AlertStore } from '../../state/reports.ts';
-import { type AlertMemory, NOTHING_TOLD, nextDigest } from './digest.ts';
-import type { TellAlerts } from './send.ts';
+import { type AlertMemory, NOTHING_REPORTED, nextDigest } from './digest.ts';
+import type { SendAlerts } from './send.ts';
 
 /** What a check works with. */
 export interface AlertParts {
   /** What is the matter now. @throws MirrorError as the state does, Redis not answering among it */
   problems(): Promise<readonly Problem[]>;
   /** The ways of telling that are configured. */
-  channels: ReadonlyMap<string, TellAlerts>;
+  channels: ReadonlyMap<string, SendAlerts>;
   /** After how long it is told that a server is away. */
   outageAfterMs: number;
   store: AlertStore;
@@ -39,14 +39,14 @@ const LEASE = 'alerts';
 export function createAlertWatch(): AlertWatch {
   const alone = new Map<string, AlertMemory>();
   let silentSinceAt: Instant | null = null;
-  async function tellOfRedis({ channels, clock, log, outageAfterMs }: AlertParts, signal: AbortSignal): Promise<void> {
+  async function alertOfRedis({ channels, clock, log, outageAfterMs }: AlertParts, signal: AbortSignal): Promise<void> {
     const now = clock();
     const problems = silentSinceAt === null ? [] : [redisAway(silentSinceAt)];
-    for (const [channel, tell] of channels) {
-      const { digest, told, untold } = nextDigest(alone.get(channel) ?? NOTHING_TOLD, problems, now, outageAfterMs);
+    for (const [channel, send] of channels) {
+      const { digest, told, untold } = nextDigest(alone.get(channel) ?? NOTHING_REPORTED, problems, now, outageAfterMs);
       alone.set(channel, untold);
       try {
-        if (digest !== null) await tell(digest, now, signal);
+        if (digest !== null) await send(digest, now, signal);
         alone.set(channel, told);
       } catch (error) {
         const { code, remedy } = asMirrorError(error);
@@ -65,7 +65,7 @@ export function createAlertWatch(): AlertWatch {
         parts.log.warn({ code }, 'it could not be told what needs a person');
         silentSinceAt ??= parts.clock();
       }
-      await tellOfRedis(parts, signal);
+      await alertOfRedis(parts, signal);
     },
   };
 }
@@ -77,16 +77,16 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
   try {
     const [problems, stored] = [await parts.problems(), await store.read()];
     await store.keepOnly([...channels.keys()]);
-    for (const [channel, tell] of channels) {
+    for (const [channel, send] of channels) {
       const { memory, failure, forgedAt } = stored.get(channel) ?? { memory: null, failure: null, forgedAt: null };
-      const before = memory === null ? NOTHING_TOLD : (JSON.parse(memory) as AlertMemory);
+      const before = memory === null ? NOTHING_REPORTED : (JSON.parse(memory) as AlertMemory);
       const now = clock();
       const { digest, told, untold } = nextDigest(before, problems, now, parts.outageAfterMs);
       await store.write(channel, { memory: JSON.stringify(untold), failure, forgedAt });
       if (digest === null) continue;
       const ended = AbortSignal.any([signal, lease.signal]);
       try {
-        await tell(digest, now, ended);
+        await send(digest, now, ended);
         // Told first, noted then: a crash between the two tells it twice, and never not at all.
         await store.write(channel, { memory: JSON.stringify(told), failure: null, forgedAt });
       } catch (error) {

@@ -33,14 +33,14 @@ export interface Digest {
 }
 
 /** The memory before the first look. */
-export const NOTHING_TOLD: AlertMemory = { open: {}, lastToldAt: null };
+export const NOTHING_REPORTED: AlertMemory = { open: {}, lastToldAt: null };
 
 /** What comes and goes within this time is told by nobody, and ends nothing. */
-const SETTLED_AFTER_MS = 4 * MINUTE_MS;
+const STABLE_AFTER_MS = 4 * MINUTE_MS;
 /** What passes by itself is told when it has not after this. */
 const TOO_LONG_MS = DAY_MS;
 /** From when it was first seen: on days 1, 3, 7 and 14. After that whoever was told four times knows. */
-const TOLD_AFTER_MS = [0, 2 * DAY_MS, 6 * DAY_MS, 13 * DAY_MS];
+const REPORT_AFTER_MS = [0, 2 * DAY_MS, 6 * DAY_MS, 13 * DAY_MS];
 /** Least time between two messages, so that an outage of many clinics is one of them. */
 const APART_MS = HOUR_MS;
 
@@ -56,23 +56,23 @@ export function nextDigest(
 ): { digest: Digest | null; told: AlertMemory; untold: AlertMemory } {
   const there = new Map(problems.map((problem) => [idOf(problem), problem]));
   const seen = withSeen(open, there, now);
-  const isOver = ({ goneAt }: Open) => goneAt !== null && now - goneAt >= SETTLED_AFTER_MS;
+  const isOver = ({ goneAt }: Open) => goneAt !== null && now - goneAt >= STABLE_AFTER_MS;
   // Nobody was told of what was over before its time.
   const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.told > 0));
   const due = [...there].flatMap(([id, problem]) => {
     const one = still[id];
     return one !== undefined && stepsUntil(one, problem, now, outageAfterMs) > one.told ? [{ id, one, problem }] : [];
   });
-  const toldOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
+  const reportedOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
   // That a server is away, or back, waits for no other message.
-  const isUrgent = [...due.map(({ problem }) => problem), ...toldOver].some(isOutage);
+  const isUrgent = [...due.map(({ problem }) => problem), ...reportedOver].some(isOutage);
   const isTooSoon = !isUrgent && lastToldAt !== null && now >= lastToldAt && now - lastToldAt < APART_MS;
   const untold = { open: still, lastToldAt };
-  if (isTooSoon || due.length + toldOver.length === 0) return { digest: null, told: untold, untold };
-  const toldNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now, outageAfterMs)]));
+  if (isTooSoon || due.length + reportedOver.length === 0) return { digest: null, told: untold, untold };
+  const reportedNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now, outageAfterMs)]));
   const rest = Object.entries(still).flatMap(([id, one]): [string, Open][] => {
     if (isOver(one)) return [];
-    return [[id, { ...one, told: toldNow.get(id) ?? one.told }]];
+    return [[id, { ...one, told: reportedNow.get(id) ?? one.told }]];
   });
   const dueWhere = (isMeant: (one: Open) => boolean) =>
     due.flatMap(({ one, problem }) => (isMeant(one) ? [problem] : []));
@@ -80,8 +80,8 @@ export function nextDigest(
     digest: {
       begun: dueWhere(({ told }) => told === 0),
       again: dueWhere(({ told }) => told > 0),
-      over: toldOver,
-      others: rest.filter(([id, one]) => one.told > 0 && one.goneAt === null && !toldNow.has(id)).length,
+      over: reportedOver,
+      others: rest.filter(([id, one]) => one.told > 0 && one.goneAt === null && !reportedNow.has(id)).length,
     },
     told: { open: Object.fromEntries(rest), lastToldAt: now },
     untold,
@@ -117,6 +117,6 @@ function stepsUntil({ seenAt }: Open, problem: Problem, now: Instant, outageAfte
   const { needs, sinceAt } = problem;
   const fromAt = isOutage(problem)
     ? (sinceAt ?? seenAt) + outageAfterMs
-    : seenAt + (needs === 'person' ? SETTLED_AFTER_MS : TOO_LONG_MS);
-  return TOLD_AFTER_MS.filter((afterMs) => now >= fromAt + afterMs).length;
+    : seenAt + (needs === 'person' ? STABLE_AFTER_MS : TOO_LONG_MS);
+  return REPORT_AFTER_MS.filter((afterMs) => now >= fromAt + afterMs).length;
 }

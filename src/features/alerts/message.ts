@@ -62,13 +62,13 @@ export function textOf(digest: Digest, now: Instant, language: Language): { subj
   const { begun, again, over, others } = digest;
   const words: Words = WORDS[language];
   const say = (text: Text) => render(text, language);
-  const told = { now, words, say };
+  const context = { now, words, say };
   const open = [...begun, ...again];
-  const subject = open.length === 0 ? `${words.isOver}: ${subjectOf(over, told)}` : subjectOf(open, told);
+  const subject = open.length === 0 ? `${words.isOver}: ${subjectOf(over, context)}` : subjectOf(open, context);
   const parts = [
-    ...part(words.begun, begun, told),
-    ...part(words.again, again, told),
-    ...part(words.over, over, told, { isOver: true }),
+    ...part(words.begun, begun, context),
+    ...part(words.again, again, context),
+    ...part(words.over, over, context, { isOver: true }),
   ];
   if (others > 0) parts.push(words.others(others));
   parts.push(`${words.all} clinic-mirror status --problems`);
@@ -96,28 +96,33 @@ export function payloadOf(digest: Digest, now: Instant) {
 }
 
 /** What a text is made with. */
-interface Telling {
+interface MessageContext {
   now: Instant;
   words: Words;
   /** A sentence in the language of the text. */
   say(text: Text): string;
 }
 
-function subjectOf(problems: readonly Problem[], { words, say }: Telling): string {
+function subjectOf(problems: readonly Problem[], { words, say }: MessageContext): string {
   const tenants = new Set(problems.flatMap(clinicsOf));
   const [first] = problems;
   if (problems.length === 1 && first !== undefined) return `${whoOf(first, say)}: ${first.code}`;
   return `${words.problems(problems.length)}${tenants.size === 0 ? '' : words.ofClinics(tenants.size)}`;
 }
 
-function part(heading: string, problems: readonly Problem[], told: Telling, { isOver = false } = {}): string[] {
+function part(
+  heading: string,
+  problems: readonly Problem[],
+  context: MessageContext,
+  { isOver = false } = {},
+): string[] {
   if (problems.length === 0) return [];
-  const lines = problems.slice(0, NAMED).map((problem) => lineOf(problem, told, isOver));
-  if (problems.length > NAMED) lines.push(told.words.more(problems.length - NAMED));
+  const lines = problems.slice(0, NAMED).map((problem) => lineOf(problem, context, isOver));
+  if (problems.length > NAMED) lines.push(context.words.more(problems.length - NAMED));
   return [[heading, ...lines].join('\n\n')];
 }
 
-function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean): string {
+function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: boolean): string {
   const { code, sinceAt, breaksAt, nextTryAt, waiting, stands, clinics } = problem;
   const { sentence, next } = problem.texts;
   const more = [
@@ -138,7 +143,7 @@ function idsOf(clinics: NonNullable<Problem['clinics']>, words: Words): string {
   return [...ids, ...(clinics.length > NAMED ? [words.more(clinics.length - NAMED)] : [])].join(', ');
 }
 
-function whoOf({ tenant, texts: { subject } }: Problem, say: Telling['say']): string {
+function whoOf({ tenant, texts: { subject } }: Problem, say: MessageContext['say']): string {
   return tenant === null ? say(subject) : `${tenant}, ${say(subject)}`;
 }
 

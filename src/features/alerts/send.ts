@@ -13,14 +13,14 @@ import { payloadOf, textOf } from './message.ts';
 export type AlertChannel = 'email' | 'webhook';
 
 /** Whoever is to be told is told, or an error says why not. */
-export type TellAlerts = (digest: Digest, now: Instant, signal: AbortSignal) => Promise<void>;
+export type SendAlerts = (digest: Digest, now: Instant, signal: AbortSignal) => Promise<void>;
 
 /** The ways of telling that are configured. */
-export function alertChannels(settings: AlertSettings, http: HttpClient): Map<AlertChannel, TellAlerts> {
+export function alertChannels(settings: AlertSettings, http: HttpClient): Map<AlertChannel, SendAlerts> {
   const { email, webhook, language } = settings;
-  const channels = new Map<AlertChannel, TellAlerts>();
-  if (email !== undefined) channels.set('email', (...told) => sendMail({ email, language }, ...told));
-  if (webhook !== undefined) channels.set('webhook', (...told) => post({ webhook, http }, ...told));
+  const channels = new Map<AlertChannel, SendAlerts>();
+  if (email !== undefined) channels.set('email', (...alert) => sendMail({ email, language }, ...alert));
+  if (webhook !== undefined) channels.set('webhook', (...alert) => post({ webhook, http }, ...alert));
   return channels;
 }
 

@@ -101,8 +101,8 @@ async function lookThrough(
     if (end === null) sum.update(`${line}\n`);
   }
   if (head === null || end === null) throw damaged('its end is missing');
-  const told = parseJson(backups.open(end)) as { tenants: number; sha256: string };
-  if (told.tenants !== tenants.length || told.sha256 !== sum.digest('hex'))
+  const trailer = parseJson(backups.open(end)) as { tenants: number; sha256: string };
+  if (trailer.tenants !== tenants.length || trailer.sha256 !== sum.digest('hex'))
     throw damaged('it is not as it was written');
   return { at: head.at, tenants };
 }

@@ -1,4 +1,4 @@
-import { type Installation, requireTenant, settingsPlace } from '../../control/installation.ts';
+import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import { noPublicPort } from '../../control/logins.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { MINUTE_MS } from '../../model/time.ts';
@@ -70,36 +70,36 @@ const TOKEN = /^[\w-]{43}$/;
  * Gives out a feed to whoever knows its address; no vendor and no clinic is asked. An unknown address, one that was withdrawn, and one of
  * a feed that is no longer configured are answered alike.
  * @param caller the client that the request comes from, for limits
- * @param knownTag what the caller has already, as it says (`If-None-Match`)
+ * @param cachedTag what the caller has already, as it says (`If-None-Match`)
  */
 export async function showFeed(
   { installation, directory }: { installation: Installation; directory: FeedDirectory },
   token: string,
   caller: string,
-  knownTag: string | null,
+  cachedTag: string | null,
 ): Promise<FeedAnswer> {
   if (!TOKEN.test(token)) return { status: 404 };
   const now = installation.clock();
   if (!(await directory.admit(token, caller, now))) return { status: 429, retryAfterMs: MINUTE_MS };
-  const place = await directory.find(token);
-  const tenant = place === null ? undefined : installation.tenants.get(place.tenant);
-  const target = tenant?.targets.get(place?.target ?? '');
+  const feed = await directory.find(token);
+  const tenant = feed === null ? undefined : installation.tenants.get(feed.tenant);
+  const target = tenant?.targets.get(feed?.target ?? '');
   if (tenant === undefined || target?.configuration.connector !== FEED_CONNECTOR) return { status: 404 };
   const { feeds } = tenant;
   if (!(await feeds.isCurrent(target.id, token))) return { status: 404 };
   await feeds.noteFetch(target.id, now);
-  const shelf = feeds.shelf(target.id);
+  const feedStore = feeds.shelf(target.id);
   // Asked for before what it speaks of: what changes meanwhile has another one.
-  const tag = `"${await shelf.version()}"`;
-  if (knownTag !== null && isAmong(tag, knownTag)) return { status: 304, tag };
+  const tag = `"${await feedStore.version()}"`;
+  if (cachedTag !== null && isAmong(tag, cachedTag)) return { status: 304, tag };
   const { calendarText } = await import('../../connectors/feed-text.ts');
   const { name } = target.configuration.settings as { name: string };
-  return { status: 200, tag, text: calendarText(name, await shelf.entries()) };
+  return { status: 200, tag, text: calendarText(name, await feedStore.entries()) };
 }
 
 /** RFC 9110 section 13.1.2: any of a list, or one marked as weak, means the same. */
-function isAmong(tag: string, knownTags: string): boolean {
-  return knownTags.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
+function isAmong(tag: string, cachedTags: string): boolean {
+  return cachedTags.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
 }
 
 function requireFeed(installation: Installation, tenantId: string, target: string) {
@@ -112,7 +112,7 @@ function requireFeed(installation: Installation, tenantId: string, target: strin
     retry: 'never',
     remedy:
       feeds.length === 0
-        ? `add a target with connector: feed to ${settingsPlace(installation, tenantId)}`
+        ? `add a target with connector: feed to ${settingsLocation(installation, tenantId)}`
         : `there are: ${feeds.map(({ id }) => id).join(', ')}`,
   });
 }

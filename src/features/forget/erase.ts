@@ -1,5 +1,5 @@
 import type { TargetAuditor } from '../../jobs/audit.ts';
-import { laneLease, noteFailure, openCalendar, setForgedAside } from '../../jobs/lanes.ts';
+import { discardForged, laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import { asMirrorError } from '../../model/errors.ts';
@@ -11,7 +11,7 @@ import type { Progress } from '../../model/progress.ts';
 import { slices } from '../../model/slices.ts';
 import { PLAN_LEASE } from '../../state/generations.ts';
 import type { Lease } from '../../state/leases.ts';
-import { HIGHEST_EPOCH } from '../../sync/identity.ts';
+import { HIGHEST_ID_ATTEMPT } from '../../sync/identity.ts';
 import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
 
 /** Names that are looked for in one call. */
@@ -95,7 +95,7 @@ async function writtenTargets(
   tenant: Pick<OpenTenant, 'log' | 'targetStore' | 'targets'>,
 ): Promise<ReadonlySet<string>> {
   const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
-  await setForgedAside(tenant, summaries);
+  await discardForged(tenant, summaries);
   const written = [...summaries].filter(
     ([, { record, linksVersion }]) =>
       record.container !== null || record.isForged || linksVersion !== null || record.lastPlannedAt !== null,
@@ -114,8 +114,8 @@ async function searchTarget(
   if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
   let lane: Lease | null = null;
   try {
-    const told = { what: `the work on target ${target.id}`, tell: progress };
-    lane = await waitForLease(tenant.leases, laneLease(target.id), told, signal);
+    const waitReport = { what: `the work on target ${target.id}`, tell: progress };
+    lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     const inLane = AbortSignal.any([signal, lane.signal]);
     let opened = await openCalendar(tenant, target, lane, inLane);
     // Found anew by what is ours in it.
@@ -128,7 +128,7 @@ async function searchTarget(
     records.notes.add('target-not-searched');
     const failure = asMirrorError(error);
     target.preparedContainer = null;
-    if (failure.code !== 'lease-lost') await noteFailure(tenant, target, failure);
+    if (failure.code !== 'lease-lost') await recordFailure(tenant, target, failure);
   } finally {
     await lane?.release();
   }
@@ -143,16 +143,16 @@ async function lookFor(
   const { connector, identity } = target;
   const ids = [...records.ids[target.stream]];
   const linked = await tenant.links.readSome(target.id, ids);
-  const places = new Map<ItemKey, { recordId: string; epoch: number }>();
+  const candidates = new Map<ItemKey, { recordId: string; epoch: number }>();
   for (const recordId of ids.filter((id) => linked.get(id)?.isUnplaced ?? !linked.has(id))) {
-    for (let epoch = 0; epoch <= HIGHEST_EPOCH; epoch += 1)
-      places.set(identity.key(recordId, epoch), { recordId, epoch });
+    for (let idAttempt = 0; idAttempt <= HIGHEST_ID_ATTEMPT; idAttempt += 1)
+      candidates.set(identity.key(recordId, idAttempt), { recordId, epoch: idAttempt });
   }
   const links: Link[] = [];
-  for (const keys of slices([...places.keys()], KEYS_AT_ONCE)) {
+  for (const keys of slices([...candidates.keys()], KEYS_AT_ONCE)) {
     for (const remote of await connector.find(container, keys, signal)) {
-      const place = places.get(remote.key);
-      if (place !== undefined) links.push(linkOf(tenant, target, remote, place));
+      const candidate = candidates.get(remote.key);
+      if (candidate !== undefined) links.push(linkOf(tenant, target, remote, candidate));
     }
   }
   if (records.isGone && target.crm !== null && target.stream !== 'patients') {
@@ -176,10 +176,10 @@ async function readOfContact(
       const contactKey = (remote.item as CrmItem | null)?.contactKey ?? null;
       if (contactKey === null || contacts.identity.epochOf(patientId, contactKey) === null) continue;
       const recordId = remote.sealedRecordId === null ? null : target.identity.recordIdOf(remote.sealedRecordId);
-      const epoch = recordId === null ? null : target.identity.epochOf(recordId, remote.key);
-      if (recordId === null || epoch === null || ids[target.stream].has(recordId)) continue;
+      const idAttempt = recordId === null ? null : target.identity.epochOf(recordId, remote.key);
+      if (recordId === null || idAttempt === null || ids[target.stream].has(recordId)) continue;
       ids[target.stream].add(recordId);
-      if (!linked.has(recordId)) links.push(linkOf(tenant, target, remote, { recordId, epoch }));
+      if (!linked.has(recordId)) links.push(linkOf(tenant, target, remote, { recordId, epoch: idAttempt }));
     }
   }
   return links;
@@ -189,10 +189,10 @@ function linkOf(
   { clock }: Pick<OpenTenant, 'clock'>,
   { identity }: OpenTarget,
   { key, remoteId, versionTag, item }: RemoteItem<Item>,
-  place: { recordId: string; epoch: number },
+  candidate: { recordId: string; epoch: number },
 ): Link {
   return {
-    ...place,
+    ...candidate,
     // Compared with nothing: the object is about to go.
     fingerprint: '',
     versionTag,
@@ -245,14 +245,14 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
     journalLines: lines,
     pins,
     holds: held,
-    notes: await removeNotes(tenant, records),
+    notes: await removeAuditFindings(tenant, records),
     ...gone,
     examples: await runs.erase(new Set(Object.values(records.ids).flatMap((ids) => [...ids]))),
   };
 }
 
 /** Takes the records out of what audits note. To be called again after the lanes' work: an audit may have come in between. */
-export async function removeNotes(
+export async function removeAuditFindings(
   { targets, links, targetStore, clock }: Pick<OpenTenant, 'clock' | 'links' | 'targetStore' | 'targets'>,
   { ids }: PatientRecords,
 ) {

@@ -3,9 +3,9 @@ import { resumeTargets } from '../../control/resume.ts';
 import { drainTarget } from '../../control/sync.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
-import type { ForgetNote, ForgetReceipt } from '../../model/forgetting.ts';
+import type { ForgetReceipt, ForgetWarning } from '../../model/forgetting.ts';
 import type { Progress } from '../../model/progress.ts';
-import { type Erasure, erasedSoFar, eraseRecords, reachOf, removeNotes } from './erase.ts';
+import { type Erasure, erasedSoFar, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
 import { findRecords, type PatientRecords } from './records.ts';
 
 /** What forgetting a patient would take away; numbers alone. */
@@ -21,7 +21,7 @@ export interface ForgetPreview {
   targets: { target: string; connector: string; linked: number; toLookFor: number; reach: 'wholly' | 'bin' }[];
   reminders: number;
   answerLinks: number;
-  notes: readonly ForgetNote[];
+  notes: readonly ForgetWarning[];
 }
 
 /**
@@ -77,7 +77,7 @@ export async function forgetPatient(
   progress('erasing');
   const atWork = erasure.targets.filter(({ recordIds }) => recordIds.length > 0);
   await Promise.all(atWork.map(({ target }) => drainTarget(tenant, target, signals, () => {})));
-  await removeNotes(tenant, records);
+  await removeAuditFindings(tenant, records);
   const targets = await Promise.all(erasure.targets.map((one) => erasedSoFar(tenant, one)));
   const { notes } = records;
   if (tenant.reminders !== null) notes.add('opt-outs-stay');

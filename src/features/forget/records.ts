@@ -1,6 +1,6 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
-import type { ForgetNote } from '../../model/forgetting.ts';
+import type { ForgetWarning } from '../../model/forgetting.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { StreamName } from '../../model/streams.ts';
@@ -21,7 +21,7 @@ export interface PatientRecords {
   reminders: TracedReminders;
   /** The clinic has the patient no more: targets are asked what they hold of them. */
   isGone: boolean;
-  notes: Set<ForgetNote>;
+  notes: Set<ForgetWarning>;
 }
 
 /** Members of a tenant that a patient's records are looked up in. */
@@ -114,11 +114,11 @@ async function readSpan(
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
   if (snapshot.completeness === 'partial') records.notes.add('appointments-partial');
   for (const appointment of snapshot.records.values()) {
-    if (appointment.patientId === records.patientId) noteAppointment(records, appointment, tenant.clock());
+    if (appointment.patientId === records.patientId) addAppointment(records, appointment, tenant.clock());
   }
 }
 
-function noteAppointment({ ids, upcoming }: PatientRecords, { id, time, status }: Appointment, now: Instant): void {
+function addAppointment({ ids, upcoming }: PatientRecords, { id, time, status }: Appointment, now: Instant): void {
   ids.appointments.add(id);
   if (status !== 'cancelled' && time.startAt > now) upcoming.add(id);
   else upcoming.delete(id);

@@ -64,14 +64,14 @@ export async function viewHold(
   return {
     hold: shownHold(hold, tenantId),
     zone: tenant.configuration.zone,
-    ...(await keptBackBy(tenant, hold, signal)),
+    ...(await holdContentOf(tenant, hold, signal)),
     requests: requests
       .filter(({ what }) => what.hold === holdId)
       .map(({ by, at, expiresAt, what }) => ({ by, at, expiresAt, what })),
   };
 }
 
-type KeptBack = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
+type HoldContent = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
 
 /** Members of a tenant that the records of a hold are shown from. */
 interface HeldItemSource
@@ -79,11 +79,11 @@ interface HeldItemSource
     Pick<OpenTenant, 'clinic' | 'links' | 'reminders' | 'targetStore'> {}
 
 /** @throws MirrorError `settings`, code `no-such-hold` when the target, or the reminders, are no longer configured */
-async function keptBackBy(
+async function holdContentOf(
   tenant: HeldItemSource & Pick<OpenTenant, 'targets'>,
   hold: Hold,
   signal: AbortSignal,
-): Promise<KeptBack> {
+): Promise<HoldContent> {
   const { reminders } = tenant;
   if (hold.target === REMINDERS && reminders !== null) {
     const { items, unread } = await reminders.heldCorrections(tenant, hold.recordIds, signal);
@@ -119,13 +119,13 @@ async function itemsOf(
   const isTimed = target.stream === 'appointments';
   const seen = isTimed ? await listed(tenant, target, window, signal) : NOTHING_LISTED;
   const held = await heldObjects(tenant, target, recordIds, signal);
-  const tell = fieldTeller(target, seen.directory);
+  const describe = fieldTeller(target, seen.directory);
   const decide = target.crm === null ? await eventDecision(tenant, target, links, seen.directory) : null;
   const changesOf = (record: string, appointment: Appointment | undefined): readonly FieldChange[] => {
-    if (isRemoval(kind)) return tell({ fields: [], wanted: null, held: held(record) });
+    if (isRemoval(kind)) return describe({ fields: [], wanted: null, held: held(record) });
     const decision = appointment === undefined ? undefined : decide?.(appointment);
     if (decision === undefined || !('item' in decision)) return [];
-    return tell({ fields: [], wanted: decision.item, held: held(record) });
+    return describe({ fields: [], wanted: decision.item, held: held(record) });
   };
   const items = recordIds.map((record): HeldItem => {
     const appointment = seen.appointments.get(record);

@@ -19,7 +19,7 @@ const CHECK = message('tenant-faulty.remedy');
 const MOST_SECRET_CHARACTERS = 65_536;
 
 /** What tenants are configured with; put together by `composition/`. */
-export interface ConfigurationDesk {
+export interface ConfigurationServices {
   files: Pick<ConfigurationFiles, 'fileOf' | 'faultsOf' | 'configuration'>;
   store: ManagedTenantStore;
   /** Has this process take up what was changed; others do so with their next look. */
@@ -55,17 +55,17 @@ export interface WantedDocument {
 
 /** Which tenants there are, by their ids, and where each is configured. @throws MirrorError `settings`, code `cursor-unusable` */
 export async function listSources(
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   isWanted: (tenant: string) => boolean,
   question: PageQuestion,
 ): Promise<Page<TenantSource>> {
-  const { tenants } = await desk.store.read();
-  const { outlines, setAside, unchecked } = desk.files.configuration;
+  const { tenants } = await services.store.read();
+  const { outlines, setAside, unchecked } = services.files.configuration;
   // What a file of no tenant is at fault for is told elsewhere.
   const ids = [...outlines.keys(), ...setAside.map(({ id }) => id), ...unchecked].filter((id) => NAME.test(id));
   const all = [...new Set([...ids, ...tenants.keys()])].filter(isWanted);
   const page = pageOf(all, question, (id) => id);
-  return { ...page, items: page.items.map((id) => sourceOf(desk, id, tenants.get(id)?.revision ?? null)) };
+  return { ...page, items: page.items.map((id) => sourceOf(services, id, tenants.get(id)?.revision ?? null)) };
 }
 
 /**
@@ -74,18 +74,18 @@ export async function listSources(
  * @throws MirrorError `settings`, code `no-such-tenant`
  */
 export async function readDocument(
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   tenant: string,
   maySee: (tenant: string) => boolean,
 ): Promise<TenantDocument> {
-  const stored = await desk.store.find(tenant);
-  const faults = faultsAsSeen(faultsNow(desk, tenant), maySee);
+  const stored = await services.store.find(tenant);
+  const faults = faultsAsSeen(faultsNow(services, tenant), maySee);
   if (stored !== null) {
     const content = contentOf(stored);
     const secrets = Object.keys(content?.secrets ?? {});
-    return { ...sourceOf(desk, tenant, stored.revision), yaml: content?.yaml ?? null, secrets, faults };
+    return { ...sourceOf(services, tenant, stored.revision), yaml: content?.yaml ?? null, secrets, faults };
   }
-  const source = sourceOf(desk, tenant, null);
+  const source = sourceOf(services, tenant, null);
   if (source.file === null) throw noSuchTenant(tenant);
   return { ...source, yaml: textOf(source.file), secrets: [], faults };
 }
@@ -95,14 +95,14 @@ export async function readDocument(
  * @throws MirrorError `settings`, code `tenant-in-file`
  */
 export async function checkDocument(
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   tenant: string,
   wanted: WantedDocument,
 ): Promise<ConfigurationFault[]> {
-  const { stored, before } = await managedNow(desk, tenant);
-  if (stored === null) requireNoFile(desk, tenant);
+  const { stored, before } = await managedNow(services, tenant);
+  if (stored === null) requireNoFile(services, tenant);
   const built = contentFor(tenant, wanted, before);
-  return 'faults' in built ? built.faults : await faultsOf(desk, tenant, built.content);
+  return 'faults' in built ? built.faults : await faultsOf(services, tenant, built.content);
 }
 
 /**
@@ -142,14 +142,14 @@ export interface TenantChange {
  * @throws ConfigurationError with all faults; MirrorError `settings`, code `tenant-in-file`, `tenant-exists`
  */
 export async function planAddition(
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   tenant: string,
   wanted: WantedDocument,
 ): Promise<TenantChange> {
-  const { stored } = await managedNow(desk, tenant);
+  const { stored } = await managedNow(services, tenant);
   if (stored !== null && stored.isMissing !== true) throw tenantExists(tenant);
-  requireNoFile(desk, tenant);
-  return { tenant, content: await requireContent(desk, tenant, wanted, null), before: null, revision: null };
+  requireNoFile(services, tenant);
+  return { tenant, content: await requireContent(services, tenant, wanted, null), before: null, revision: null };
 }
 
 /**
@@ -160,19 +160,19 @@ export async function planAddition(
  *   `revision-missing`, `revision-changed`
  */
 export async function planReplacement(
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   tenant: string,
   wanted: WantedDocument | null,
   revision: string | null,
 ): Promise<TenantChange> {
-  const { stored, before } = await managedNow(desk, tenant);
+  const { stored, before } = await managedNow(services, tenant);
   if (stored === null) {
-    requireNoFile(desk, tenant);
+    requireNoFile(services, tenant);
     throw noSuchTenant(tenant);
   }
   if (revision === null) throw revisionMissing(tenant);
   if (stored.revision !== revision) throw revisionChanged(tenant);
-  const content = wanted === null ? null : await requireContent(desk, tenant, wanted, before);
+  const content = wanted === null ? null : await requireContent(services, tenant, wanted, before);
   return { tenant, content, before, revision };
 }
 
@@ -180,14 +180,14 @@ export async function planReplacement(
  * The tenant of a file that becomes a managed one, configured as there. All of its state stays; the file counts no more.
  * @throws ConfigurationError with all faults of the file; MirrorError `settings`, code `no-such-tenant`, `tenant-exists`
  */
-export async function planAdoption(desk: ConfigurationDesk, tenant: string): Promise<TenantChange> {
-  if ((await managedNow(desk, tenant)).stored !== null) throw tenantExists(tenant);
-  const file = desk.files.fileOf(tenant);
+export async function planAdoption(services: ConfigurationServices, tenant: string): Promise<TenantChange> {
+  if ((await managedNow(services, tenant)).stored !== null) throw tenantExists(tenant);
+  const file = services.files.fileOf(tenant);
   if (file === null) throw noSuchTenant(tenant);
   const read = readBytes(file);
   if ('faults' in read) throw new ConfigurationError(read.faults);
   const wanted = { yaml: read.bytes.toString('utf8'), secrets: {} };
-  return { tenant, content: await requireContent(desk, tenant, wanted, null), before: null, revision: null };
+  return { tenant, content: await requireContent(services, tenant, wanted, null), before: null, revision: null };
 }
 
 /** What came of a change. */
@@ -206,7 +206,7 @@ export interface TenantChanged {
  */
 export function changeTenant(
   acting: Acting,
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   verb: ActVerb,
   planned: TenantChange,
 ): Promise<TenantChanged> {
@@ -218,8 +218,8 @@ export function changeTenant(
     ...{ verb, tenant, what: { revision, secrets: Object.keys(content?.secrets ?? {}).length } },
     second: { subject, isNeeded: (policy) => needsSecond(planned, policy) },
   };
-  const work = () => (verb === 'accept-tenant' ? acceptAsStored(desk, planned) : makeChange(desk, planned));
-  return recordAct(acting, about, work, ({ revision: now }) => ({ now, counter: desk.store.counter() }));
+  const work = () => (verb === 'accept-tenant' ? acceptAsStored(services, planned) : makeChange(services, planned));
+  return recordAct(acting, about, work, ({ revision: now }) => ({ now, counter: services.store.counter() }));
 }
 
 /** @param policy of the tenant as it runs: one that is set aside has its own rules in what is stored of it alone */
@@ -237,40 +237,43 @@ function needsSecond({ content, before, revision }: TenantChange, policy: Approv
 }
 
 async function makeChange(
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   { tenant, content, revision }: TenantChange,
 ): Promise<TenantChanged> {
-  const file = desk.files.fileOf(tenant);
-  const next = content === null ? null : await desk.store.put(tenant, content, revision);
-  const isDone = content === null ? await desk.store.remove(tenant, revision ?? '') : next !== null;
+  const file = services.files.fileOf(tenant);
+  const next = content === null ? null : await services.store.put(tenant, content, revision);
+  const isDone = content === null ? await services.store.remove(tenant, revision ?? '') : next !== null;
   if (!isDone) throw revision === null ? tenantExists(tenant) : revisionChanged(tenant);
-  await desk.follow();
+  await services.follow();
   return { tenant, revision: next, file };
 }
 
 /** Has a tenant that is `record-forged` count as Redis has it. */
-async function acceptAsStored(desk: ConfigurationDesk, { tenant, revision }: TenantChange): Promise<TenantChanged> {
-  if (!(await desk.store.accept(tenant, revision ?? ''))) throw revisionChanged(tenant);
-  await desk.follow();
-  const stored = await desk.store.find(tenant);
-  return { tenant, revision: stored?.revision ?? null, file: desk.files.fileOf(tenant) };
+async function acceptAsStored(
+  services: ConfigurationServices,
+  { tenant, revision }: TenantChange,
+): Promise<TenantChanged> {
+  if (!(await services.store.accept(tenant, revision ?? ''))) throw revisionChanged(tenant);
+  await services.follow();
+  const stored = await services.store.find(tenant);
+  return { tenant, revision: stored?.revision ?? null, file: services.files.fileOf(tenant) };
 }
 
 /** Managed tenants that somebody else wrote, or took away, with the revisions that they are shown with. */
-export async function forgedTenants({ store }: ConfigurationDesk): Promise<{ tenant: string; revision: string }[]> {
+export async function forgedTenants({ store }: ConfigurationServices): Promise<{ tenant: string; revision: string }[]> {
   const { tenants, forged } = await store.read();
   return forged.map((tenant) => ({ tenant, revision: tenants.get(tenant)?.revision ?? '' }));
 }
 
 /** What is kept of a document with its secrets. @throws ConfigurationError with all faults */
 async function requireContent(
-  desk: ConfigurationDesk,
+  services: ConfigurationServices,
   tenant: string,
   wanted: WantedDocument,
   before: ManagedContent | null,
 ): Promise<ManagedContent> {
   const built = contentFor(tenant, wanted, before);
-  const faults = 'faults' in built ? built.faults : await faultsOf(desk, tenant, built.content);
+  const faults = 'faults' in built ? built.faults : await faultsOf(services, tenant, built.content);
   if ('faults' in built || faults.length > 0) throw new ConfigurationError(faults);
   return built.content;
 }
@@ -278,7 +281,7 @@ async function requireContent(
 /** A secret that is not given stays as it was; one that the document does not name goes. */
 function contentFor(
   tenant: string,
-  { yaml, secrets: given }: WantedDocument,
+  { yaml, secrets: newSecrets }: WantedDocument,
   before: ManagedContent | null,
 ): { content: ManagedContent } | { faults: ConfigurationFault[] } {
   const file = managedName(tenant);
@@ -286,11 +289,11 @@ function contentFor(
   const read = readYaml(file, Buffer.from(yaml));
   if ('faults' in read) return { faults: read.faults };
   const named = sealedNamesIn(read.file.value);
-  const faults = Object.entries(given).flatMap(([name, value]) => secretFaults(file, name, value, named));
+  const faults = Object.entries(newSecrets).flatMap(([name, value]) => secretFaults(file, name, value, named));
   if (faults.length > 0) return { faults };
-  const kept = new Map([...Object.entries(before?.secrets ?? {}), ...Object.entries(given)]);
+  const mergedSecrets = new Map([...Object.entries(before?.secrets ?? {}), ...Object.entries(newSecrets)]);
   const secrets = named.flatMap((name) => {
-    const value = kept.get(name);
+    const value = mergedSecrets.get(name);
     return value === undefined ? [] : [[name, value.trim()] as const];
   });
   return { content: { yaml, json: JSON.stringify(read.file.value), secrets: Object.fromEntries(secrets) } };
@@ -310,7 +313,7 @@ function faultOf(file: string, path: string, message: string, remedy: string): C
 }
 
 function faultsOf(
-  { files }: ConfigurationDesk,
+  { files }: ConfigurationServices,
   tenant: string,
   content: ManagedContent,
 ): Promise<ConfigurationFault[]> {
@@ -319,14 +322,14 @@ function faultsOf(
 
 /** What is stored of a tenant; null where it is not managed, or can't be opened. */
 async function managedNow(
-  { store }: ConfigurationDesk,
+  { store }: ConfigurationServices,
   tenant: string,
 ): Promise<{ stored: ManagedTenant | null; before: ManagedContent | null }> {
   const stored = (await store.read()).tenants.get(tenant) ?? null;
   return { stored, before: stored === null ? null : contentOf(stored) };
 }
 
-function requireNoFile({ files }: ConfigurationDesk, tenant: string): void {
+function requireNoFile({ files }: ConfigurationServices, tenant: string): void {
   const file = files.fileOf(tenant);
   if (file === null) return;
   throw tenantRefusal('tenant-in-file', `the tenant "${tenant}" is configured by the file ${file}`, {
@@ -343,7 +346,7 @@ function contentOf(stored: ManagedTenant): ManagedContent | null {
   }
 }
 
-function sourceOf({ files }: ConfigurationDesk, tenant: string, revision: string | null): TenantSource {
+function sourceOf({ files }: ConfigurationServices, tenant: string, revision: string | null): TenantSource {
   if (revision !== null) return { tenant, source: 'managed', file: null, revision };
   return { tenant, source: 'file', file: files.fileOf(tenant), revision };
 }
@@ -354,7 +357,7 @@ function textOf(file: string): string | null {
 }
 
 /** Of what is configured now, whether it is run or not. */
-function faultsNow({ files }: ConfigurationDesk, tenant: string): readonly ConfigurationFault[] {
+function faultsNow({ files }: ConfigurationServices, tenant: string): readonly ConfigurationFault[] {
   const { refused, setAside } = files.configuration;
   const found = refused.find((each) => each.tenant === tenant) ?? setAside.find(({ id }) => id === tenant);
   return found?.faults ?? [];

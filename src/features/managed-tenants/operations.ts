@@ -4,11 +4,11 @@ import type { ActVerb } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
 import { configurationFault, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
-import type { ConfigurationDesk, TenantChange, TenantChanged } from './managed-tenants.ts';
+import type { ConfigurationServices, TenantChange, TenantChanged } from './managed-tenants.ts';
 
 declare module '../../operations/operation.ts' {
   interface Services {
-    configurations(): Promise<ConfigurationDesk>;
+    configurations(): Promise<ConfigurationServices>;
   }
 }
 
@@ -143,9 +143,9 @@ export const CONFIGURATION_OPERATIONS = {
     ],
     audit: 'itself',
     run: ({ tenant, ...written }, context) =>
-      change(context, 'add-tenant', async (desk) => {
+      change(context, 'add-tenant', async (configurations) => {
         const { planAddition } = await import('./managed-tenants.ts');
-        return planAddition(desk, tenant, wantedOf(written));
+        return planAddition(configurations, tenant, wantedOf(written));
       }),
   }),
   replaceConfiguration: operation({
@@ -176,10 +176,10 @@ export const CONFIGURATION_OPERATIONS = {
     ],
     audit: 'itself',
     run: ({ tenant, ifMatch, ...written }, context) =>
-      change(context, 'replace-tenant', async (desk) => {
+      change(context, 'replace-tenant', async (configurations) => {
         const { planReplacement } = await import('./managed-tenants.ts');
         const revision = ifMatch ?? REVISION_LINE.exec(written.yaml)?.[1] ?? null;
-        return planReplacement(desk, tenant, wantedOf(written), revision);
+        return planReplacement(configurations, tenant, wantedOf(written), revision);
       }),
   }),
   removeTenant: operation({
@@ -197,10 +197,11 @@ export const CONFIGURATION_OPERATIONS = {
     ],
     audit: 'itself',
     run: ({ tenant, ifMatch }, context) =>
-      change(context, 'remove-tenant', async (desk) => {
+      change(context, 'remove-tenant', async (configurations) => {
         const { planReplacement, readDocument } = await import('./managed-tenants.ts');
-        const revision = ifMatch === undefined ? (await readDocument(desk, tenant, () => true)).revision : ifMatch;
-        return planReplacement(desk, tenant, null, revision);
+        const revision =
+          ifMatch === undefined ? (await readDocument(configurations, tenant, () => true)).revision : ifMatch;
+        return planReplacement(configurations, tenant, null, revision);
       }),
   }),
   adoptTenant: operation({
@@ -212,9 +213,9 @@ export const CONFIGURATION_OPERATIONS = {
     commands: [{ words: 'tenants adopt <tenant>' }],
     audit: 'itself',
     run: ({ tenant }, context) =>
-      change(context, 'adopt-tenant', async (desk) => {
+      change(context, 'adopt-tenant', async (configurations) => {
         const { planAdoption } = await import('./managed-tenants.ts');
-        return planAdoption(desk, tenant);
+        return planAdoption(configurations, tenant);
       }),
   }),
   acceptTenants: operation({
@@ -235,7 +236,8 @@ export const CONFIGURATION_OPERATIONS = {
       const accepted: TenantChanged[] = [];
       for (const each of forged.filter((each) => all || each.tenant === tenant)) {
         // As weighty as a removal: nobody knows what it replaces.
-        const plan = (desk: ConfigurationDesk) => planReplacement(desk, each.tenant, null, each.revision);
+        const plan = (configurations: ConfigurationServices) =>
+          planReplacement(configurations, each.tenant, null, each.revision);
         accepted.push(await change(context, 'accept-tenant', plan));
       }
       return { accepted };
@@ -247,12 +249,12 @@ export const CONFIGURATION_OPERATIONS = {
 async function change(
   { services, acting, rights }: OperationContext,
   verb: ActVerb,
-  plan: (desk: ConfigurationDesk) => Promise<TenantChange>,
+  plan: (configurations: ConfigurationServices) => Promise<TenantChange>,
 ): Promise<TenantChanged> {
   requireAllTenants(rights);
   const { changeTenant } = await import('./managed-tenants.ts');
-  const desk = await services.configurations();
-  return changeTenant(acting, desk, verb, await plan(desk));
+  const configurations = await services.configurations();
+  return changeTenant(acting, configurations, verb, await plan(configurations));
 }
 
 /** A document without the line that names its revision. */

@@ -63,10 +63,10 @@ export async function applyMatches(
   text: string,
   { progress, signal }: Pick<Work, 'progress' | 'signal'>,
 ): Promise<MatchResult> {
-  return await work(installation, { ids, text }, { progress, signal }, async (given) => {
-    const cycle = await planCycle(given.tenant, { lease: null, progress }, given.signal);
-    const unmatched = await unmatchedPatients(given.tenant, given.target, cycle);
-    return await adopt(given, unmatched);
+  return await work(installation, { ids, text }, { progress, signal }, async (matchWork) => {
+    const cycle = await planCycle(matchWork.tenant, { lease: null, progress }, matchWork.signal);
+    const unmatched = await unmatchedPatients(matchWork.tenant, matchWork.target, cycle);
+    return await adopt(matchWork, unmatched);
   });
 }
 
@@ -88,7 +88,7 @@ async function work(
   installation: Installation,
   { ids, text }: { ids: { tenant: string; target: string }; text: string },
   { progress, signal }: Pick<Work, 'progress' | 'signal'>,
-  carryOut: (given: Work) => Promise<Pick<MatchResult, 'done' | 'already' | 'refused'>>,
+  carryOut: (matchWork: Work) => Promise<Pick<MatchResult, 'done' | 'already' | 'refused'>>,
 ): Promise<MatchResult> {
   const tenant = requireTenant(installation, ids.tenant);
   const matchable = matchableTarget(tenant, ids.target);
@@ -97,12 +97,12 @@ async function work(
   const pairs = fromMatchFile(text, target.identity);
   const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
   try {
-    const told = { what: `the work on target ${target.id}`, tell: progress };
-    const lane = await waitForLease(tenant.leases, laneLease(target.id), told, signal);
+    const waitReport = { what: `the work on target ${target.id}`, tell: progress };
+    const lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     try {
       const guarded = AbortSignal.any([signal, plan.signal, lane.signal]);
-      const given = { ...matchable, tenant, pairs, plan, lane, progress, signal: guarded };
-      const { done, already, refused } = await carryOut(given);
+      const matchWork = { ...matchable, tenant, pairs, plan, lane, progress, signal: guarded };
+      const { done, already, refused } = await carryOut(matchWork);
       tenant.log.info(
         { target: target.id, done, already, refused: refused.length },
         'contacts were matched by a person',
@@ -128,14 +128,14 @@ async function readContacts({ existing, pairs, progress, signal }: Work): Promis
 }
 
 /** Stamps what may be stamped. Before the first stamp the links count as not read: the next cycle finds the contacts by their stamps. */
-async function adopt(given: Work, unmatched: ReadonlyMap<string, Patient>) {
-  const { tenant, target, existing, pairs, plan, lane, signal } = given;
+async function adopt(matchWork: Work, unmatched: ReadonlyMap<string, Patient>) {
+  const { tenant, target, existing, pairs, plan, lane, signal } = matchWork;
   const { identity } = target;
   // After the clinic was read, which may take minutes: nobody should have the time to change them.
-  const contacts = await readContacts(given);
-  const verdicts = pairs.map((pair) => ({ pair, why: verdictOn(given, pair, { contacts, unmatched }) }));
-  const approved = verdicts.filter(({ why }) => why === null).map(({ pair }) => pair);
-  const taken = approved.length === 0 ? new Set<string>() : await prepare(given, approved);
+  const contacts = await readContacts(matchWork);
+  const checks = pairs.map((pair) => ({ pair, why: checkPair(matchWork, pair, { contacts, unmatched }) }));
+  const approved = checks.filter(({ why }) => why === null).map(({ pair }) => pair);
+  const taken = approved.length === 0 ? new Set<string>() : await prepare(matchWork, approved);
   const free = approved.filter(({ recordId }) => !taken.has(recordId));
   if (free.length > 0) {
     // What waited to make another contact must not go out.
@@ -154,20 +154,20 @@ async function adopt(given: Work, unmatched: ReadonlyMap<string, Patient>) {
     signal,
   );
   const refused = [
-    ...verdicts.flatMap(({ pair, why }) => (why === null || why === 'already' ? [] : [refusal(pair, why)])),
+    ...checks.flatMap(({ pair, why }) => (why === null || why === 'already' ? [] : [refusal(pair, why)])),
     ...approved.filter(({ recordId }) => taken.has(recordId)).map((pair) => refusal(pair, 'patient-has-contact')),
     ...free.flatMap((pair) => {
       const error = failed.get(pair.remoteId);
       return error === undefined ? [] : [refusal(pair, error.code)];
     }),
   ];
-  const already = verdicts.filter(({ why }) => why === 'already').length;
+  const already = checks.filter(({ why }) => why === 'already').length;
   return { done: free.length - failed.size, already, refused };
 }
 
 /** Opens the target for writing. @returns patients who have a contact of ours that no link tells of */
-async function prepare(given: Work, approved: readonly ApprovedPair[]): Promise<Set<string>> {
-  const { tenant, target, lane, signal } = given;
+async function prepare(matchWork: Work, approved: readonly ApprovedPair[]): Promise<Set<string>> {
+  const { tenant, target, lane, signal } = matchWork;
   const { connector, identity } = target;
   await openCalendar(tenant, target, lane, signal);
   const { container } = await tenant.targetStore.read(target.id);
@@ -180,7 +180,7 @@ async function prepare(given: Work, approved: readonly ApprovedPair[]): Promise<
 }
 
 /** Why a pair is left as it is; null when it may be joined. */
-function verdictOn(
+function checkPair(
   { target, crm }: Work,
   { recordId, remoteId, patientSeen, contactSeen }: ApprovedPair,
   { contacts, unmatched }: { contacts: ReadonlyMap<string, ExistingContact>; unmatched: ReadonlyMap<string, Patient> },
@@ -199,9 +199,9 @@ function isOf({ identity }: MatchableTarget['target'], recordId: string, { key }
   return key !== null && identity.epochOf(recordId, key) !== null;
 }
 
-async function release(given: Work) {
-  const { tenant, target, existing, pairs, plan, lane, signal } = given;
-  const contacts = await readContacts(given);
+async function release(matchWork: Work) {
+  const { tenant, target, existing, pairs, plan, lane, signal } = matchWork;
+  const contacts = await readContacts(matchWork);
   const stateOf = ({ recordId, remoteId }: ApprovedPair) => {
     const contact = contacts.get(remoteId);
     if (contact === undefined) return 'contact-gone';

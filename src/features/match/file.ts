@@ -13,7 +13,7 @@ export interface ApprovedPair extends Pair {
 /** What a person writes to approve. */
 const ADOPT = 'adopt';
 /** What leaves a pair as it is. */
-const LEFT: ReadonlySet<string> = new Set(['', 'leave']);
+const SKIP_WORDS: ReadonlySet<string> = new Set(['', 'leave']);
 
 const DECISION = 'decision';
 const PAIR = 'pair';
@@ -67,7 +67,7 @@ export function fromMatchFile(text: string, identity: Pick<TargetIdentity, 'unse
     pair: row[pairAt] ?? '',
     line: index + 2,
   }));
-  const strange = decided.filter(({ decision }) => decision !== ADOPT && !LEFT.has(decision));
+  const strange = decided.filter(({ decision }) => decision !== ADOPT && !SKIP_WORDS.has(decision));
   if (strange.length > 0) throw unusable(`${linesOf(strange)}: a decision is "${ADOPT}" or empty`);
   const approved = decided.filter(({ decision }) => decision === ADOPT);
   const pairs = approved.map(({ pair, line }) => ({ line, read: readPair(pair, identity) }));

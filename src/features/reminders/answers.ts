@@ -48,17 +48,17 @@ export interface AnswerPage {
 }
 
 /** What a button posts. */
-export interface GivenAnswer {
+export interface PostedAnswer {
   answer: string;
   proof: string;
 }
 
 /** The page behind the links in reminders. `caller` is the client that asks, for limits. */
-export interface AnswerDesk {
+export interface AnswerServices {
   /** Changes nothing and asks the clinic nothing: programs that check links open them too. @throws when Redis fails */
   show(token: string, caller: string): Promise<AnswerPage>;
   /** Carries a patient's answer out. @throws when Redis fails */
-  take(token: string, given: GivenAnswer, caller: string): Promise<AnswerPage>;
+  take(token: string, provided: PostedAnswer, caller: string): Promise<AnswerPage>;
 }
 
 const TOKEN = /^[\w-]{22}$/;
@@ -88,7 +88,7 @@ export interface AnswerParts {
 }
 
 /** Opens the page. */
-export function createAnswerDesk(parts: AnswerParts): AnswerDesk {
+export function createAnswerServices(parts: AnswerParts): AnswerServices {
   const { installation } = parts;
   return {
     async show(token, caller) {
@@ -155,11 +155,11 @@ function page(says: AnswerWord, { about }: Asked): AnswerPage {
 function ask(asked: Asked, says: 'ask' | 'ask-again', now: Instant): AnswerPage {
   const { about, answers, entry } = asked;
   const { confirmed, cancelled } = offered(asked, now);
-  const given: Answer[] = [
+  const provided: Answer[] = [
     ...(confirmed === null ? ['confirmed' as const] : []),
     ...(cancelled === null ? ['cancelled' as const] : []),
   ];
-  return { says, about, form: { answers: given, proof: `${now}.${answers.proof(entry.id, now)}` } };
+  return { says, about, form: { answers: provided, proof: `${now}.${answers.proof(entry.id, now)}` } };
 }
 
 /** For each answer null when it is offered, or the page that says why not. */
@@ -171,10 +171,10 @@ function offered({ reminders, entry }: Asked, now: Instant): Record<Answer, Answ
 
 /** Whether the page with these buttons was shown by us, and not long ago. */
 function isShown({ answers, entry }: Asked, proof: string, now: Instant): boolean {
-  const [, written = '', given = ''] = /^(\d{1,15})\.([\w-]{22})$/.exec(proof) ?? [];
+  const [, written = '', provided = ''] = /^(\d{1,15})\.([\w-]{22})$/.exec(proof) ?? [];
   const shownAt = Number(written);
   if (written === '' || shownAt > now || now - shownAt > PAGE_LIFE_MS) return false;
-  return timingSafeEqual(Buffer.from(given), Buffer.from(answers.proof(entry.id, shownAt)));
+  return timingSafeEqual(Buffer.from(provided), Buffer.from(answers.proof(entry.id, shownAt)));
 }
 
 /** One request at a time carries an answer out; the answer is kept when the clinic has it. */
@@ -182,24 +182,24 @@ async function carryOut(installation: Installation, asked: Asked, answer: Answer
   const { tenant, entry, answers } = asked;
   const claim = await answers.store.begin(entry.id);
   if (claim === null) return page('busy', asked);
-  let kept: { answer: Answer; at: Instant } | null = null;
+  let stored: { answer: Answer; at: Instant } | null = null;
   try {
     // Another request may have ended between the reading of the entry and the claim.
     const before = (await asked.reminders.ledger.read(entry.id))?.answer ?? null;
     if (before !== null) return page(`was-${before.is}`, asked);
-    const says = await tell(asked, answer);
-    if (says === answer) kept = { answer, at: installation.clock() };
+    const says = await sendToClinic(asked, answer);
+    if (says === answer) stored = { answer, at: installation.clock() };
     tenant.log.info({ reminder: entry.id, answer, says }, 'a patient answered a reminder');
     return page(says, asked);
   } finally {
-    await answers.store.end(entry.id, claim, kept);
+    await answers.store.end(entry.id, claim, stored);
     // The targets follow at once; when that can't be asked for, they do with the next cycle.
-    if (kept !== null) await installation.pullNow(tenant.id).catch(() => {});
+    if (stored !== null) await installation.pullNow(tenant.id).catch(() => {});
   }
 }
 
 /** Tells the clinic, unless the appointment has changed meanwhile. */
-async function tell(asked: Asked, answer: Answer): Promise<AnswerWord> {
+async function sendToClinic(asked: Asked, answer: Answer): Promise<AnswerWord> {
   const { tenant, clinic, entry } = asked;
   const signal = AbortSignal.timeout(CLINIC_MS);
   if (tenant.configuration.paused) return 'away';

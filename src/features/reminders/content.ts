@@ -60,8 +60,8 @@ export function namesAddress(input: ContentInput): boolean {
 }
 
 /** The language of a patient by its tag ("it", "en-GB"), or by the word for it; else the tenant's. */
-export function languageOf(told: string | null, fallback: Language): Language {
-  const word = told?.trim().toLowerCase() ?? '';
+export function languageOf(stated: string | null, fallback: Language): Language {
+  const word = stated?.trim().toLowerCase() ?? '';
   if (/^(it([-_]|$)|ita$|ital)/.test(word)) return 'it';
   if (/^(en([-_]|$)|eng$|engl|ingl)/.test(word)) return 'en';
   return fallback;
@@ -70,14 +70,14 @@ export function languageOf(told: string | null, fallback: Language): Language {
 function fieldValues(input: ContentInput, language: Language) {
   const { file, clinic, location, patient } = input;
   const now = timeFields(input, language);
-  const told = timeFields(input.correction?.told ?? input, language);
+  const stated = timeFields(input.correction?.told ?? input, language);
   return {
     firstName: oneLine(patient?.firstName ?? ''),
     clinic: oneLine(file.sender ?? clinic),
     ...now,
-    toldDay: told.day,
-    toldDate: told.date,
-    toldTime: told.time,
+    toldDay: stated.day,
+    toldDate: stated.date,
+    toldTime: stated.time,
     phone: oneLine(file.phone ?? ''),
     address: oneLine(location?.address ?? ''),
   } satisfies Record<TextField, string>;

@@ -33,7 +33,7 @@ export interface CorrectionInput {
 }
 
 /** What has been decided of a correction: `free` when it was planned before the window. */
-type Standing = 'approved' | 'refused' | 'waiting' | 'free' | 'undecided';
+type CorrectionState = 'approved' | 'refused' | 'waiting' | 'free' | 'undecided';
 
 /**
  * Weighs the corrections of one cycle, with those of the last hour and those that wait, also of appointments that the cycle did not see. Above both
@@ -45,25 +45,25 @@ export function weighCorrections(input: CorrectionInput): (call: CalledFor) => H
   const holds = input.holds.filter(({ target, kind }) => target === REMINDERS && kind === 'corrections');
   const waiting = recordsIn(holds.filter(({ state }) => state === 'open'));
   const approved = recordsIn(holds.filter(({ state }) => state === 'approved'));
-  const standings = new Map(calls.map((call) => [call, standingOf(call, { holds, waiting, now })]));
+  const states = new Map(calls.map((call) => [call, correctionStateOf(call, { holds, waiting, now })]));
   const begun = entries.filter(
     ({ appointmentId, correction, plannedAt }) =>
       correction !== null && plannedAt > now - WINDOW_MS && !approved.has(appointmentId),
   );
-  const unsure = calls.filter((call) => ['waiting', 'undecided'].includes(standings.get(call) ?? ''));
+  const unsure = calls.filter((call) => ['waiting', 'undecided'].includes(states.get(call) ?? ''));
   const together = new Set([...[...begun, ...unsure].map(({ appointmentId }) => appointmentId), ...unseen]);
   const isTooMuch = exceeds(together.size, toldCount, limit);
   return (call) => {
-    const standing = standings.get(call);
-    if (standing === 'refused') return 'corrections-refused';
-    return standing === 'waiting' || (standing === 'undecided' && isTooMuch) ? 'corrections-held' : null;
+    const correctionState = states.get(call);
+    if (correctionState === 'refused') return 'corrections-refused';
+    return correctionState === 'waiting' || (correctionState === 'undecided' && isTooMuch) ? 'corrections-held' : null;
   };
 }
 
-function standingOf(
+function correctionStateOf(
   { appointmentId, fact, plannedAt, before }: CalledFor,
   { holds, waiting, now }: { holds: readonly Hold[]; waiting: ReadonlySet<string>; now: Instant },
-): Standing {
+): CorrectionState {
   const isSame = before?.held?.fact === fact;
   if (isSame && before?.reason === 'corrections-refused') return 'refused';
   if (isSame && before?.reason !== 'corrections-held') return 'approved';

@@ -13,10 +13,10 @@ import {
 import { DAY_MS, HOUR_MS, type Instant } from '../../model/time.ts';
 import { type CalledFor, weighCorrections } from './correction-guard.ts';
 import { quietSpanAt } from './due.ts';
-import { type Place, placeOf } from './places.ts';
+import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
-import { correctionOf, type ToldStand, type Truth, toldStand } from './told.ts';
+import { correctionOf, type MessageTruth, messageTruthOf, type Truth } from './told.ts';
 
 /** A reminder of the new time that is due within this long is its correction. Our choice. */
 const SOON_MS = 4 * HOUR_MS;
@@ -28,7 +28,7 @@ const PASSED_MS = DAY_MS;
 export interface SeenByPatients {
   appointments: ReadonlyMap<string, Appointment>;
   vanished: ReadonlySet<string>;
-  place: Place;
+  place: LocationCatalogue;
   /** Where a location has no zone of its own. */
   zone: string;
 }
@@ -69,13 +69,18 @@ export async function planCorrections(
   now: Instant,
 ): Promise<{ planned: number; withdrawn: number; held: number }> {
   const { ledger } = reminders;
-  const told = await ledger.told(now);
-  const noted = await ledger.wrong(now);
+  const announced = await ledger.told(now);
+  const wrongInformation = await ledger.wrong(now);
   const entries = await ledger.ofAppointments(await ledger.told(now - PASSED_MS));
-  const compared = await compareAll(reminders, seen, { entries, noted }, now);
+  const compared = await compareAll(reminders, seen, { entries, noted: wrongInformation }, now);
   const counts = { planned: 0, withdrawn: 0, held: 0 };
-  for (const one of await keepBack(holds, reminders, { compared, told, entries, noted }, now)) {
-    await note(reminders, one, one.decided, one.before);
+  for (const one of await withholdCorrections(
+    holds,
+    reminders,
+    { compared, told: announced, entries, noted: wrongInformation },
+    now,
+  )) {
+    await recordWrong(reminders, one, one.decided, one.before);
     const { planned, withdrawn } = await carryOut(reminders, one, now);
     counts.planned += planned;
     counts.withdrawn += withdrawn;
@@ -84,7 +89,7 @@ export async function planCorrections(
   return counts;
 }
 
-interface Known {
+interface LedgerContent {
   /** Ids of the appointments ahead. */
   told: readonly string[];
   /** Everything of these, and of those whose told start has just passed. */
@@ -95,7 +100,7 @@ interface Known {
 async function compareAll(
   reminders: OpenReminders,
   seen: SeenByPatients,
-  { entries, noted }: Pick<Known, 'entries' | 'noted'>,
+  { entries, noted }: Pick<LedgerContent, 'entries' | 'noted'>,
   now: Instant,
 ): Promise<Compared[]> {
   const seenNow = [...entries].filter(([id]) => seen.appointments.has(id) || seen.vanished.has(id));
@@ -108,7 +113,7 @@ async function compareAll(
     const truth = truthOf(seen, appointmentId);
     return [...Map.groupBy(ofOne, (entry) => entry.channel)].flatMap(([channel, own]) => {
       const before = byName.get(nameOf({ appointmentId, channel })) ?? null;
-      const stand = toldStand(own, truth, { proofs: reminders.proofs, failed });
+      const stand = messageTruthOf(own, truth, { proofs: reminders.proofs, failed });
       if (stand.is === 'sending') return [];
       return [{ appointmentId, channel, own, before, decided: decide(reminders, { own, stand, truth }, before, now) }];
     });
@@ -116,10 +121,10 @@ async function compareAll(
 }
 
 /** Holds corrections when they are too many. The hold covers what is kept back now, and of what was not compared what it covered before. */
-async function keepBack(
+async function withholdCorrections(
   holds: OpenTenant['holds'],
   { file: { correctionGuard } }: OpenReminders,
-  { compared, told, entries, noted }: Known & { compared: readonly Compared[] },
+  { compared, told, entries, noted }: LedgerContent & { compared: readonly Compared[] },
   now: Instant,
 ): Promise<Compared[]> {
   const all = await holds.list();
@@ -129,7 +134,7 @@ async function keepBack(
   const unseen = noted.filter(
     ({ appointmentId }) => open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId),
   );
-  const verdict = weighCorrections({
+  const reasonFor = weighCorrections({
     calls: [...calls.values()],
     entries: [...entries.values()].flat(),
     unseen: unseen.map(({ appointmentId }) => appointmentId),
@@ -140,8 +145,8 @@ async function keepBack(
   });
   const weighed = compared.map((one) => {
     const call = calls.get(one);
-    const reason = call === undefined ? null : verdict(call);
-    return reason === null ? one : { ...one, decided: keptBack(one, reason, now) };
+    const reason = call === undefined ? null : reasonFor(call);
+    return reason === null ? one : { ...one, decided: withheld(one, reason, now) };
   });
   const held = [
     ...weighed.flatMap((one) => {
@@ -170,7 +175,7 @@ function callOf({ appointmentId, before, decided: { fact, due } }: Compared): Ca
   };
 }
 
-function keptBack({ before, decided }: Compared, reason: HeldReason, now: Instant): Decided {
+function withheld({ before, decided }: Compared, reason: HeldReason, now: Instant): Decided {
   const { wrong, fact } = decided;
   if (wrong === null || fact === null) return decided;
   const held = before?.held?.fact === fact ? before.held : { fact, at: now };
@@ -194,10 +199,10 @@ async function carryOut(
 }
 
 /** Returns the starts that patients were told of appointments ahead, by appointment, of those that a list may settle. */
-export async function toldStarts({ ledger }: OpenReminders, now: Instant): Promise<Map<string, Instant[]>> {
-  const told = await ledger.ofAppointments(await ledger.told(now));
+export async function announcedStarts({ ledger }: OpenReminders, now: Instant): Promise<Map<string, Instant[]>> {
+  const announced = await ledger.ofAppointments(await ledger.told(now));
   const wrong = Map.groupBy(await ledger.wrong(now), ({ appointmentId }) => appointmentId);
-  const open = [...told].filter(([id, entries]) => {
+  const open = [...announced].filter(([id, entries]) => {
     const listed = wrong.get(id) ?? [];
     if (listed.length > 0) return listed.some(({ reason }) => reason !== 'vanished');
     // Who was told that it is cancelled waits for nothing.
@@ -218,7 +223,7 @@ export async function stillFalse(
   const entries = await reminders.ledger.ofAppointment(entry.appointmentId);
   const others = entries.filter(({ id, channel }) => id !== entry.id && channel === entry.channel);
   const failed = await failedOf(reminders, [entry.appointmentId]);
-  const stand = toldStand(others, truth, { proofs: reminders.proofs, failed });
+  const stand = messageTruthOf(others, truth, { proofs: reminders.proofs, failed });
   if (stand.is === 'sending') return 'waits';
   if (stand.is !== 'false' || stand.isUnclear || keyOf(reminders, stand, truth, entry.rule) !== entry.id)
     return 'outdated';
@@ -226,7 +231,7 @@ export async function stillFalse(
 }
 
 /** Returns why no message of an appointment is sent while a hold, or its rejection, keeps a correction back; null when none does. */
-export async function keptBackBy(
+export async function heldReasonOf(
   { ledger }: OpenReminders,
   appointmentId: string,
   now: Instant,
@@ -240,7 +245,7 @@ export async function keptBackBy(
 }
 
 /** Notes at once what a message came to: the next cycle looks at the whole again. */
-export async function noteOutcome(
+export async function recordOutcome(
   { ledger }: OpenReminders,
   { appointmentId, channel, correction }: LedgerEntry,
   outcome: 'sent' | WrongReason,
@@ -248,15 +253,16 @@ export async function noteOutcome(
 ): Promise<void> {
   if (outcome === 'sent') return ledger.clearWrong({ appointmentId, channel });
   if (correction === null || WITHDRAWALS.some((reason) => reason === outcome)) return;
-  const noted = (await ledger.wrong(now)).find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
-  if (noted !== undefined) await ledger.noteWrong({ ...noted, correctsAt: null, reason: outcome });
+  const wrongInformation = (await ledger.wrong(now)).find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
+  if (wrongInformation !== undefined)
+    await ledger.noteWrong({ ...wrongInformation, correctsAt: null, reason: outcome });
 }
 
-type False = Extract<ToldStand, { is: 'false' }>;
+type False = Extract<MessageTruth, { is: 'false' }>;
 
 function decide(
   reminders: OpenReminders,
-  { own, stand, truth }: { own: readonly LedgerEntry[]; stand: ToldStand; truth: Truth | null },
+  { own, stand, truth }: { own: readonly LedgerEntry[]; stand: MessageTruth; truth: Truth | null },
   before: WrongInformation | null,
   now: Instant,
 ): Decided {
@@ -312,11 +318,11 @@ function remedyFor(
   if (rule === undefined) return { reason: 'rule-none' };
   if (!rule.corrections[kind === 'cancelled' ? 'cancelled' : 'moved']) return { reason: 'corrections-off' };
   const id = keyOf(reminders, stand, truth, rule.id);
-  const known = own.find((entry) => entry.id === id);
-  if (known?.state === 'planned') return { due: known, isPlanned: false };
-  if (known?.state === 'unknown') return { reason: 'unclear' };
-  if (known?.state === 'dropped' && !WITHDRAWALS.some((one) => one === known.reason)) {
-    return { reason: known.reason ?? 'refused' };
+  const existing = own.find((entry) => entry.id === id);
+  if (existing?.state === 'planned') return { due: existing, isPlanned: false };
+  if (existing?.state === 'unknown') return { reason: 'unclear' };
+  if (existing?.state === 'dropped' && !WITHDRAWALS.some((one) => one === existing.reason)) {
+    return { reason: existing.reason ?? 'refused' };
   }
   if (dueAt >= startAt) return { reason: 'quiet-hours' };
   const key = { appointmentId: last.appointmentId, startAt, rule: rule.id, channel: last.channel };
@@ -368,11 +374,11 @@ function ruleFor(
 function truthOf({ appointments, place, zone }: SeenByPatients, id: string): Truth | null {
   const appointment = appointments.get(id);
   if (appointment === undefined) return null;
-  const location = placeOf(appointment, place);
+  const location = locationOf(appointment, place);
   return { appointment, zone: location?.zone ?? zone, address: location?.address ?? null };
 }
 
-async function note(
+async function recordWrong(
   { ledger }: OpenReminders,
   of: Pick<WrongInformation, 'appointmentId' | 'channel'>,
   { wrong }: Decided,

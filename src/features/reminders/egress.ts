@@ -6,7 +6,7 @@ import { type ContentInput, contentOf } from './content.ts';
  * What a reminder tells of its patient beside the first name; null when it tells nothing more, as it should. Whatever the same reminder to
  * nobody would say too, as the name of a clinic that is called as the patient is, is not told of the patient.
  */
-export function factToldBy(content: ReminderContent, input: ContentInput): PatientFact | null {
+export function findDisclosedFact(content: ReminderContent, input: ContentInput): PatientFact | null {
   const { patient } = input;
   if (patient === null) return null;
   return new FactSearch().toldIn(patient, {

@@ -5,15 +5,15 @@ import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
-import type { ToldProofs } from './identity.ts';
-import { comparableAddress, type Place, placeOf } from './places.ts';
+import type { MessageProofs } from './identity.ts';
+import { comparableAddress, type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import type { Truth } from './told.ts';
 
 /** Field of the zone in which a patient reads the time. */
 const ZONE = 'zone';
 /** Field of the address that a message named. */
-const PLACE = 'location';
+const LOCATION = 'location';
 
 /**
  * Tells of corrections that are held what each patient was told, and what the clinic says now. Queries the clinic for one list, from a day before
@@ -26,16 +26,18 @@ export async function heldCorrections(
   signal: AbortSignal,
 ): Promise<{ items: HeldItem[]; unread: string | null }> {
   const entries = await reminders.ledger.ofAppointments(recordIds);
-  const told = new Map(recordIds.map((record) => [record, lastOf(entries.get(record) ?? [])]));
-  const noted = (await reminders.ledger.wrong(tenant.clock())).filter(({ appointmentId }) => told.has(appointmentId));
+  const announced = new Map(recordIds.map((record) => [record, lastOf(entries.get(record) ?? [])]));
+  const wrongInformation = (await reminders.ledger.wrong(tenant.clock())).filter(({ appointmentId }) =>
+    announced.has(appointmentId),
+  );
   const starts = [
-    ...[...told.values()].flatMap((entry) => entry?.startAt ?? []),
-    ...noted.map(({ untilAt }) => untilAt),
+    ...[...announced.values()].flatMap((entry) => entry?.startAt ?? []),
+    ...wrongInformation.map(({ untilAt }) => untilAt),
   ];
   const { appointments, place, unread } = await listed(tenant, starts, signal);
   const items = recordIds.map((record): HeldItem => {
     const appointment = appointments.get(record);
-    const entry = told.get(record) ?? null;
+    const entry = announced.get(record) ?? null;
     const agenda = appointment === undefined ? null : place.agendas.get(appointment.agendaId);
     const truth = appointment === undefined ? null : truthOf(appointment, place, tenant.configuration.zone);
     return {
@@ -56,23 +58,23 @@ function lastOf(entries: readonly LedgerEntry[]): LedgerEntry | null {
   return messages.sort((one, other) => (one.handedAs ?? 0) - (other.handedAs ?? 0)).at(-1) ?? null;
 }
 
-function truthOf(appointment: Appointment, place: Place, zoneOfClinic: string): Truth {
-  const location = placeOf(appointment, place);
+function truthOf(appointment: Appointment, catalogue: LocationCatalogue, zoneOfClinic: string): Truth {
+  const location = locationOf(appointment, catalogue);
   return { appointment, zone: location?.zone ?? zoneOfClinic, address: location?.address ?? null };
 }
 
-function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: ToldProofs): FieldChange[] {
-  const told = timeOf(entry.startAt);
-  if (appointment.status === 'cancelled') return [{ field: 'time', before: told, after: NOTHING_THERE }];
+function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: MessageProofs): FieldChange[] {
+  const announced = timeOf(entry.startAt);
+  if (appointment.status === 'cancelled') return [{ field: 'time', before: announced, after: NOTHING_THERE }];
   const after = timeOf(appointment.time.startAt);
   const changes: FieldChange[] = [];
   if (entry.correction?.kind === 'cancelled') changes.push({ field: 'time', before: NOTHING_THERE, after });
-  else if (entry.startAt !== appointment.time.startAt) changes.push({ field: 'time', before: told, after });
+  else if (entry.startAt !== appointment.time.startAt) changes.push({ field: 'time', before: announced, after });
   if (entry.zone !== zone) changes.push({ field: ZONE, before: textOf(entry.zone), after: textOf(zone) });
   const proof = proofs.place(appointment.id, comparableAddress(address));
   // What the message named is kept as a keyed hash alone.
   if (entry.placeProof !== null && entry.placeProof !== proof)
-    changes.push({ field: PLACE, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });
+    changes.push({ field: LOCATION, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });
   return changes;
 }
 
@@ -88,7 +90,7 @@ async function listed(
   { clinic }: Pick<OpenTenant, 'clinic'>,
   starts: readonly number[],
   signal: AbortSignal,
-): Promise<{ appointments: ReadonlyMap<string, Appointment>; place: Place; unread: string | null }> {
+): Promise<{ appointments: ReadonlyMap<string, Appointment>; place: LocationCatalogue; unread: string | null }> {
   const nothing = { appointments: new Map(), place: { agendas: new Map(), locations: new Map() }, unread: null };
   if (starts.length === 0) return nothing;
   try {
@@ -96,11 +98,11 @@ async function listed(
     const locations = await clinic.locations(signal);
     const window = { fromAt: Math.min(...starts) - DAY_MS, toAt: Math.max(...starts) + DAY_MS };
     const { records } = await clinic.readAppointments({ agendaIds: null, window }, signal);
-    const place = {
+    const catalogue = {
       agendas: new Map(agendas.map((agenda) => [agenda.id, agenda])),
       locations: new Map(locations.map((location) => [location.id, location])),
     };
-    return { appointments: records, place, unread: null };
+    return { appointments: records, place: catalogue, unread: null };
   } catch (error) {
     signal.throwIfAborted();
     return { ...nothing, unread: asMirrorError(error).code };

@@ -19,14 +19,14 @@ export function createReminderNames(identityKey: Uint8Array, tenant: string): Na
 }
 
 /** Keyed hashes of what a message told, and whom: 22 characters of base64url, by which it is compared later and which tell nothing. */
-export interface ToldProofs {
+export interface MessageProofs {
   patient(reminder: string, patientId: string | null): string;
   /** @param stated place of the appointment, in whatever words */
   place(appointmentId: string, ...stated: readonly string[]): string;
 }
 
 /** @param identityKey the installation's identity key, 32 bytes */
-export function createToldProofs(identityKey: Uint8Array, tenant: string): ToldProofs {
+export function createMessageProofs(identityKey: Uint8Array, tenant: string): MessageProofs {
   const key = derivedKey(identityKey, tenant, 'told');
   const hash = (...parts: readonly string[]) =>
     createHmac('sha256', key()).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
@@ -62,16 +62,16 @@ export function createAddressSecrets(identityKey: Uint8Array, tenant: string): A
   return {
     token,
     patient,
-    isOurs: (given, { reminder, patientId, proof }) =>
-      isSame(given, token(reminder)) && isSame(proof, patient(reminder, patientId)),
+    isOurs: (received, { reminder, patientId, proof }) =>
+      isSame(received, token(reminder)) && isSame(proof, patient(reminder, patientId)),
     proof: (reminder, at) => hash('proof', reminder, at),
     caller: (address) => hash('caller', address),
     unsubscribe: (reminder) => hash('unsubscribe', reminder),
   };
 }
 
-/** @param given of any kind: it may not be ours */
-function isSame(given: unknown, made: string): boolean {
-  const [one, other] = [Buffer.from(String(given)), Buffer.from(made)];
+/** @param received of any kind: it may not be ours */
+function isSame(received: unknown, made: string): boolean {
+  const [one, other] = [Buffer.from(String(received)), Buffer.from(made)];
   return one.length === other.length && timingSafeEqual(one, other);
 }

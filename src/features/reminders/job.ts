@@ -9,14 +9,14 @@ import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { STATE_WENT_BACK } from '../../state/epoch.ts';
 import type { Delivery, Reminder } from './channels/channel.ts';
 import { type ContentInput, contentOf, namesAddress } from './content.ts';
-import { keptBackBy, noteOutcome, stillFalse } from './corrections.ts';
-import { factToldBy } from './egress.ts';
+import { heldReasonOf, recordOutcome, stillFalse } from './corrections.ts';
+import { findDisclosedFact } from './egress.ts';
 import type { AddressHash } from './opt-outs.ts';
 import { mobileNumber } from './phone.ts';
-import { comparableAddress, placeOf } from './places.ts';
+import { comparableAddress, locationOf } from './places.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';
 import type { ReminderRule } from './rules.ts';
-import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict } from './send-time.ts';
+import { deadlineOf, decideByAppointment, decideByPatient, decideByTime } from './send-time.ts';
 import { dropped, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './steps.ts';
 import type { Claim } from './store.ts';
 
@@ -27,7 +27,7 @@ const SENDING_MS = 80 * SECOND_MS;
 const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
 /** Between two looks whether a decision can be made sure of, and whether a doubt is over. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
-const DOUBT_RETRY_MS = 5 * MINUTE_MS;
+const UNCERTAINTY_RETRY_MS = 5 * MINUTE_MS;
 
 /** What is known when a reminder may be handed over. */
 interface Ready {
@@ -87,8 +87,9 @@ async function handOver(
   const { entry } = claim;
   if ((await reminders.ledger.closingOf(entry.channel)) !== null) return dropped('channel-gone');
   // Whoever opted out or was forgotten may not be known: the reminder waits as long as its grace lasts.
-  const doubt = await tenant.protection.doubt();
-  if (doubt !== null) return { wakeAt: tenant.clock() + DOUBT_RETRY_MS, code: doubt.code, notSent: true };
+  const uncertainty = await tenant.protection.doubt();
+  if (uncertainty !== null)
+    return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: uncertainty.code, notSent: true };
   const intent = await reminders.ledger.intend(claim, {
     now: tenant.clock(),
     maxPerHour: reminders.file.maxPerHour,
@@ -106,8 +107,8 @@ async function handOver(
     const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
     const other = { kind: 'channel', id: ready.channel.id } as const;
     // What became of the reminder is noted whatever else Redis says.
-    const noted = tenant.outages.noteOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
-    return { delivery: came, longestMs: (await noted).longestMs };
+    const recorded = tenant.outages.noteOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
+    return { delivery: came, longestMs: (await recorded).longestMs };
   });
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
   return afterDelivery(delivery, claim, { ...ready, longestMs }, tenant.clock());
@@ -168,7 +169,7 @@ async function finish(
   if (!(await reminders.ledger.settle(claim, step.settle, now))) return;
   const { state } = step.settle;
   const reason = state === 'dropped' ? step.settle.reason : null;
-  await noteOutcome(reminders, claim.entry, state === 'unknown' ? 'unclear' : (reason ?? 'sent'), now);
+  await recordOutcome(reminders, claim.entry, state === 'unknown' ? 'unclear' : (reason ?? 'sent'), now);
   if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
   const level =
     state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
@@ -188,25 +189,25 @@ async function prepare(
   const channel = reminders.channels.get(entry.channel);
   if (rule === undefined || channel === undefined || !rule.channels.includes(entry.channel))
     return dropped('rule-gone');
-  const inTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
+  const inTime = decideByTime(entry, rule, reminders.rules.quiet, tenant.clock());
   if (inTime.do !== 'send') return stepOf(inTime);
   // What it would tell is in doubt, whether it is the correction or a reminder of the same time.
-  const keptBack = await keptBackBy(reminders, entry.appointmentId, tenant.clock());
-  if (keptBack !== null) return { wakeAt: tenant.clock() + DOUBT_RETRY_MS, code: keptBack, notSent: true };
+  const heldReason = await heldReasonOf(reminders, entry.appointmentId, tenant.clock());
+  if (heldReason !== null) return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: heldReason, notSent: true };
   let source: Source;
   try {
     source = await readSource(tenant, channel, entry.appointmentId, signal);
   } catch (error) {
     return sourceStep(asMirrorError(error), entry.dueAt, reminders, tenant.clock());
   }
-  const verdict = appointmentVerdict(entry, rule, source.appointment);
-  if (verdict.do !== 'send') return stepOf(verdict);
+  const decision = decideByAppointment(entry, rule, source.appointment);
+  if (decision.do !== 'send') return stepOf(decision);
   if (source.patient !== null) {
-    const allowed = patientVerdict(source.patient, channel.consent);
+    const allowed = decideByPatient(source.patient, channel.consent);
     if (allowed.do !== 'send') return stepOf(allowed);
   }
   // Reading took time, and it may be night by now.
-  const stillInTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
+  const stillInTime = decideByTime(entry, rule, reminders.rules.quiet, tenant.clock());
   if (stillInTime.do !== 'send') return stepOf(stillInTime);
   const correction = await correctionNow(tenant, reminders, entry, source);
   if (correction !== null && !('kind' in correction)) return correction;
@@ -223,7 +224,7 @@ async function correctionNow(
   if (entry.correction === null) return null;
   if (!('found' in source.appointment)) return dropped('vanished');
   const appointment = source.appointment.found;
-  const location = placeOf(appointment, source);
+  const location = locationOf(appointment, source);
   const zone = location?.zone ?? tenant.configuration.zone;
   const found = await stillFalse(reminders, entry, { appointment, zone, address: location?.address ?? null });
   if (found === 'waits') return { wakeAt: tenant.clock() + SOURCE_RETRY_MS, code: null, notSent: true };
@@ -231,8 +232,8 @@ async function correctionNow(
 }
 
 /** In which words a correction is told: whoever was told that it is cancelled gets those of a reminder. */
-function wordsOf({ kind }: Correction, told: LedgerEntry): CorrectionKind {
-  return kind === 'moved' && told.correction?.kind === 'cancelled' ? 'changed' : kind;
+function wordsOf({ kind }: Correction, disclosed: LedgerEntry): CorrectionKind {
+  return kind === 'moved' && disclosed.correction?.kind === 'cancelled' ? 'changed' : kind;
 }
 
 /** What the clinic says at this moment. */
@@ -296,7 +297,7 @@ async function address(
     recipientHash = reminders.optOuts.hashOf(channel.needs, reachedAt);
   }
   const endAt = startAt + appointment.time.endAt - appointment.time.startAt;
-  const location = placeOf(appointment, source);
+  const location = locationOf(appointment, source);
   const { name, language } = tenant.configuration;
   const input: ContentInput = {
     rule,
@@ -314,8 +315,8 @@ async function address(
     correction,
   };
   const content = contentOf(input);
-  const told = factToldBy(content, input);
-  if (told !== null) return dropped('egress-stopped', `egress-${told}`);
+  const disclosed = findDisclosedFact(content, input);
+  if (disclosed !== null) return dropped('egress-stopped', `egress-${disclosed}`);
   const reminder: Reminder = {
     id,
     tenant: tenant.id,

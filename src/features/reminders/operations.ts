@@ -72,7 +72,7 @@ export const REMINDER_OPERATIONS = {
       },
     ],
     async run({ tenant, state, day, limit }, { services: { installation }, signals }) {
-      const { previewDay, settledReminders, upcomingReminders } = await import('./reminders.ts');
+      const { previewDay, finishedReminders: settledReminders, upcomingReminders } = await import('./reminders.ts');
       if (day !== null) return previewDay(installation, tenant, day === 'tomorrow' ? null : day, signals.stop);
       return state === 'upcoming'
         ? upcomingReminders(installation, tenant)
@@ -146,8 +146,8 @@ export const REMINDER_OPERATIONS = {
     commands: [{ words: 'reminders reopen <tenant> <channel>' }],
     audit: ({ tenant, channel }, { services: { installation } }) => {
       const { id, configuration } = requireTenant(installation, tenant);
-      const isKnown = configuration.reminders?.channels.has(channel) === true;
-      return { verb: 'reopen-channel', tenant: id, what: { channel: isKnown ? channel : null } };
+      const isConfigured = configuration.reminders?.channels.has(channel) === true;
+      return { verb: 'reopen-channel', tenant: id, what: { channel: isConfigured ? channel : null } };
     },
     async run({ tenant, channel }, { services }) {
       const { reopenChannel } = await import('./reminders.ts');

@@ -7,7 +7,7 @@ import type { Protection } from '../../state/protection.ts';
 import type { RedisClient } from '../../state/redis.ts';
 
 /** So long an opt-in is known by its message: longer than a gateway keeps what it could show again. Our choice. */
-const OPT_IN_KEPT_MS = 800 * DAY_MS;
+const OPT_IN_RETENTION_MS = 800 * DAY_MS;
 
 /** Where an opt-out came from; said of a reminder that was dropped for it. */
 export type OptOutSource = 'reply' | 'callback' | 'unsubscribe' | 'refused' | 'operator';
@@ -64,7 +64,7 @@ export function createOptOuts(
       if ((await redis.exists(taken)) === 1) return;
       await keep({ table: 'optOuts', name: hash, value: null });
       // Only now: whoever reports again because of a failure is heard.
-      await redis.set(taken, '', 'PX', OPT_IN_KEPT_MS);
+      await redis.set(taken, '', 'PX', OPT_IN_RETENTION_MS);
     },
     remove: (hash) => keep({ table: 'optOuts', name: hash, value: null }),
     async find(hash) {

@@ -1,7 +1,7 @@
 import type { Agenda, Appointment, Location } from '../../model/records.ts';
 
 /** Where appointments take place, as the clinic's catalogue tells. */
-export interface Place {
+export interface LocationCatalogue {
   agendas: ReadonlyMap<string, Agenda>;
   locations: ReadonlyMap<string, Location>;
 }
@@ -20,7 +20,7 @@ export function comparableAddress(address: string | null): string {
 }
 
 /** The location of an appointment: its own, else that of its agenda; null when neither tells one. */
-export function placeOf(appointment: Appointment, { agendas, locations }: Place): Location | null {
+export function locationOf(appointment: Appointment, { agendas, locations }: LocationCatalogue): Location | null {
   const id = appointment.locationId ?? agendas.get(appointment.agendaId)?.locationId ?? null;
   return id === null ? null : (locations.get(id) ?? null);
 }

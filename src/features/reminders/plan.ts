@@ -4,8 +4,8 @@ import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
-import { planCorrections, type SeenByPatients, toldStarts } from './corrections.ts';
-import { type Place, placeOf } from './places.ts';
+import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
+import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import { lateness, longestAheadMs, remindersFor } from './rules.ts';
 import { withdrawalOf } from './send-time.ts';
@@ -69,8 +69,8 @@ async function absentReminded(
   const absent = open.filter(({ appointmentId }) => !isSeen(appointmentId));
   const byAppointment = Map.groupBy(absent, ({ appointmentId }) => appointmentId);
   const starts = new Map([...byAppointment].map(([id, entries]) => [id, entries.map(({ startAt }) => startAt)]));
-  for (const [id, told] of await toldStarts(reminders, now)) {
-    if (!isSeen(id)) starts.set(id, [...(starts.get(id) ?? []), ...told]);
+  for (const [id, announced] of await announcedStarts(reminders, now)) {
+    if (!isSeen(id)) starts.set(id, [...(starts.get(id) ?? []), ...announced]);
   }
   return starts;
 }
@@ -116,12 +116,12 @@ function wantedOf(
   { configuration }: Pick<OpenTenant, 'configuration'>,
   reminders: OpenReminders,
   appointments: Iterable<Appointment>,
-  { place, now }: { place: Place; now: Instant },
+  { place, now }: { place: LocationCatalogue; now: Instant },
 ): Map<string, PlannedReminder> {
   const wanted = new Map<string, PlannedReminder>();
   for (const appointment of appointments) {
     if (appointment.time.startAt <= now) continue;
-    const zone = placeOf(appointment, place)?.zone ?? configuration.zone;
+    const zone = locationOf(appointment, place)?.zone ?? configuration.zone;
     for (const decision of remindersFor(appointment, reminders.rules, zone, reminders.name)) {
       if ('reminder' in decision) wanted.set(decision.reminder.id, decision.reminder);
     }
@@ -170,11 +170,11 @@ async function plan(
   appointments: ReadonlyMap<string, Appointment>,
   now: Instant,
 ): Promise<number> {
-  const near = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
-  const known = await ledger.readSome(near.map(({ id }) => id));
+  const upcoming = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
+  const stored = await ledger.readSome(upcoming.map(({ id }) => id));
   const wakes = [];
-  for (const reminder of near) {
-    const entry = known.get(reminder.id);
+  for (const reminder of upcoming) {
+    const entry = stored.get(reminder.id);
     if (entry !== undefined && !isOpenToChange(entry, reminder)) continue;
     const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
     const updatedAt = appointments.get(reminder.appointmentId)?.updatedAt ?? null;

@@ -7,7 +7,7 @@ import type { Instant } from '../../model/time.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
 import type { AnswerLink, AnswerStore } from '../../state/answers.ts';
 import type { ReminderChannel, ReminderContent } from './channels/channel.ts';
-import type { ToldProofs } from './identity.ts';
+import type { MessageProofs } from './identity.ts';
 import type { OptOuts } from './opt-outs.ts';
 import type { NameReminder, ReminderRules } from './rules.ts';
 import type { ReminderLedger } from './store.ts';
@@ -50,7 +50,7 @@ export interface OpenReminders {
   ledger: ReminderLedger;
   optOuts: OptOuts;
   name: NameReminder;
-  proofs: ToldProofs;
+  proofs: MessageProofs;
   alarms: ReminderAlarms;
   /** Null where reminders carry no link. */
   answers: OpenAnswers | null;

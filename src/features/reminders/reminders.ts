@@ -1,5 +1,5 @@
 import { readSource, type SourceView } from '../../control/explain.ts';
-import { type Installation, requireTenant, settingsPlace } from '../../control/installation.ts';
+import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Appointment } from '../../model/records.ts';
@@ -13,7 +13,7 @@ import type {
 import type { Instant } from '../../model/time.ts';
 import { localDay } from './due.ts';
 import { mobileNumber } from './phone.ts';
-import { type Place, placeOf } from './places.ts';
+import { type LocationCatalogue, locationOf } from './places.ts';
 import { resumeReminders } from './plan.ts';
 import type { OpenReminders } from './ports.ts';
 import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from './rules.ts';
@@ -87,20 +87,20 @@ export async function previewDay(
   const now = tenant.clock();
   const span = daySpan(day, now, tenant.configuration.zone);
   const window = { fromAt: span.fromAt, toAt: span.toAt + longestAheadMs(reminders.rules) };
-  const place = await readPlace(tenant, signal);
+  const catalogue = await readLocations(tenant, signal);
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
   const isForgotten = await tenant.tombstones.load();
   const followed = [...snapshot.records.values()].filter(({ patientId }) => !isForgotten(patientId ?? ''));
   const due = followed.flatMap((appointment) =>
-    decisionsFor(tenant, reminders, appointment, place).flatMap((decision) =>
+    decisionsFor(tenant, reminders, appointment, catalogue).flatMap((decision) =>
       'reminder' in decision && span.fromAt <= decision.reminder.dueAt && decision.reminder.dueAt < span.toAt
         ? [{ reminder: decision.reminder, appointment }]
         : [],
     ),
   );
-  const known = await reminders.ledger.readSome(due.map(({ reminder }) => reminder.id));
+  const found = await reminders.ledger.readSome(due.map(({ reminder }) => reminder.id));
   const lines = due.map(({ reminder, appointment }) => {
-    const entry = known.get(reminder.id);
+    const entry = found.get(reminder.id);
     return entry === undefined ? foreseen(reminder, appointment, reminders, now) : lineOf(entry, null);
   });
   lines.sort((one, other) => one.dueAt - other.dueAt || one.startAt - other.startAt);
@@ -108,7 +108,7 @@ export async function previewDay(
 }
 
 /** What came to its end, newest first: sent, dropped and unknown. */
-export async function settledReminders(
+export async function finishedReminders(
   installation: Installation,
   tenantId: string,
   limit: number,
@@ -129,7 +129,7 @@ export async function explainReminders(
   const { source, appointment } = await readSource(tenant, appointmentId, signal);
   const entries = await reminders.ledger.ofAppointment(appointmentId);
   const decisions =
-    appointment === null ? [] : decisionsFor(tenant, reminders, appointment, await readPlace(tenant, signal));
+    appointment === null ? [] : decisionsFor(tenant, reminders, appointment, await readLocations(tenant, signal));
   const rules = decisions.map((decision): RuleView => {
     const { rule, channel } = decision;
     if ('excluded' in decision) return { rule, channel, excluded: decision.excluded };
@@ -148,8 +148,8 @@ export async function optOut(
   { kind, address, lift }: { kind: AddressKind; address: string; lift: boolean },
 ): Promise<{ changed: boolean }> {
   const { tenant, reminders } = requireReminders(installation, tenantId);
-  const known = kind === 'email' ? emailOf(address) : mobileNumber(address, reminders.file.phoneRegion);
-  if (known === null) {
+  const found = kind === 'email' ? emailOf(address) : mobileNumber(address, reminders.file.phoneRegion);
+  if (found === null) {
     throw new MirrorError('this is no address that reminders can be sent to', {
       actor: 'settings',
       code: 'bad-address',
@@ -157,7 +157,7 @@ export async function optOut(
       remedy: kind === 'email' ? 'give an e-mail address' : 'give a mobile number, best with its international prefix',
     });
   }
-  const hash = reminders.optOuts.hashOf(kind, known);
+  const hash = reminders.optOuts.hashOf(kind, found);
   if (lift) return { changed: await reminders.optOuts.remove(hash) };
   const before = await reminders.optOuts.find(hash);
   await reminders.optOuts.add(hash, { source: 'operator', at: tenant.clock() });
@@ -186,7 +186,7 @@ function requireReminders(
     actor: 'settings',
     code: 'no-reminders',
     retry: 'never',
-    remedy: `add reminders to ${settingsPlace(installation, id)}`,
+    remedy: `add reminders to ${settingsLocation(installation, id)}`,
   });
 }
 
@@ -204,7 +204,7 @@ function daySpan(day: string | null, now: Instant, zone: string) {
   }
 }
 
-async function readPlace({ clinic }: Pick<OpenTenant, 'clinic'>, signal: AbortSignal): Promise<Place> {
+async function readLocations({ clinic }: Pick<OpenTenant, 'clinic'>, signal: AbortSignal): Promise<LocationCatalogue> {
   const agendas = await clinic.agendas(signal);
   const locations = await clinic.locations(signal);
   return {
@@ -217,9 +217,9 @@ function decisionsFor(
   { configuration }: Pick<OpenTenant, 'configuration'>,
   { rules, name }: OpenReminders,
   appointment: Appointment,
-  place: Place,
+  catalogue: LocationCatalogue,
 ): ReminderDecision[] {
-  return remindersFor(appointment, rules, placeOf(appointment, place)?.zone ?? configuration.zone, name);
+  return remindersFor(appointment, rules, locationOf(appointment, catalogue)?.zone ?? configuration.zone, name);
 }
 
 /** A reminder that nobody planned yet, as the next cycle would plan it. */
@@ -253,7 +253,7 @@ async function linesOf({ ledger }: OpenReminders, entries: readonly LedgerEntry[
 
 function lineOf(entry: LedgerEntry, report: DeliveryReport | null): ReminderLine {
   const { appointmentId: appointment, plannedAt: _plannedAt, wakeAt: _wakeAt, correction, ...rest } = entry;
-  const { handedAs: _handedAs, patientProof: _patientProof, placeProof: _placeProof, ...shown } = rest;
+  const { handedAs: _handedAs, patientProof: _patientProof, placeProof: _locationProof, ...shown } = rest;
   return { appointment, ...shown, correction: correction?.kind ?? null, report };
 }
 

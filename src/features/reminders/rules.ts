@@ -115,9 +115,9 @@ export function lateness(
   { dueAt }: { dueAt: Instant },
   { now, updatedAt, minimumLeadMs }: { now: Instant; updatedAt: Instant | null; minimumLeadMs: number },
 ): 'booked-late' | 'missed' | null {
-  const knownInTime = updatedAt !== null && updatedAt <= dueAt - minimumLeadMs;
-  if (dueAt <= now) return knownInTime ? 'missed' : 'booked-late';
-  return now > dueAt - minimumLeadMs && !knownInTime ? 'booked-late' : null;
+  const wasBookedInTime = updatedAt !== null && updatedAt <= dueAt - minimumLeadMs;
+  if (dueAt <= now) return wasBookedInTime ? 'missed' : 'booked-late';
+  return now > dueAt - minimumLeadMs && !wasBookedInTime ? 'booked-late' : null;
 }
 
 /** How far before an appointment its reminders can be due, in milliseconds. */

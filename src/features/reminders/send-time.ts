@@ -6,10 +6,10 @@ import { type QuietHours, quietSpanAt } from './due.ts';
 import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
 
 /** What is done about a reminder now. */
-export type Verdict = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 'drop'; reason: DropReason };
+export type SendDecision = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 'drop'; reason: DropReason };
 
-const SEND: Verdict = { do: 'send' };
-const drop = (reason: DropReason): Verdict => ({ do: 'drop', reason });
+const SEND: SendDecision = { do: 'send' };
+const drop = (reason: DropReason): SendDecision => ({ do: 'drop', reason });
 
 /** After this instant a reminder is not sent any more. A correction is worth sending until the appointment begins, for a day. */
 export function deadlineOf(
@@ -21,7 +21,7 @@ export function deadlineOf(
 }
 
 /** Whether it is the time to send: not before it is due, not after the grace, not at night. */
-export function timeVerdict(entry: LedgerEntry, rule: ReminderRule, quiet: QuietHours, now: Instant): Verdict {
+export function decideByTime(entry: LedgerEntry, rule: ReminderRule, quiet: QuietHours, now: Instant): SendDecision {
   if (now < entry.dueAt) return { do: 'wait', untilAt: entry.dueAt };
   const deadlineAt = deadlineOf(entry, rule);
   if (now > deadlineAt) return drop('too-late');
@@ -31,7 +31,7 @@ export function timeVerdict(entry: LedgerEntry, rule: ReminderRule, quiet: Quiet
 }
 
 /** Whether the clinic still means the appointment as the reminder does. */
-export function appointmentVerdict(entry: LedgerEntry, rule: ReminderRule, answer: Lookup<Appointment>): Verdict {
+export function decideByAppointment(entry: LedgerEntry, rule: ReminderRule, answer: Lookup<Appointment>): SendDecision {
   if ('absent' in answer) return drop('vanished');
   if ('setAside' in answer) return drop('unusable');
   const { found } = answer;
@@ -46,7 +46,7 @@ export function appointmentVerdict(entry: LedgerEntry, rule: ReminderRule, answe
 }
 
 /** Whether the patient may be written to. @param consent name of what must have been agreed to; null when nothing */
-export function patientVerdict(answer: Lookup<Patient>, consent: string | null): Verdict {
+export function decideByPatient(answer: Lookup<Patient>, consent: string | null): SendDecision {
   if ('absent' in answer || ('found' in answer && !answer.found.isActive)) return drop('patient-gone');
   if ('setAside' in answer) return drop('unusable');
   return consent === null || answer.found.consents[consent] === true ? SEND : drop('no-consent');

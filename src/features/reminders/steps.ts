@@ -2,7 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { DropReason } from '../../model/reminders.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { OpenReminders } from './ports.ts';
-import type { Verdict } from './send-time.ts';
+import type { SendDecision } from './send-time.ts';
 import type { ReminderSettlement } from './store.ts';
 
 /** Between two tries to ask a clinic that doesn't answer. */
@@ -16,8 +16,8 @@ export type Step =
   | { wakeAt: Instant; code: string | null; notSent: boolean };
 
 /** What a verdict before handing over means. */
-export function stepOf(verdict: Exclude<Verdict, { do: 'send' }>): Step {
-  return verdict.do === 'drop' ? dropped(verdict.reason) : { wakeAt: verdict.untilAt, code: null, notSent: true };
+export function stepOf(decision: Exclude<SendDecision, { do: 'send' }>): Step {
+  return decision.do === 'drop' ? dropped(decision.reason) : { wakeAt: decision.untilAt, code: null, notSent: true };
 }
 
 /** A clinic that can't be asked is asked again until the reminder has waited long enough. */
@@ -38,12 +38,12 @@ export function nextHour(now: Instant, deadlineAt: Instant): Step {
   return wakeAt > deadlineAt ? dropped(HOURLY_LIMIT) : { wakeAt, code: HOURLY_LIMIT, notSent: true };
 }
 
-/** It is not sent. @param told the code of what refused it */
-export function dropped(reason: DropReason, told: string | null = null): Step {
-  return { settle: { state: 'dropped', reason, code: told } };
+/** It is not sent. @param code the code of what refused it */
+export function dropped(reason: DropReason, code: string | null = null): Step {
+  return { settle: { state: 'dropped', reason, code: code } };
 }
 
 /** It may have been handed over, and nobody knows. */
-export function unclear(told: string): Step {
-  return { settle: { state: 'unknown', code: told } };
+export function unclear(code: string): Step {
+  return { settle: { state: 'unknown', code: code } };
 }

@@ -72,7 +72,7 @@ export type ReminderSettlement =
   | { state: 'unknown'; code: string };
 
 /** What became of a tenant's reminders. Each is unique by its id, which is made of appointment, start, rule and channel. */
-export interface ReminderLedger extends ToldLedger {
+export interface ReminderLedger extends MessageLedger {
   /** Plans, or says at once why it is not sent. What was handed over, or may have been, stays. @returns whether it changed */
   plan(reminder: PlannedReminder, dropped: DropReason | null, now: Instant): Promise<boolean>;
   /** @returns false when it is being handed over or has come to its end */
@@ -128,19 +128,19 @@ export function createReminderLedger(
   const entryKey = (id: string) => keys.reminder(tenant, id);
   const claimKey = (id: string) => keys.reminderClaim(tenant, id);
   const open = keys.remindersOpen(tenant);
-  const settled = keys.remindersSettled(tenant);
+  const finished = keys.remindersSettled(tenant);
   const counts = keys.reminderCounts(tenant);
   return {
     async plan(reminder, dropped, now) {
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
       const lifeMs = Math.max(startAt - now, 0) + keepMs;
-      const places = [entryKey(id), open, settled, counts, keys.remindersOf(tenant, appointmentId)];
+      const scriptKeys = [entryKey(id), open, finished, counts, keys.remindersOf(tenant, appointmentId)];
       const correction = reminder.correction == null ? '' : `${reminder.correction.kind}:${reminder.correction.fact}`;
       const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone, correction].map(String);
-      return (await scripts.plan(redis, places, [id, now, keepMs, dropped ?? '', ...facts])) === 1;
+      return (await scripts.plan(redis, scriptKeys, [id, now, keepMs, dropped ?? '', ...facts])) === 1;
     },
     withdraw: async (id, reason, now) =>
-      (await scripts.withdraw(redis, [entryKey(id), open, settled, counts], [id, now, keepMs, reason])) === 1,
+      (await scripts.withdraw(redis, [entryKey(id), open, finished, counts], [id, now, keepMs, reason])) === 1,
     async claim(id) {
       const token = randomUUID();
       const answer = await scripts.claim(redis, [entryKey(id), open, claimKey(id)], [id, token, claimMs]);
@@ -151,7 +151,7 @@ export function createReminderLedger(
     async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, placeProof }) {
       const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
       const may = mayRepeat ? '1' : '0';
-      const places = [
+      const scriptKeys = [
         entryKey(entry.id),
         claimKey(entry.id),
         hour,
@@ -160,25 +160,25 @@ export function createReminderLedger(
         keys.remindersOrder(tenant),
       ];
       const facts = [entry.appointmentId, entry.startAt, patientProof, placeProof ?? ''].map(String);
-      return scripts.intend(redis, places, [token, maxPerHour, may, recipient ?? '', ...facts]);
+      return scripts.intend(redis, scriptKeys, [token, maxPerHour, may, recipient ?? '', ...facts]);
     },
     async settle({ entry: { id }, token }, settlement, now) {
       const { state } = settlement;
       const reason = state === 'dropped' ? settlement.reason : '';
       const code = state === 'sent' ? '' : (settlement.code ?? '');
       const reference = state === 'sent' ? (settlement.reference ?? '') : '';
-      const places = [entryKey(id), open, settled, counts, claimKey(id)];
+      const scriptKeys = [entryKey(id), open, finished, counts, claimKey(id)];
       const facts = [id, now, keepMs, token, state, reason, code, reference].map(String);
-      return (await scripts.settle(redis, places, facts)) === 1;
+      return (await scripts.settle(redis, scriptKeys, facts)) === 1;
     },
     async postpone({ entry: { id }, token }, { wakeAt, code, notSent }) {
-      const places = [entryKey(id), open, claimKey(id)];
+      const scriptKeys = [entryKey(id), open, claimKey(id)];
       const facts = [id, token, String(wakeAt), code ?? '', notSent ? '1' : '0'];
-      return (await scripts.postpone(redis, places, facts)) === 1;
+      return (await scripts.postpone(redis, scriptKeys, facts)) === 1;
     },
     ...openReads(redis, tenant),
     ...openChannels(redis, tenant, keepMs),
-    ...openTold(redis, tenant, sealer),
+    ...openMessageLedger(redis, tenant, sealer),
   };
 }
 
@@ -221,12 +221,12 @@ function openReads(redis: RedisClient, tenant: string): Reads {
 type Channels = Pick<ReminderLedger, 'report' | 'reports' | 'closeChannel' | 'reopenChannel' | 'closingOf'>;
 
 /** What the other side of a channel reported, and which channels are closed. */
-function openChannels(redis: RedisClient, tenant: string, keepMs: number): Channels {
+function openChannels(redis: RedisClient, tenant: string, retentionMs: number): Channels {
   return {
     async report(reference, report) {
       const key = keys.reminderReport(tenant, reference);
-      if (report.state === 'delivered') await redis.set(key, JSON.stringify(report), 'PX', keepMs);
-      else await redis.set(key, JSON.stringify(report), 'PX', keepMs, 'NX');
+      if (report.state === 'delivered') await redis.set(key, JSON.stringify(report), 'PX', retentionMs);
+      else await redis.set(key, JSON.stringify(report), 'PX', retentionMs, 'NX');
     },
     async reports(references) {
       if (references.length === 0) return new Map();
@@ -293,14 +293,14 @@ function correctionOf(written: string | undefined): Correction | null {
 }
 
 /** Which appointments patients were told of, and which of them were told something that is not true now. */
-export type ToldLedger = ReturnType<typeof openTold>;
+export type MessageLedger = ReturnType<typeof openMessageLedger>;
 
 /** An appointment is kept for so long after the start that was told: a reading may tell later that it had been moved before. */
-const KEPT_MS = 2 * DAY_MS;
+const RETENTION_MS = 2 * DAY_MS;
 
 /** Opens that part of the ledger. */
-export function openTold(redis: RedisClient, tenant: string, sealer: Sealer) {
-  const told = keys.remindersTold(tenant);
+export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
+  const announced = keys.remindersTold(tenant);
   const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
   const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
     JSON.stringify([appointmentId, channel]);
@@ -310,12 +310,12 @@ export function openTold(redis: RedisClient, tenant: string, sealer: Sealer) {
      * two days before it are forgotten.
      */
     async told(since: Instant): Promise<string[]> {
-      await redis.zremrangebyscore(told, '-inf', since - KEPT_MS);
-      return redis.zrangebyscore(told, `(${since}`, '+inf');
+      await redis.zremrangebyscore(announced, '-inf', since - RETENTION_MS);
+      return redis.zrangebyscore(announced, `(${since}`, '+inf');
     },
     /** Keeps an appointment among these until then. */
     async keepTold(appointmentId: string, untilAt: Instant): Promise<void> {
-      await redis.zadd(told, 'XX', 'GT', untilAt, appointmentId);
+      await redis.zadd(announced, 'XX', 'GT', untilAt, appointmentId);
     },
     /** Patients who hold wrong information, the longest first. */
     async wrong(now: Instant): Promise<WrongInformation[]> {

@@ -1,7 +1,7 @@
 import type { Appointment } from '../../model/records.ts';
 import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
 import { toZonedIso } from '../../model/zones.ts';
-import type { ToldProofs } from './identity.ts';
+import type { MessageProofs } from './identity.ts';
 import { comparableAddress } from './places.ts';
 
 /** An appointment as the clinic has it now, with what messages name of it. */
@@ -18,7 +18,7 @@ export interface Truth {
  * - `true`: every message that the patient may go by is true, or the visit has begun;
  * - `false`: `last` is the last message.
  */
-export type ToldStand =
+export type MessageTruth =
   | { is: 'untold' | 'sending' | 'true' }
   | {
       is: 'false';
@@ -39,11 +39,11 @@ const OVER = new Set<string>(['arrived', 'in_progress', 'completed', 'no_show'])
  * @param truth null when the clinic has no such appointment any more
  * @param failed whether the other side reported that a message did not reach the patient
  */
-export function toldStand(
+export function messageTruthOf(
   entries: readonly LedgerEntry[],
   truth: Truth | null,
-  { proofs, failed }: { proofs: ToldProofs; failed(entry: LedgerEntry): boolean },
-): ToldStand {
+  { proofs, failed }: { proofs: MessageProofs; failed(entry: LedgerEntry): boolean },
+): MessageTruth {
   if (entries.some(({ state }) => state === 'sending')) return { is: 'sending' };
   const messages = entries.filter(({ state }) => state === 'sent' || state === 'unknown').sort(inOrder);
   const certain = messages.findLastIndex((entry) => entry.state === 'sent' && !failed(entry));
@@ -52,12 +52,12 @@ export function toldStand(
   if (last === undefined) return { is: 'untold' };
   const appointment = truth?.appointment ?? null;
   if (appointment !== null && OVER.has(appointment.status)) return { is: 'true' };
-  const isStanding = appointment !== null && appointment.status !== 'cancelled';
-  if (!isStanding && relevant.some(({ answer }) => answer?.is === 'cancelled')) return { is: 'true' };
+  const isActive = appointment !== null && appointment.status !== 'cancelled';
+  if (!isActive && relevant.some(({ answer }) => answer?.is === 'cancelled')) return { is: 'true' };
   const isSamePatient = (entry: LedgerEntry) =>
     appointment === null || entry.patientProof === proofs.patient(entry.id, appointment.patientId);
   const agrees = (entry: LedgerEntry) =>
-    isStanding && truth !== null
+    isActive && truth !== null
       ? statesTruth(entry, truth, proofs) && (entry.patientProof === null || isSamePatient(entry))
       : entry.correction?.kind === 'cancelled';
   if (relevant.every(agrees)) return { is: 'true' };
@@ -65,7 +65,7 @@ export function toldStand(
   return {
     is: 'false',
     last,
-    kind: isStanding ? (isMoved ? 'moved' : 'changed') : 'cancelled',
+    kind: isActive ? (isMoved ? 'moved' : 'changed') : 'cancelled',
     isUnclear: agrees(last),
     isSamePatient: isSamePatient(last),
   };
@@ -73,15 +73,15 @@ export function toldStand(
 
 /** The correction of a false message that says what is true: one message has one for each truth. */
 export function correctionOf(
-  { kind, last }: Pick<Extract<ToldStand, { is: 'false' }>, 'kind' | 'last'>,
+  { kind, last }: Pick<Extract<MessageTruth, { is: 'false' }>, 'kind' | 'last'>,
   { appointment, zone, address }: Truth,
-  proofs: ToldProofs,
+  proofs: MessageProofs,
 ): Correction {
-  const place = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), comparableAddress(address)] : [];
-  return { kind, fact: proofs.place(appointment.id, last.id, ...place) };
+  const stated = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), comparableAddress(address)] : [];
+  return { kind, fact: proofs.place(appointment.id, last.id, ...stated) };
 }
 
-function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: ToldProofs): boolean {
+function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: MessageProofs): boolean {
   const { startAt } = appointment.time;
   if (entry.correction?.kind === 'cancelled' || entry.startAt !== startAt) return false;
   if (toZonedIso(entry.zone, startAt) !== toZonedIso(zone, startAt)) return false;

@@ -4,8 +4,8 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../../model/snapshots.ts';
-import { DAY_MS, hasLeft, type Instant, overlaps } from '../../model/time.ts';
-import type { AppointmentEvent, KnownAppointment } from '../../model/triggers.ts';
+import { DAY_MS, hasPassed, type Instant, overlaps } from '../../model/time.ts';
+import type { AppointmentEvent, StoredAppointment } from '../../model/triggers.ts';
 import { belongsOnList } from '../../sync/absence.ts';
 import { tombstonesIn } from '../../sync/followed.ts';
 import {
@@ -16,8 +16,8 @@ import {
   unusableAtFirst,
   vanished,
 } from './appointments.ts';
-import { baselinePartial, closeForFlood, placesOf, type ReadingParts, switchOff } from './reading.ts';
-import type { FollowedAppointment, TriggerPlace } from './store.ts';
+import { baselinePartial, closeForFlood, type ReadingParts, switchOff, triggerKeysOf } from './reading.ts';
+import type { FollowedAppointment, TriggerKey } from './store.ts';
 
 /** Appointments are followed from so long ago: what is cancelled or moved late is told too. */
 const PAST_MS = DAY_MS;
@@ -27,7 +27,7 @@ const AHEAD_MS = 365 * DAY_MS;
 const TRIGGERS = '(triggers)';
 
 /** An endpoint's share in an event of appointments. */
-interface AppointmentPlace extends TriggerPlace {
+interface AppointmentTriggerKey extends TriggerKey {
   event: AppointmentEvent;
 }
 
@@ -50,7 +50,7 @@ export async function readAppointmentList({
   triggers,
   signal,
 }: ReadingParts): Promise<AppointmentList | MirrorError | null> {
-  if (!placesOf(triggers).some(({ event }) => isAppointmentEvent(event))) return null;
+  if (!triggerKeysOf(triggers).some(({ event }) => isAppointmentEvent(event))) return null;
   const { source } = triggers;
   const readAt = tenant.clock();
   const window = { fromAt: readAt - PAST_MS, toAt: readAt + AHEAD_MS };
@@ -74,89 +74,93 @@ export async function readAppointmentList({
  */
 export async function takeAppointments(
   parts: ReadingParts,
-  place: AppointmentPlace,
+  triggerKey: AppointmentTriggerKey,
   list: AppointmentList | MirrorError,
 ): Promise<void> {
   const { tenant, triggers, lease, signal } = parts;
   const { store } = triggers;
-  const reading = await store.reading(place);
-  if (list instanceof MirrorError) return switchOff(parts, place, reading, list);
+  const reading = await store.reading(triggerKey);
+  if (list instanceof MirrorError) return switchOff(parts, triggerKey, reading, list);
   const { snapshot, readAt } = list;
   const isWhole = snapshot.completeness === 'complete' && snapshot.unidentified === 0;
-  const known = await openKnown(parts, place);
-  if (reading.sinceAt === null || known === null) {
-    if (!isWhole) return switchOff(parts, place, { ...reading, sinceAt: null }, baselinePartial());
-    await store.remove(place);
-    await store.follow(place, await inPieces(atFirst(parts, place, list), signal), lease);
-    await store.noteReading(place, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
-    tenant.log.info(place, 'appointments that are there are taken as told of');
+  const stored = await openStored(parts, triggerKey);
+  if (reading.sinceAt === null || stored === null) {
+    if (!isWhole) return switchOff(parts, triggerKey, { ...reading, sinceAt: null }, baselinePartial());
+    await store.remove(triggerKey);
+    await store.follow(triggerKey, await inPieces(atFirst(parts, triggerKey, list), signal), lease);
+    await store.noteReading(triggerKey, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
+    tenant.log.info(triggerKey, 'appointments that are there are taken as told of');
     return;
   }
-  const changes = await inPieces(compare(parts, place, snapshot.records.values(), { known, now: readAt }), signal);
-  changes.push(...buried(parts, place, snapshot, { known, readAt }));
-  const { over, missing } = isWhole ? absentOf(snapshot, known) : { over: [], missing: [] };
+  const changes = await inPieces(
+    compare(parts, triggerKey, snapshot.records.values(), { known: stored, now: readAt }),
+    signal,
+  );
+  changes.push(...buried(parts, triggerKey, snapshot, { known: stored, readAt }));
+  const { over, missing } = isWhole ? absentOf(snapshot, stored) : { over: [], missing: [] };
   const suspects = changes.filter(({ message }) => message !== null).length + missing.length;
   const isMany = suspects > triggers.file.mostAtOnce;
   const isFlood = isMany && !reading.letThrough;
-  if (isFlood) await closeForFlood(parts, place, suspects);
+  if (isFlood) await closeForFlood(parts, triggerKey, suspects);
   else {
-    const noted = await store.follow(place, changes, lease);
+    const recorded = await store.follow(triggerKey, changes, lease);
     await store.follow(
-      place,
+      triggerKey,
       over.map((name) => ({ name, now: null, message: null })),
       lease,
     );
-    const gone = await store.follow(place, await lookAtMissing(parts, place, list, missing), lease);
-    if (noted + gone > 0) tenant.log.info({ ...place, count: noted + gone }, 'appointments are to be told of');
+    const gone = await store.follow(triggerKey, await lookAtMissing(parts, triggerKey, list, missing), lease);
+    if (recorded + gone > 0)
+      tenant.log.info({ ...triggerKey, count: recorded + gone }, 'appointments are to be told of');
   }
   const letThrough = isMany || suspects === 0 ? reading.letThrough : false;
-  await store.noteReading(place, { ...reading, readAt, off: null, letThrough }, lease);
+  await store.noteReading(triggerKey, { ...reading, readAt, off: null, letThrough }, lease);
 }
 
 /** All that is there, with nothing said of it. */
 function* atFirst(
   parts: ReadingParts,
-  place: AppointmentPlace,
+  triggerKey: AppointmentTriggerKey,
   { snapshot: { records, setAside, window }, readAt }: AppointmentList,
 ): Pieces<FollowedAppointment[]> {
-  const usable = yield* compare(parts, place, records.values(), { known: new Map(), now: readAt });
+  const usable = yield* compare(parts, triggerKey, records.values(), { known: new Map(), now: readAt });
   const unusable = setAside.flatMap(({ recordId }) => (recordId === null || records.has(recordId) ? [] : [recordId]));
   return [
     ...usable.map((each) => ({ ...each, message: null })),
     ...unusable.map((recordId) => {
-      const name = parts.triggers.name({ ...place, recordId });
+      const name = parts.triggers.name({ ...triggerKey, recordId });
       return { name, now: unusableAtFirst(recordId, window), message: null };
     }),
   ];
 }
 
 /** Null when something of it can't be opened: what was told is not known then, as at first. */
-async function openKnown(
+async function openStored(
   { tenant, triggers: { store } }: ReadingParts,
-  place: AppointmentPlace,
-): Promise<Map<string, KnownAppointment> | null> {
-  const known = new Map<string, KnownAppointment>();
-  let lost = (await store.unreadable(place)).length;
-  for (const [name, appointment] of await store.appointments(place)) {
+  triggerKey: AppointmentTriggerKey,
+): Promise<Map<string, StoredAppointment> | null> {
+  const stored = new Map<string, StoredAppointment>();
+  let lost = (await store.unreadable(triggerKey)).length;
+  for (const [name, appointment] of await store.appointments(triggerKey)) {
     if (appointment === null) lost += 1;
-    else known.set(name, appointment);
+    else stored.set(name, appointment);
   }
-  if (lost === 0) return known;
-  tenant.log.error({ ...place, count: lost }, 'what is kept of appointments can not be opened: it begins again');
+  if (lost === 0) return stored;
+  tenant.log.error({ ...triggerKey, count: lost }, 'what is kept of appointments can not be opened: it begins again');
   return null;
 }
 
 /** What is new or changed of appointments that are there. Those of forgotten patients are forgotten, and nothing is said of them. */
 function* compare(
   parts: ReadingParts,
-  place: AppointmentPlace,
+  triggerKey: AppointmentTriggerKey,
   appointments: Iterable<Appointment>,
-  { known, now }: { known: ReadonlyMap<string, KnownAppointment>; now: Instant },
+  { known, now }: { known: ReadonlyMap<string, StoredAppointment>; now: Instant },
 ): Pieces<FollowedAppointment[]> {
   const followed: FollowedAppointment[] = [];
   yield* eachInPieces(appointments, (appointment) => {
     const { id, patientId } = appointment;
-    const name = parts.triggers.name({ ...place, recordId: id });
+    const name = parts.triggers.name({ ...triggerKey, recordId: id });
     const before = known.get(name) ?? null;
     if (patientId !== null && parts.isForgotten(patientId)) {
       if (before !== null) followed.push({ name, now: null, message: null });
@@ -164,37 +168,37 @@ function* compare(
     }
     const change = changeOf(before, appointment);
     if (change === null || isSame(before, change.now)) return;
-    followed.push(followedBy(parts, place, { name, change, foundAt: now }));
+    followed.push(followedBy(parts, triggerKey, { name, change, foundAt: now }));
   });
   return followed;
 }
 
-function isSame(before: KnownAppointment | null, now: KnownAppointment): boolean {
+function isSame(before: StoredAppointment | null, now: StoredAppointment): boolean {
   return before !== null && JSON.stringify(before) === JSON.stringify(now);
 }
 
 function followedBy(
   { triggers }: ReadingParts,
-  place: AppointmentPlace,
+  triggerKey: AppointmentTriggerKey,
   { name, change: { now, event }, foundAt }: { name: string; change: AppointmentChange; foundAt: Instant },
 ): FollowedAppointment {
-  if (event !== place.event) return { name, now, message: null };
+  if (event !== triggerKey.event) return { name, now, message: null };
   const { recordId } = now;
-  const id = triggers.name({ ...place, recordId, change: changeName(now) });
+  const id = triggers.name({ ...triggerKey, recordId, change: changeName(now) });
   return { name, now, message: { id, recordId, foundAt, attempts: 0, dueAt: foundAt, code: null } };
 }
 
 /** Known appointments of which the list says that they are off, and nothing else: cancelled. */
 function buried(
   parts: ReadingParts,
-  place: AppointmentPlace,
+  triggerKey: AppointmentTriggerKey,
   snapshot: AppointmentSnapshot,
-  { known, readAt }: { known: ReadonlyMap<string, KnownAppointment>; readAt: Instant },
+  { known, readAt }: { known: ReadonlyMap<string, StoredAppointment>; readAt: Instant },
 ): FollowedAppointment[] {
   const off = new Set(tombstonesIn(snapshot));
   return [...known].flatMap(([name, appointment]) =>
     off.has(appointment.recordId) && appointment.stands
-      ? [followedBy(parts, place, { name, change: vanished(appointment), foundAt: readAt })]
+      ? [followedBy(parts, triggerKey, { name, change: vanished(appointment), foundAt: readAt })]
       : [],
   );
 }
@@ -202,12 +206,12 @@ function buried(
 /** Known appointments that a whole list does not show: time passed over them, or they should be in it. */
 function absentOf(
   { records, setAside, window }: AppointmentSnapshot,
-  known: ReadonlyMap<string, KnownAppointment>,
-): { over: string[]; missing: KnownAppointment[] } {
+  stored: ReadonlyMap<string, StoredAppointment>,
+): { over: string[]; missing: StoredAppointment[] } {
   const unusable = new Set(setAside.map(({ recordId }) => recordId));
-  const absent = [...known].filter(([, { recordId }]) => !records.has(recordId) && !unusable.has(recordId));
+  const absent = [...stored].filter(([, { recordId }]) => !records.has(recordId) && !unusable.has(recordId));
   return {
-    over: absent.filter(([, appointment]) => hasLeft(appointment, window)).map(([name]) => name),
+    over: absent.filter(([, appointment]) => hasPassed(appointment, window)).map(([name]) => name),
     missing: absent.flatMap(([, appointment]) =>
       overlaps(appointment, window) && appointment.stands ? [appointment] : [],
     ),
@@ -217,9 +221,9 @@ function absentOf(
 /** Reads missing appointments alone. One that is gone by two readings is cancelled; one that is elsewhere is moved. */
 async function lookAtMissing(
   parts: ReadingParts,
-  place: AppointmentPlace,
+  triggerKey: AppointmentTriggerKey,
   { snapshot, readAt, readAlone }: AppointmentList,
-  missing: readonly KnownAppointment[],
+  missing: readonly StoredAppointment[],
 ): Promise<FollowedAppointment[]> {
   const byId = new Map(missing.map((appointment) => [appointment.recordId, appointment]));
   const missedAt = new Map(
@@ -233,13 +237,16 @@ async function lookAtMissing(
     belongsOnList: (one: Appointment) => belongsOnList(one, snapshot, { startsBefore: startsBefore(one.id), readAt }),
   };
   const answers = await confirmAbsence(parts.tenant, { missing: asked, misses }, reads, parts.signal);
-  const nameOf = (recordId: string) => parts.triggers.name({ ...place, recordId });
+  const nameOf = (recordId: string) => parts.triggers.name({ ...triggerKey, recordId });
   const named = new Map(missing.map((appointment) => [nameOf(appointment.recordId), appointment]));
-  const followed = await inPieces(compare(parts, place, answers.found, { known: named, now: readAt }), parts.signal);
+  const followed = await inPieces(
+    compare(parts, triggerKey, answers.found, { known: named, now: readAt }),
+    parts.signal,
+  );
   for (const [name, appointment] of named) {
     const { recordId } = appointment;
     if (answers.vanished.has(recordId))
-      followed.push(followedBy(parts, place, { name, change: vanished(appointment), foundAt: readAt }));
+      followed.push(followedBy(parts, triggerKey, { name, change: vanished(appointment), foundAt: readAt }));
     else if (answers.missedOnce.has(recordId) && appointment.missedAt === null) {
       followed.push({ name, now: { ...appointment, missedAt: readAt }, message: null });
     }

@@ -1,10 +1,10 @@
 import type { Appointment } from '../../model/records.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import type { AppointmentEvent, KnownAppointment, TriggerEvent } from '../../model/triggers.ts';
+import type { AppointmentEvent, StoredAppointment, TriggerEvent } from '../../model/triggers.ts';
 
 /** How an appointment is now, and what that is to receivers; a null event is nothing. */
 export interface AppointmentChange {
-  now: KnownAppointment;
+  now: StoredAppointment;
   event: AppointmentEvent | null;
 }
 
@@ -16,39 +16,39 @@ export function isAppointmentEvent(event: TriggerEvent): event is AppointmentEve
 /**
  * Compares an appointment with how it was. It stands while it is booked for a patient and not cancelled: blocked time is none. What else
  * changes than time and agenda is nothing to receivers.
- * @param known null for one that no reading saw standing
+ * @param stored null for one that no reading saw standing
  * @returns null for one that needn't be known, since it never stood
  */
-export function changeOf(known: KnownAppointment | null, appointment: Appointment): AppointmentChange | null {
+export function changeOf(stored: StoredAppointment | null, appointment: Appointment): AppointmentChange | null {
   const { id, agendaId, patientId, status } = appointment;
   const { startAt, endAt } = appointment.time;
-  const stands = status !== 'cancelled' && patientId !== null;
-  if (known === null && !stands) return null;
-  const event = eventOf(known, { agendaId, startAt, endAt, stands });
-  const before = known?.sequence ?? 0;
+  const isActive = status !== 'cancelled' && patientId !== null;
+  if (stored === null && !isActive) return null;
+  const event = eventOf(stored, { agendaId, startAt, endAt, stands: isActive });
+  const before = stored?.sequence ?? 0;
   const sequence = event === null ? before : before + 1;
-  return { now: { recordId: id, agendaId, startAt, endAt, stands, sequence, missedAt: null }, event };
+  return { now: { recordId: id, agendaId, startAt, endAt, stands: isActive, sequence, missedAt: null }, event };
 }
 
 /** A row that was there at first and could not be used: nothing is said of it when it can. @param window of the reading */
-export function unusableAtFirst(recordId: string, { fromAt, toAt }: TimeWindow): KnownAppointment {
+export function unusableAtFirst(recordId: string, { fromAt, toAt }: TimeWindow): StoredAppointment {
   return { recordId, agendaId: null, startAt: fromAt, endAt: toAt, stands: false, sequence: 0, missedAt: null };
 }
 
 /** The clinic has no such appointment any more. It stays known, so that it is a later change when it comes back. */
-export function vanished(known: KnownAppointment): AppointmentChange {
-  const sequence = known.sequence + 1;
-  return { now: { ...known, stands: false, sequence, missedAt: null }, event: 'appointment.cancelled' };
+export function vanished(stored: StoredAppointment): AppointmentChange {
+  const sequence = stored.sequence + 1;
+  return { now: { ...stored, stands: false, sequence, missedAt: null }, event: 'appointment.cancelled' };
 }
 
 /** What makes a change that one, among all of its appointment. */
-export function changeName({ sequence, agendaId, startAt, endAt }: KnownAppointment): string {
+export function changeName({ sequence, agendaId, startAt, endAt }: StoredAppointment): string {
   return JSON.stringify([sequence, agendaId, startAt, endAt]);
 }
 
-type Standing = Pick<KnownAppointment, 'agendaId' | 'startAt' | 'endAt' | 'stands'>;
+type AppointmentState = Pick<StoredAppointment, 'agendaId' | 'startAt' | 'endAt' | 'stands'>;
 
-function eventOf(before: Standing | null, now: Standing): AppointmentEvent | null {
+function eventOf(before: AppointmentState | null, now: AppointmentState): AppointmentEvent | null {
   if (before?.agendaId === null) return null;
   if (before?.stands !== true) return now.stands ? 'appointment.booked' : null;
   if (!now.stands) return 'appointment.cancelled';

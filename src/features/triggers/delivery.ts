@@ -10,7 +10,7 @@ import type { Subject } from './events.ts';
 import { readSubject } from './lists.ts';
 import { messageOf } from './message.ts';
 import type { OpenTriggers } from './ports.ts';
-import type { TriggerPlace } from './store.ts';
+import type { TriggerKey } from './store.ts';
 
 /** One endpoint is written to for this long at a time; then lists are read and others have a turn. */
 const TURN_MS = 20 * SECOND_MS;
@@ -33,7 +33,7 @@ export interface DeliveryParts {
 
 /** One message and where it goes. */
 interface Parcel {
-  place: TriggerPlace;
+  place: TriggerKey;
   entry: WaitingTrigger;
 }
 
@@ -56,48 +56,48 @@ export async function deliverTo(
   if (parcels.length === 0) return null;
   const startedAt = parts.tenant.clock();
   if (restUntil !== null && restUntil > startedAt) return restUntil;
-  let firstLeft: Instant | null = null;
-  const left = (at: Instant) => {
-    firstLeft = firstLeft === null ? at : Math.min(firstLeft, at);
+  let firstDeferredAt: Instant | null = null;
+  const defer = (at: Instant) => {
+    firstDeferredAt = firstDeferredAt === null ? at : Math.min(firstDeferredAt, at);
   };
   for (const parcel of parcels) {
     const now = parts.tenant.clock();
     if (parts.stop.aborted || now - startedAt > TURN_MS) return now;
     if (parcel.entry.dueAt > now) {
-      left(parcel.entry.dueAt);
+      defer(parcel.entry.dueAt);
       continue;
     }
-    const next = await deliver(parts, parcel, endpoint, left);
+    const next = await deliver(parts, parcel, endpoint, defer);
     if (next !== 'go-on') return next.againAt;
   }
-  return firstLeft;
+  return firstDeferredAt;
 }
 
 async function parcelsOf({ triggers }: DeliveryParts, name: string, { events }: TriggerEndpoint): Promise<Parcel[]> {
   const parcels: Parcel[] = [];
   for (const event of events) {
-    const place = { endpoint: name, event };
-    for (const entry of await triggers.store.waiting(place)) parcels.push({ place, entry });
+    const triggerKey = { endpoint: name, event };
+    for (const entry of await triggers.store.waiting(triggerKey)) parcels.push({ place: triggerKey, entry });
   }
   return parcels.sort((one, other) => one.entry.dueAt - other.entry.dueAt);
 }
 
-/** @param left told when a message that was put off is due */
+/** @param defer told when a message that was put off is due */
 async function deliver(
   parts: DeliveryParts,
   parcel: Parcel,
   endpoint: TriggerEndpoint,
-  left: (at: Instant) => void,
+  defer: (at: Instant) => void,
 ): Promise<Next> {
   const { tenant, triggers, lease, abort } = parts;
   const { place, entry } = parcel;
   const drop = (reason: TriggerDrop) => triggers.store.settleDropped(place, entry.id, reason, lease);
   let subject: Subject | TriggerDrop;
   try {
-    subject = await stillTelling(parts, parcel);
+    subject = await readCurrentSubject(parts, parcel);
   } catch (error) {
     abort.throwIfAborted();
-    left(await putOffForSource(parts, parcel, asMirrorError(error)));
+    defer(await putOffForSource(parts, parcel, asMirrorError(error)));
     return 'go-on';
   }
   if (typeof subject === 'string') {
@@ -119,12 +119,12 @@ async function deliver(
       abort.throwIfAborted();
       return backOff(parts, parcel, asMirrorError(error));
     }
-    return afterAnswer(parts, parcel, answer, left);
+    return afterAnswer(parts, parcel, answer, defer);
   });
 }
 
 /** The document as it is now, or why nothing is said of it. */
-async function stillTelling(
+async function readCurrentSubject(
   { triggers, isForgotten, abort }: DeliveryParts,
   { place, entry }: Parcel,
 ): Promise<Subject | TriggerDrop> {
@@ -140,7 +140,7 @@ async function afterAnswer(
   parts: DeliveryParts,
   { place, entry }: Parcel,
   answer: WebhookAnswer,
-  left: (at: Instant) => void,
+  defer: (at: Instant) => void,
 ): Promise<Next> {
   const { tenant, triggers, lease } = parts;
   if (answer.result === 'taken') {
@@ -161,7 +161,7 @@ async function afterAnswer(
   if (answer.code !== 'webhook-refused') return backOff(parts, { place, entry }, failure);
   // It may be this message alone that is refused: the others have their turn.
   const { delayMs } = nextTry(failure, entry.attempts, tenant.random);
-  left(await putOff(parts, { place, entry }, answer.code, delayMs));
+  defer(await putOff(parts, { place, entry }, answer.code, delayMs));
   return 'go-on';
 }
 
@@ -170,8 +170,8 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   const { tenant, triggers, lease } = parts;
   const now = tenant.clock();
   const { failingSince, code } = await triggers.store.endpoint(place.endpoint);
-  const isKnown = code === error.code && failingSince !== null;
-  const sinceAt = isKnown ? failingSince : now;
+  const isSameFailure = code === error.code && failingSince !== null;
+  const sinceAt = isSameFailure ? failingSince : now;
   const own = targetBackoffMs(error, tenant.random, now - sinceAt);
   const { host, longestMs } = await tenant.outages.noteOther(
     tenant.id,
@@ -183,7 +183,7 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   await triggers.store.defer(place, tried, { failed: true }, lease);
   await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
   // An outage of a host has its own line for all that waits for it. Any other failure has one when it begins or its code changes.
-  tenant.log[host === null && !isKnown ? 'warn' : 'debug'](
+  tenant.log[host === null && !isSameFailure ? 'warn' : 'debug'](
     {
       endpoint: place.endpoint,
       code: error.code,

@@ -13,20 +13,20 @@ export interface Subject {
 /** Statuses of a report that somebody may read; one without a status is as good as final, since it is there with its PDF. */
 const READABLE: readonly (string | null)[] = ['Final', 'Signed', null];
 /** Statuses of a bill that was given out. */
-const GIVEN_OUT: readonly (string | null)[] = ['Issued', 'PartiallyPaid', 'Paid'];
+const ISSUED_STATUSES: readonly (string | null)[] = ['Issued', 'PartiallyPaid', 'Paid'];
 /** A credit note takes back: whoever books what is issued would book it the wrong way round. */
 const NOT_ISSUED = 'CreditNote';
 
 /** A report tells when it is final or signed and has a PDF; a draft, one that was replaced, and a word that nobody named don't. */
 export function reportSubject({ id, patientId, episodeId, status, fileSizeBytes }: Report): Subject {
-  const tells = READABLE.includes(status) && fileSizeBytes !== 0;
-  return { recordId: id, patientId, ids: { reportId: id, patientId, episodeId }, tells };
+  const isReportable = READABLE.includes(status) && fileSizeBytes !== 0;
+  return { recordId: id, patientId, ids: { reportId: id, patientId, episodeId }, tells: isReportable };
 }
 
 /** An invoice or receipt tells when it is issued, whether paid or not; drafts, cancelled ones and credit notes don't. */
 export function invoiceSubject({ id, patientId, status, documentType }: Invoice): Subject {
-  const tells = GIVEN_OUT.includes(status) && documentType !== NOT_ISSUED;
-  return { recordId: id, patientId, ids: { invoiceId: id, patientId }, tells };
+  const isReportable = ISSUED_STATUSES.includes(status) && documentType !== NOT_ISSUED;
+  return { recordId: id, patientId, ids: { invoiceId: id, patientId }, tells: isReportable };
 }
 
 /** A change of an appointment was found and is told, whatever became of it since: else one that comes and goes would be lost. */

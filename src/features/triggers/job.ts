@@ -5,7 +5,7 @@ import { readAppointmentList, takeAppointments } from './appointment-job.ts';
 import { isAppointmentEvent } from './appointments.ts';
 import { deliverTo, type TriggerSender } from './delivery.ts';
 import { readEventLists } from './lists.ts';
-import { placesOf, type ReadingParts, type TriggerReader, takeList } from './reading.ts';
+import { type ReadingParts, type TriggerReader, takeList, triggerKeysOf } from './reading.ts';
 
 /** Name of the lease that a turn of a tenant's triggers is done under. */
 export const TRIGGERS_LEASE = 'triggers';
@@ -26,10 +26,10 @@ export async function runTriggers(
   const lease = await tenant.leases.tryTake(TRIGGERS_LEASE, options.read ? 'read' : undefined);
   if (lease === null) return false;
   try {
-    const doubt = await tenant.protection.doubt();
-    if (doubt !== null) {
+    const uncertainty = await tenant.protection.doubt();
+    if (uncertainty !== null) {
       tenant.log.warn(
-        doubt,
+        uncertainty,
         'it is not known who was forgotten: no receiver is told of anything until a person decides',
       );
       return true;
@@ -37,7 +37,7 @@ export async function runTriggers(
     const isForgotten = await tenant.tombstones.load();
     const reading = AbortSignal.any([stop, lease.signal]);
     if (options.read) {
-      await triggers.store.keepOnly(placesOf(triggers));
+      await triggers.store.keepOnly(triggerKeysOf(triggers));
       await readAll({ tenant, triggers, lease, isForgotten, signal: reading });
     }
     const parts = {
@@ -66,13 +66,13 @@ async function readAll(parts: ReadingParts): Promise<void> {
   const { triggers, signal } = parts;
   const lists = await readEventLists(triggers, signal);
   const appointments = await readAppointmentList(parts);
-  for (const place of placesOf(triggers)) {
-    const { endpoint, event } = place;
+  for (const triggerKey of triggerKeysOf(triggers)) {
+    const { endpoint, event } = triggerKey;
     if (isAppointmentEvent(event)) {
       if (appointments !== null) await takeAppointments(parts, { endpoint, event }, appointments);
       continue;
     }
     const list = lists.get(event);
-    if (list !== undefined) await takeList(parts, place, list);
+    if (list !== undefined) await takeList(parts, triggerKey, list);
   }
 }

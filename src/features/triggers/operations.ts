@@ -54,8 +54,8 @@ export const TRIGGER_OPERATIONS = {
     commands: [{ words: 'triggers reopen <tenant> <endpoint>' }],
     audit: ({ tenant, endpoint, skip }, { services: { installation } }) => {
       const { id, triggers } = requireTenant(installation, tenant);
-      const isKnown = triggers?.file.endpoints.has(endpoint) === true;
-      return { verb: 'reopen-endpoint', tenant: id, what: { endpoint: isKnown ? endpoint : null, skip } };
+      const isConfigured = triggers?.file.endpoints.has(endpoint) === true;
+      return { verb: 'reopen-endpoint', tenant: id, what: { endpoint: isConfigured ? endpoint : null, skip } };
     },
     async run({ tenant, endpoint, skip }, { services, progress, signals }) {
       const { reopenEndpoint } = await import('./triggers.ts');

@@ -9,10 +9,10 @@ import type { Lease } from '../../state/leases.ts';
 import type { Subject } from './events.ts';
 import type { EventList } from './lists.ts';
 import type { OpenTriggers } from './ports.ts';
-import type { TriggerPlace } from './store.ts';
+import type { TriggerKey } from './store.ts';
 
 /** How long it is remembered that a document was told of after it was last listed: lists that lie show it again. */
-const KEEP_ABSENT_MS = 90 * DAY_MS;
+const ABSENT_RETENTION_MS = 90 * DAY_MS;
 
 /** Members of a tenant that reading the lists of triggers uses. */
 export interface TriggerReader
@@ -28,7 +28,7 @@ export interface ReadingParts {
 }
 
 /** An endpoint's share in an event, from its configuration. */
-export function placesOf({ file }: Pick<OpenTriggers, 'file'>): TriggerPlace[] {
+export function triggerKeysOf({ file }: Pick<OpenTriggers, 'file'>): TriggerKey[] {
   return [...file.endpoints].flatMap(([endpoint, { events }]) => events.map((event) => ({ endpoint, event })));
 }
 
@@ -36,59 +36,64 @@ export function placesOf({ file }: Pick<OpenTriggers, 'file'>): TriggerPlace[] {
  * Carries what was read of an event into what is kept of an endpoint. The first whole list is taken as told of; later ones are
  * compared with it. Safe to break off anywhere: what was not written down is found again.
  */
-export async function takeList(parts: ReadingParts, place: TriggerPlace, list: EventList | MirrorError): Promise<void> {
+export async function takeList(
+  parts: ReadingParts,
+  triggerKey: TriggerKey,
+  list: EventList | MirrorError,
+): Promise<void> {
   const { store } = parts.triggers;
-  const reading = await store.reading(place);
-  if (list instanceof MirrorError) return switchOff(parts, place, reading, list);
+  const reading = await store.reading(triggerKey);
+  if (list instanceof MirrorError) return switchOff(parts, triggerKey, reading, list);
   const now = parts.tenant.clock();
   if (reading.sinceAt === null) {
-    if (!list.isWhole) return switchOff(parts, place, reading, baselinePartial());
-    await store.know(place, await namesAtFirst(parts, place, list), parts.lease);
-    await store.noteReading(place, { sinceAt: now, readAt: now, off: null, letThrough: false }, parts.lease);
-    parts.tenant.log.info(place, 'documents that are there are taken as told of');
+    if (!list.isWhole) return switchOff(parts, triggerKey, reading, baselinePartial());
+    await store.know(triggerKey, await namesAtFirst(parts, triggerKey, list), parts.lease);
+    await store.noteReading(triggerKey, { sinceAt: now, readAt: now, off: null, letThrough: false }, parts.lease);
+    parts.tenant.log.info(triggerKey, 'documents that are there are taken as told of');
     return;
   }
   // They are found again by this very list, under the same names.
-  for (const id of await store.unreadable(place)) await store.settleDropped(place, id, 'unreadable', parts.lease);
-  const known = await store.known(place);
-  const found = await inPieces(compare(parts, place, list, { known, now }), parts.signal);
+  for (const id of await store.unreadable(triggerKey))
+    await store.settleDropped(triggerKey, id, 'unreadable', parts.lease);
+  const stored = await store.known(triggerKey);
+  const found = await inPieces(compare(parts, triggerKey, list, { known: stored, now }), parts.signal);
   const isFlood = found.fresh.length > parts.triggers.file.mostAtOnce && !reading.letThrough;
-  if (isFlood) await closeForFlood(parts, place, found.fresh.length);
+  if (isFlood) await closeForFlood(parts, triggerKey, found.fresh.length);
   else {
-    await store.know(place, found.silent, parts.lease);
+    await store.know(triggerKey, found.silent, parts.lease);
     const entries = found.fresh.map(({ id, recordId }) => {
       return { id, recordId, foundAt: now, attempts: 0, dueAt: now, code: null };
     });
-    const noted = await store.note(place, entries, parts.lease);
-    if (noted > 0) parts.tenant.log.info({ ...place, count: noted }, 'documents are to be told of');
+    const recorded = await store.note(triggerKey, entries, parts.lease);
+    if (recorded > 0) parts.tenant.log.info({ ...triggerKey, count: recorded }, 'documents are to be told of');
   }
-  if (found.absence.size > 0) await store.noteAbsence(place, found.absence, parts.lease);
+  if (found.absence.size > 0) await store.noteAbsence(triggerKey, found.absence, parts.lease);
   const letThrough = isFlood || found.fresh.length === 0 ? reading.letThrough : false;
-  await store.noteReading(place, { ...reading, readAt: now, off: null, letThrough }, parts.lease);
+  await store.noteReading(triggerKey, { ...reading, readAt: now, off: null, letThrough }, parts.lease);
 }
 
 /** The event is off for as long as its list can't be read; the others go on. */
 export async function switchOff(
   { tenant, triggers, lease }: ReadingParts,
-  place: TriggerPlace,
+  triggerKey: TriggerKey,
   reading: TriggerReading,
   { code, actor, remedy, texts }: MirrorError,
 ): Promise<void> {
   const at = reading.off?.code === code ? reading.off.at : tenant.clock();
-  if (reading.off?.code !== code) tenant.log.warn({ ...place, code, actor }, 'a trigger is off');
-  await triggers.store.noteReading(place, { ...reading, off: { code, remedy: remedy ?? null, texts, at } }, lease);
+  if (reading.off?.code !== code) tenant.log.warn({ ...triggerKey, code, actor }, 'a trigger is off');
+  await triggers.store.noteReading(triggerKey, { ...reading, off: { code, remedy: remedy ?? null, texts, at } }, lease);
 }
 
 /** All that is there to tell of; rows that can't be used count too, since nobody knows how they stand. */
 async function namesAtFirst(
   { triggers, signal }: ReadingParts,
-  place: TriggerPlace,
+  triggerKey: TriggerKey,
   { subjects, unusable }: EventList,
 ): Promise<string[]> {
-  const telling = [...subjects.values()].filter(({ tells }) => tells).map(({ recordId }) => recordId);
+  const reportable = [...subjects.values()].filter(({ tells }) => tells).map(({ recordId }) => recordId);
   const names: string[] = [];
-  const name = (recordId: string) => void names.push(triggers.name({ ...place, recordId }));
-  await inPieces(eachInPieces([...telling, ...unusable], name), signal);
+  const name = (recordId: string) => void names.push(triggers.name({ ...triggerKey, recordId }));
+  await inPieces(eachInPieces([...reportable, ...unusable], name), signal);
   return names;
 }
 
@@ -101,14 +106,14 @@ interface Comparison {
 
 function* compare(
   { triggers, isForgotten }: ReadingParts,
-  place: TriggerPlace,
+  triggerKey: TriggerKey,
   { subjects, unusable, isWhole }: EventList,
   { known, now }: { known: ReadonlyMap<string, Instant | 0>; now: Instant },
 ): Pieces<Comparison> {
   const found: Comparison = { fresh: [], silent: [], absence: new Map() };
   const listed = new Set<string>();
   const look = (recordId: string, subject: Subject | null) => {
-    const id = triggers.name({ ...place, recordId });
+    const id = triggers.name({ ...triggerKey, recordId });
     listed.add(id);
     const missingSince = known.get(id);
     if (missingSince !== undefined && missingSince !== 0) found.absence.set(id, 0);
@@ -125,7 +130,7 @@ function* compare(
   yield* eachInPieces(known, ([id, missingSince]) => {
     if (listed.has(id)) return;
     if (missingSince === 0) found.absence.set(id, now);
-    else if (now - missingSince > KEEP_ABSENT_MS) found.absence.set(id, null);
+    else if (now - missingSince > ABSENT_RETENTION_MS) found.absence.set(id, null);
   });
   return found;
 }
@@ -133,13 +138,13 @@ function* compare(
 /** So many at once are more likely an earlier list that was cut short, unnoticed, than a day's work: a person looks first. */
 export async function closeForFlood(
   { tenant, triggers }: ReadingParts,
-  place: TriggerPlace,
+  triggerKey: TriggerKey,
   count: number,
 ): Promise<void> {
-  const { closed } = await triggers.store.endpoint(place.endpoint);
+  const { closed } = await triggers.store.endpoint(triggerKey.endpoint);
   if (closed !== null) return;
-  await triggers.store.close(place.endpoint, { code: 'too-many-at-once', at: tenant.clock() });
-  tenant.log.error({ ...place, count }, 'too many at once: the endpoint is told of none until a person looks');
+  await triggers.store.close(triggerKey.endpoint, { code: 'too-many-at-once', at: tenant.clock() });
+  tenant.log.error({ ...triggerKey, count }, 'too many at once: the endpoint is told of none until a person looks');
 }
 
 export function baselinePartial(): MirrorError {

@@ -2,8 +2,8 @@ import { signatureRefused } from '../../http/signed-webhook.ts';
 import type { Instant } from '../../model/time.ts';
 import type { TriggerEndpointState, TriggerEvent, TriggerReading, TriggerStatus } from '../../model/triggers.ts';
 import type { OpenTriggers } from './ports.ts';
-import { placesOf } from './reading.ts';
-import type { TriggerCount, TriggerPlace } from './store.ts';
+import { triggerKeysOf } from './reading.ts';
+import type { TriggerCount, TriggerKey } from './store.ts';
 
 /** Where an endpoint stands with one event. */
 export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 'readAt' | 'off'> {
@@ -41,13 +41,13 @@ export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerE
 
 async function eventStatus(
   { store }: OpenTriggers,
-  { endpoint, event }: TriggerPlace,
+  { endpoint, event }: TriggerKey,
   { restUntil, closed }: TriggerEndpointState,
   counts: readonly TriggerCount[],
 ): Promise<TriggerEventStatus> {
-  const place = { endpoint, event };
-  const { sinceAt, readAt, off } = await store.reading(place);
-  const waiting = await store.waiting(place);
+  const triggerKey = { endpoint, event };
+  const { sinceAt, readAt, off } = await store.reading(triggerKey);
+  const waiting = await store.waiting(triggerKey);
   const failing = waiting.filter(({ code }) => code !== null);
   const sumOf = (result: TriggerCount['result']) =>
     counts
@@ -87,10 +87,10 @@ export async function triggerStatus(triggers: Pick<OpenTriggers, 'store' | 'file
         sinceAt: failingSince,
       });
   }
-  for (const place of placesOf(triggers)) {
-    found.waiting += await store.waitingCount(place);
-    const { off } = await store.reading(place);
-    if (off !== null) found.off.push({ ...place, code: off.code, remedy: off.remedy, texts: off.texts });
+  for (const triggerKey of triggerKeysOf(triggers)) {
+    found.waiting += await store.waitingCount(triggerKey);
+    const { off } = await store.reading(triggerKey);
+    if (off !== null) found.off.push({ ...triggerKey, code: off.code, remedy: off.remedy, texts: off.texts });
   }
   return found;
 }

@@ -1,7 +1,7 @@
 import { slices } from '../../model/slices.ts';
 import type { Instant } from '../../model/time.ts';
 import type {
-  KnownAppointment,
+  StoredAppointment,
   TriggerDrop,
   TriggerEndpointState,
   TriggerEvent,
@@ -27,7 +27,7 @@ const scripts = {
 };
 
 /** One endpoint's share in an event. */
-export interface TriggerPlace {
+export interface TriggerKey {
   endpoint: string;
   event: TriggerEvent;
 }
@@ -37,13 +37,13 @@ export interface FollowedAppointment {
   /** Keyed hash of the appointment, for the place. */
   name: string;
   /** How it is now; null to remove it. */
-  now: KnownAppointment | null;
+  now: StoredAppointment | null;
   /** What is to be said of it; null for nothing. */
   message: WaitingTrigger | null;
 }
 
 /** How often something came of an event's messages, since the state began. */
-export interface TriggerCount extends TriggerPlace {
+export interface TriggerCount extends TriggerKey {
   /** `failed` counts tries; reason is a code, null of what was sent. */
   result: 'sent' | 'failed' | 'dropped';
   reason: string | null;
@@ -55,29 +55,29 @@ export interface TriggerCount extends TriggerPlace {
  * Writes with a lease throw MirrorError `conflict`, code `lease-lost`, when somebody else holds it.
  */
 export interface TriggerStore {
-  reading(place: TriggerPlace): Promise<TriggerReading>;
-  noteReading(place: TriggerPlace, reading: TriggerReading, lease: Lease): Promise<void>;
+  reading(triggerKey: TriggerKey): Promise<TriggerReading>;
+  noteReading(triggerKey: TriggerKey, reading: TriggerReading, lease: Lease): Promise<void>;
   /** Names that are told of or wait, with the time since when their documents are out of the list; 0 while they are in it. */
-  known(place: TriggerPlace): Promise<Map<string, Instant | 0>>;
+  known(triggerKey: TriggerKey): Promise<Map<string, Instant | 0>>;
   /** Takes names as told of, without a message. */
-  know(place: TriggerPlace, names: readonly string[], lease: Lease): Promise<void>;
+  know(triggerKey: TriggerKey, names: readonly string[], lease: Lease): Promise<void>;
   /** Writes down what is to be sent, before it is; what is known is left as it is. @returns how many are new */
-  note(place: TriggerPlace, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
+  note(triggerKey: TriggerKey, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
   /** Appointments as the last reading left them, by name; null for one that can't be opened: sealed with a key that is gone. */
-  appointments(place: TriggerPlace): Promise<Map<string, KnownAppointment | null>>;
+  appointments(triggerKey: TriggerKey): Promise<Map<string, StoredAppointment | null>>;
   /** Writes down how appointments are now, each at once with what is to be said of it. @returns how many messages */
-  follow(place: TriggerPlace, followed: readonly FollowedAppointment[], lease: Lease): Promise<number>;
+  follow(triggerKey: TriggerKey, followed: readonly FollowedAppointment[], lease: Lease): Promise<number>;
   /** Notes since when documents are out of the list; null removes a name that does not wait. */
-  noteAbsence(place: TriggerPlace, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
+  noteAbsence(triggerKey: TriggerKey, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
   /** The first one due first; without those that can't be opened. */
-  waiting(place: TriggerPlace): Promise<WaitingTrigger[]>;
+  waiting(triggerKey: TriggerKey): Promise<WaitingTrigger[]>;
   /** Ids of those that can't be opened: sealed with a key that is gone. */
-  unreadable(place: TriggerPlace): Promise<string[]>;
-  waitingCount(place: TriggerPlace): Promise<number>;
-  settleSent(place: TriggerPlace, id: string, now: Instant, lease: Lease): Promise<void>;
-  settleDropped(place: TriggerPlace, id: string, reason: TriggerDrop, lease: Lease): Promise<void>;
+  unreadable(triggerKey: TriggerKey): Promise<string[]>;
+  waitingCount(triggerKey: TriggerKey): Promise<number>;
+  settleSent(triggerKey: TriggerKey, id: string, now: Instant, lease: Lease): Promise<void>;
+  settleDropped(triggerKey: TriggerKey, id: string, reason: TriggerDrop, lease: Lease): Promise<void>;
   /** @param options.failed the try is counted under the entry's code */
-  defer(place: TriggerPlace, entry: WaitingTrigger, options: { failed: boolean }, lease: Lease): Promise<void>;
+  defer(triggerKey: TriggerKey, entry: WaitingTrigger, options: { failed: boolean }, lease: Lease): Promise<void>;
   endpoint(endpoint: string): Promise<TriggerEndpointState>;
   rest(endpoint: string, rest: { untilAt: Instant; sinceAt: Instant; code: string }): Promise<void>;
   /** Ends the rest of an endpoint that failed with one of these codes. @returns whether it rested so */
@@ -87,9 +87,9 @@ export interface TriggerStore {
   /** Opens it and ends its rest. @returns why it was closed; null when it was not */
   reopen(endpoint: string): Promise<{ code: string; at: Instant } | null>;
   /** Removes an event of an endpoint: what is there at the next reading is taken as told of. */
-  remove(place: TriggerPlace): Promise<void>;
+  remove(triggerKey: TriggerKey): Promise<void>;
   /** Removes all but these. */
-  keepOnly(places: readonly TriggerPlace[]): Promise<void>;
+  keepOnly(triggerKeys: readonly TriggerKey[]): Promise<void>;
   counts(): Promise<TriggerCount[]>;
 }
 
@@ -102,99 +102,99 @@ const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished', 'unreadable
 /**
  * Removes all that is kept of a tenant's triggers but these: what is there when an event is configured again is then taken as told of.
  *  */
-async function keepTriggers(redis: RedisClient, tenant: string, places: readonly TriggerPlace[]): Promise<void> {
-  const kept = new Set(places.map(fieldOf));
-  const endpoints = new Set(places.map(({ endpoint }) => endpoint));
+async function retainTriggers(redis: RedisClient, tenant: string, triggerKeys: readonly TriggerKey[]): Promise<void> {
+  const retained = new Set(triggerKeys.map(fieldOf));
+  const endpoints = new Set(triggerKeys.map(({ endpoint }) => endpoint));
   for (const field of await redis.hkeys(keys.triggerReadings(tenant))) {
     const [endpoint = ''] = field.split('/');
     if (!endpoints.has(endpoint)) await redis.del(keys.triggerEndpoint(tenant, endpoint));
-    if (!kept.has(field)) await removePlace(redis, tenant, field);
+    if (!retained.has(field)) await removeTrigger(redis, tenant, field);
   }
 }
 
 /** Removes all that is stored of the triggers of a tenant that has none any more. */
 export function clearTriggersIn(redis: RedisClient): (tenant: string) => Promise<void> {
-  return (tenant) => keepTriggers(redis, tenant, []);
+  return (tenant) => retainTriggers(redis, tenant, []);
 }
 
 /** The reading goes first: without it the next one begins again, whatever else is left. */
-async function removePlace(redis: RedisClient, tenant: string, field: string): Promise<void> {
+async function removeTrigger(redis: RedisClient, tenant: string, field: string): Promise<void> {
   await redis.hdel(keys.triggerReadings(tenant), field);
   await redis.del(
     ...[keys.triggersKnown, keys.triggersWaiting, keys.triggersAppointments].map((key) => key(tenant, field)),
   );
 }
 
-function fieldOf({ endpoint, event }: TriggerPlace): string {
+function fieldOf({ endpoint, event }: TriggerKey): string {
   return `${endpoint}/${event}`;
 }
 
 /** Opens what is kept of a tenant's triggers. */
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = keys.triggerReadings(tenant);
-  const waitingOf = (place: TriggerPlace) =>
-    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(place)), { redis, sealer });
-  const appointmentsOf = (place: TriggerPlace) =>
-    sealedTable<KnownAppointment>(keys.triggersAppointments(tenant, fieldOf(place)), { redis, sealer });
-  const written = (place: TriggerPlace, { id, ...entry }: WaitingTrigger) => waitingOf(place).seal(id, entry);
+  const waitingOf = (triggerKey: TriggerKey) =>
+    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(triggerKey)), { redis, sealer });
+  const appointmentsOf = (triggerKey: TriggerKey) =>
+    sealedTable<StoredAppointment>(keys.triggersAppointments(tenant, fieldOf(triggerKey)), { redis, sealer });
+  const written = (triggerKey: TriggerKey, { id, ...entry }: WaitingTrigger) => waitingOf(triggerKey).seal(id, entry);
   const { run, inBatches } = openScripts(redis, tenant);
 
   return {
-    async reading(place) {
-      const value = await redis.hget(readings, fieldOf(place));
-      return value === null ? NEVER_READ : readingIn(sealer, fieldOf(place), value);
+    async reading(triggerKey) {
+      const value = await redis.hget(readings, fieldOf(triggerKey));
+      return value === null ? NEVER_READ : readingIn(sealer, fieldOf(triggerKey), value);
     },
-    async noteReading(place, reading, lease) {
-      const field = fieldOf(place);
+    async noteReading(triggerKey, reading, lease) {
+      const field = fieldOf(triggerKey);
       await scripts.setFields(redis, lease, [readings], [field, writtenReading(sealer, field, reading)]);
     },
-    known: async (place) =>
-      scoresOf(await redis.zrange(keys.triggersKnown(tenant, fieldOf(place)), '0', '-1', 'WITHSCORES')),
-    async know(place, names, lease) {
+    known: async (triggerKey) =>
+      scoresOf(await redis.zrange(keys.triggersKnown(tenant, fieldOf(triggerKey)), '0', '-1', 'WITHSCORES')),
+    async know(triggerKey, names, lease) {
       const unsent = names.flatMap((name) => [name, '']);
-      await inBatches(scripts.note, place, lease, unsent);
+      await inBatches(scripts.note, triggerKey, lease, unsent);
     },
-    note(place, entries, lease) {
-      const pairs = entries.flatMap((entry) => [entry.id, written(place, entry)]);
-      return inBatches(scripts.note, place, lease, pairs);
+    note(triggerKey, entries, lease) {
+      const pairs = entries.flatMap((entry) => [entry.id, written(triggerKey, entry)]);
+      return inBatches(scripts.note, triggerKey, lease, pairs);
     },
-    async noteAbsence(place, changes, lease) {
+    async noteAbsence(triggerKey, changes, lease) {
       const scores = [...changes].flatMap(([name, score]) => [name, score ?? -1]);
-      await inBatches(scripts.seen, place, lease, scores);
+      await inBatches(scripts.seen, triggerKey, lease, scores);
     },
-    async appointments(place) {
-      return new Map((await appointmentsOf(place).entries()).map(({ field, value }) => [field, value]));
+    async appointments(triggerKey) {
+      return new Map((await appointmentsOf(triggerKey).entries()).map(({ field, value }) => [field, value]));
     },
-    follow(place, followed, lease) {
-      const { seal } = appointmentsOf(place);
+    follow(triggerKey, followed, lease) {
+      const { seal } = appointmentsOf(triggerKey);
       const tuples = followed.flatMap(({ name, now, message }) => [
         name,
         now === null ? '' : seal(name, now),
-        ...(message === null ? ['', ''] : [message.id, written(place, message)]),
+        ...(message === null ? ['', ''] : [message.id, written(triggerKey, message)]),
       ]);
-      return inBatches(scripts.follow, place, lease, tuples);
+      return inBatches(scripts.follow, triggerKey, lease, tuples);
     },
-    async waiting(place) {
-      const entries = Array.from(await waitingOf(place).all(), ([id, entry]) => ({ id, ...entry }));
+    async waiting(triggerKey) {
+      const entries = Array.from(await waitingOf(triggerKey).all(), ([id, entry]) => ({ id, ...entry }));
       return entries.sort((one, other) => one.dueAt - other.dueAt || one.foundAt - other.foundAt);
     },
-    unreadable: async (place) =>
-      (await waitingOf(place).entries()).flatMap(({ field, value }) => (value === null ? [field] : [])),
-    waitingCount: (place) => redis.hlen(keys.triggersWaiting(tenant, fieldOf(place))),
-    async settleSent(place, id, now, lease) {
-      await run(scripts.end, place, lease, [id, `${fieldOf(place)}/sent/`, now, '']);
+    unreadable: async (triggerKey) =>
+      (await waitingOf(triggerKey).entries()).flatMap(({ field, value }) => (value === null ? [field] : [])),
+    waitingCount: (triggerKey) => redis.hlen(keys.triggersWaiting(tenant, fieldOf(triggerKey))),
+    async settleSent(triggerKey, id, now, lease) {
+      await run(scripts.end, triggerKey, lease, [id, `${fieldOf(triggerKey)}/sent/`, now, '']);
     },
-    async settleDropped(place, id, reason, lease) {
+    async settleDropped(triggerKey, id, reason, lease) {
       const mayReturn = MAY_RETURN.includes(reason) ? '1' : '0';
-      await run(scripts.end, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, '', mayReturn]);
+      await run(scripts.end, triggerKey, lease, [id, `${fieldOf(triggerKey)}/dropped/${reason}`, '', mayReturn]);
     },
-    async defer(place, entry, { failed }, lease) {
-      const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
-      await run(scripts.defer, place, lease, [entry.id, count, written(place, entry)]);
+    async defer(triggerKey, entry, { failed }, lease) {
+      const count = failed ? `${fieldOf(triggerKey)}/failed/${entry.code ?? ''}` : '';
+      await run(scripts.defer, triggerKey, lease, [entry.id, count, written(triggerKey, entry)]);
     },
     ...openEndpoints(redis, tenant),
-    remove: (place) => removePlace(redis, tenant, fieldOf(place)),
-    keepOnly: (places) => keepTriggers(redis, tenant, places),
+    remove: (triggerKey) => removeTrigger(redis, tenant, fieldOf(triggerKey)),
+    keepOnly: (triggerKeys) => retainTriggers(redis, tenant, triggerKeys),
     counts: () => readCounts(redis, keys.triggerCounts(tenant)),
   };
 }
@@ -202,21 +202,21 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
 /** Runs scripts over an endpoint's event, under a lease. */
 function openScripts(redis: RedisClient, tenant: string) {
   type Arguments = readonly (string | number)[];
-  const run = (script: FencedScript<number>, place: TriggerPlace, lease: Lease, args: Arguments) => {
-    const field = fieldOf(place);
+  const run = (script: FencedScript<number>, triggerKey: TriggerKey, lease: Lease, args: Arguments) => {
+    const field = fieldOf(triggerKey);
     const named = [
       keys.triggersKnown(tenant, field),
       keys.triggersWaiting(tenant, field),
       keys.triggerReadings(tenant),
       keys.triggerCounts(tenant),
-      keys.triggerEndpoint(tenant, place.endpoint),
+      keys.triggerEndpoint(tenant, triggerKey.endpoint),
       keys.triggersAppointments(tenant, field),
     ];
     return script(redis, lease, named, args);
   };
-  async function inBatches(script: FencedScript<number>, place: TriggerPlace, lease: Lease, args: Arguments) {
+  async function inBatches(script: FencedScript<number>, triggerKey: TriggerKey, lease: Lease, args: Arguments) {
     let sum = 0;
-    for (const batch of slices(args, 2 * BATCH)) sum += await run(script, place, lease, batch);
+    for (const batch of slices(args, 2 * BATCH)) sum += await run(script, triggerKey, lease, batch);
     return sum;
   }
   return { run, inBatches };
@@ -264,18 +264,21 @@ function closedIn(stored: string): TriggerEndpointState['closed'] {
   return { code: codeIn(code), at };
 }
 
-const offContext = (place: string) => `trigger/off/${place}`;
+const offContext = (triggerKey: string) => `trigger/off/${triggerKey}`;
 
 /** Why an event is off is sealed: it is shown and sent. */
-function writtenReading(sealer: Sealer, place: string, { off, ...reading }: TriggerReading): string {
-  return JSON.stringify({ ...reading, off: off === null ? null : sealer.seal(JSON.stringify(off), offContext(place)) });
+function writtenReading(sealer: Sealer, triggerKey: string, { off, ...reading }: TriggerReading): string {
+  return JSON.stringify({
+    ...reading,
+    off: off === null ? null : sealer.seal(JSON.stringify(off), offContext(triggerKey)),
+  });
 }
 
 /** What is not as this version wrote it is off all the same, until the next reading tells. */
-function readingIn(sealer: Sealer, place: string, stored: string): TriggerReading {
+function readingIn(sealer: Sealer, triggerKey: string, stored: string): TriggerReading {
   const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
   if (off === null) return { ...reading, off };
-  const opened = openSealed<NonNullable<TriggerReading['off']>>(sealer, String(off), offContext(place));
+  const opened = openSealed<NonNullable<TriggerReading['off']>>(sealer, String(off), offContext(triggerKey));
   return {
     ...reading,
     off: opened ?? { code: FORGED.code, remedy: FORGED.remedy, texts: FORGED.texts, at: reading.readAt ?? 0 },

@@ -1,4 +1,4 @@
-import { type Installation, requireTenant, settingsPlace } from '../../control/installation.ts';
+import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -39,19 +39,19 @@ export async function reopenEndpoint(
   const configured = triggers.file.endpoints.get(endpoint);
   if (configured === undefined) throw noSuchEndpoint(tenantId, endpoint, [...triggers.file.endpoints.keys()]);
   const { store } = triggers;
-  const told = { what: 'a reading of what receivers are told of', tell: progress };
-  const lease = await waitForLease(tenant.leases, TRIGGERS_LEASE, told, signal);
+  const waitReport = { what: 'a reading of what receivers are told of', tell: progress };
+  const lease = await waitForLease(tenant.leases, TRIGGERS_LEASE, waitReport, signal);
   try {
     const { closed } = await store.endpoint(endpoint);
     for (const event of configured.events) {
-      const place = { endpoint, event };
-      if (options.skip) await store.remove(place);
+      const triggerKey = { endpoint, event };
+      if (options.skip) await store.remove(triggerKey);
       else if (closed?.code === 'too-many-at-once') {
-        await store.noteReading(place, { ...(await store.reading(place)), letThrough: true }, lease);
+        await store.noteReading(triggerKey, { ...(await store.reading(triggerKey)), letThrough: true }, lease);
       }
       const now = tenant.clock();
-      for (const entry of await store.waiting(place)) {
-        if (entry.dueAt > now) await store.defer(place, { ...entry, dueAt: now }, { failed: false }, lease);
+      for (const entry of await store.waiting(triggerKey)) {
+        if (entry.dueAt > now) await store.defer(triggerKey, { ...entry, dueAt: now }, { failed: false }, lease);
       }
     }
     await store.reopen(endpoint);
@@ -72,15 +72,15 @@ function requireTriggers(
     actor: 'settings',
     code: 'no-triggers',
     retry: 'never',
-    remedy: `add triggers to ${settingsPlace(installation, id)}`,
+    remedy: `add triggers to ${settingsLocation(installation, id)}`,
   });
 }
 
-function noSuchEndpoint(tenant: string, endpoint: string, known: readonly string[]): MirrorError {
+function noSuchEndpoint(tenant: string, endpoint: string, endpointNames: readonly string[]): MirrorError {
   return new MirrorError(`the tenant "${tenant}" has no endpoint "${endpoint}"`, {
     actor: 'settings',
     code: 'no-such-endpoint',
     retry: 'never',
-    remedy: `there are: ${known.join(', ')}`,
+    remedy: `there are: ${endpointNames.join(', ')}`,
   });
 }

@@ -78,10 +78,10 @@ export async function lookAtRun(
   // Every agenda: what a mistaken rule leaves out is to be found without asking for each record alone.
   const now = tenant.clock();
   const followers = [...targets.values()].filter(({ stream }) => stream === 'appointments');
-  const besides = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
+  const extraScopes = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
   const followed = [...targets.values()];
   const streams = await readAllStreams(tenant, followed, progress, signal);
-  const clinicReading = await readClinic(tenant, followed, { besides, streams }, signal);
+  const clinicReading = await readClinic(tenant, followed, { besides: extraScopes, streams }, signal);
   const isListed = (target: OpenTarget, recordId: string) =>
     snapshotOf(clinicReading, target)?.records.has(recordId) === true;
   const missing = new Map(

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
-  type AccessDesk,
+  type AccessServices,
   type Asker,
   type Entrant,
   entrantBySession,
@@ -9,7 +9,7 @@ import {
   heldBackMs,
   SIGN_IN_PATH,
 } from '../../control/access.ts';
-import { type KnownBrowser, knownBrowserOf } from '../../control/known-browsers.ts';
+import { type RememberedBrowser, rememberedBrowserOf } from '../../control/known-browsers.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { bearerIn } from '../bearer.ts';
 import { browserKeyOf } from '../cookies.ts';
@@ -30,38 +30,42 @@ export interface Access {
 }
 
 /** Visitors by the session that their browser keeps, or by the token that a program shows. */
-export function accessBy(desk: AccessDesk, publicUrl: () => string): Access {
+export function accessBy(services: AccessServices, publicUrl: () => string): Access {
   const sessionIn = (request: FastifyRequest) => browserKeyOf(request, 'session', publicUrl());
   const visitorOf = async (request: FastifyRequest, how: 'use' | 'look') => {
     const token = bearerIn(request);
-    if (token !== null) return withCsrf(await entrantByToken(desk, token), token);
+    if (token !== null) return withCsrf(await entrantByToken(services, token), token);
     const session = sessionIn(request);
-    return session === '' ? null : withCsrf(await entrantBySession(desk, session, how), session);
+    return session === '' ? null : withCsrf(await entrantBySession(services, session, how), session);
   };
   /** What is shown and lets nobody in names nobody: whoever guesses would be somebody else with each guess. */
   const askerOf = (request: FastifyRequest, visitor: Visitor | null): Asker => {
-    if (visitor === null) return strangerOf(request, knownBrowserIn(desk, request, publicUrl()));
+    if (visitor === null) return strangerOf(request, rememberedBrowserIn(services, request, publicUrl()));
     const token = bearerIn(request);
     return token === null ? { by: 'session', who: sessionIn(request) } : { by: 'token', who: token };
   };
   return {
     publicUrl,
     heldBackMs: (request, visitor) =>
-      heldBackMs(desk, askerOf(request, visitor), request.routeOptions.config.isStream ? 'stream' : 'answer'),
+      heldBackMs(services, askerOf(request, visitor), request.routeOptions.config.isStream ? 'stream' : 'answer'),
     visitorOf: (request) => visitorOf(request, 'use'),
     stillVisitorOf: (request) => visitorOf(request, 'look'),
   };
 }
 
 /** Whoever is not signed in: a browser in which somebody signed in before, or else the client. */
-export function strangerOf({ caller }: FastifyRequest, known: KnownBrowser | null): Asker {
-  return { by: 'address', who: known === null ? caller : `browser ${known.id}` };
+export function strangerOf({ caller }: FastifyRequest, browser: RememberedBrowser | null): Asker {
+  return { by: 'address', who: browser === null ? caller : `browser ${browser.id}` };
 }
 
 /** The browser that a request comes from, if somebody signed in with it before. */
-export function knownBrowserIn(desk: AccessDesk, request: FastifyRequest, publicUrl: string): KnownBrowser | null {
+export function rememberedBrowserIn(
+  services: AccessServices,
+  request: FastifyRequest,
+  publicUrl: string,
+): RememberedBrowser | null {
   const shown = browserKeyOf(request, 'known-browser', publicUrl);
-  return shown === '' ? null : knownBrowserOf(desk, shown);
+  return shown === '' ? null : rememberedBrowserOf(services, shown);
 }
 
 /** Follows from what the browser keeps, which it tells to no page: whoever shows it was shown it by a page of ours. */

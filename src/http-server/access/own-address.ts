@@ -33,10 +33,10 @@ export function isFromHere({ headers }: FastifyRequest, publicUrl: string): bool
 const LONGEST_PATH = 500;
 
 /** A path of our own to go back to; the first page for anything else, so that nobody is led elsewhere by an address that begins with ours. */
-export function ownPath(given: unknown): string {
-  if (typeof given !== 'string' || given.length > LONGEST_PATH || !given.startsWith('/')) return '/';
+export function ownPath(requested: unknown): string {
+  if (typeof requested !== 'string' || requested.length > LONGEST_PATH || !requested.startsWith('/')) return '/';
   // As a browser would read it: `//evil.test` and `/\evil.test` are other hosts, and it leaves tabs and line ends out.
-  const url = URL.parse(given, 'http://own.invalid');
+  const url = URL.parse(requested, 'http://own.invalid');
   if (url === null || url.origin !== 'http://own.invalid' || /[\\\p{Cc}]|^\/\//u.test(url.pathname)) return '/';
   return /^\/(sign-in|sign-out)(\/|$)/.test(url.pathname) ? '/' : `${url.pathname}${url.search}`;
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccessDesk, heldBackMs, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
-import { KNOWN_BROWSER_LIFE_MS, rememberBrowser } from '../../control/known-browsers.ts';
+import { type AccessServices, heldBackMs, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
+import { REMEMBERED_BROWSER_LIFE_MS, rememberBrowser } from '../../control/known-browsers.ts';
 import {
   beginOidcSignIn,
   describeSignInLink,
@@ -22,7 +22,7 @@ import { LOGIN_TIMEOUT_MS } from '../logins.ts';
 import { strangerContext } from '../pages/context.ts';
 import { type Page, sendPage } from '../pages/layout.ts';
 import { visitorOf } from '../visitors.ts';
-import { knownBrowserIn, sayTooMany, strangerOf } from './access.ts';
+import { rememberedBrowserIn, sayTooMany, strangerOf } from './access.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
 
 /** A passphrase and a path. */
@@ -36,105 +36,109 @@ interface SignInOptions {
 }
 
 /** Adds the pages at which administrators sign in and out. They tell nothing of the installation. */
-export async function addSignIn(app: FastifyInstance, desk: AccessDesk, options: SignInOptions): Promise<void> {
+export async function addSignIn(app: FastifyInstance, services: AccessServices, options: SignInOptions): Promise<void> {
   const { publicUrl } = options;
   // A scope of its own, for its hooks.
   const pages: FastifyPluginAsync = async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       if (!isOwnHost(request, publicUrl())) return reply.code(421).send({ error: 'not-this-host' });
       if (request.routeOptions.config.level !== undefined) return;
-      const waitMs = await heldBackMs(desk, strangerOf(request, knownBrowserIn(desk, request, publicUrl())));
+      const waitMs = await heldBackMs(
+        services,
+        strangerOf(request, rememberedBrowserIn(services, request, publicUrl())),
+      );
       if (waitMs !== null)
-        return show({ reply: sayTooMany(reply, waitMs), request, desk }, { to: '/', failure: 'busy' }, 429);
+        return show({ reply: sayTooMany(reply, waitMs), request, desk: services }, { to: '/', failure: 'busy' }, 429);
     });
     scope.addHook('preValidation', async (request, reply) => {
       // Nobody has a session yet whose proof a form could bring: the browser itself must say where the form stood.
       const isForm = request.method === 'POST' && request.routeOptions.config.level === undefined;
       if (isForm && isFromHere(request, publicUrl()) !== true) return reply.code(403).send({ error: 'not-from-here' });
     });
-    addPassphrase(scope, desk, options);
-    addProvider(scope, desk, options);
-    addLinks(scope, desk, options);
-    addSignOut(scope, desk, options);
+    addPassphrase(scope, services, options);
+    addProvider(scope, services, options);
+    addLinks(scope, services, options);
+    addSignOut(scope, services, options);
   };
   await app.register(pages);
 }
 
 const route = { bodyLimit: BODY_BYTES };
 
-function addPassphrase(app: FastifyInstance, desk: AccessDesk, options: SignInOptions): void {
+function addPassphrase(app: FastifyInstance, services: AccessServices, options: SignInOptions): void {
   app.get<{ Querystring: { to?: unknown } }>(SIGN_IN_PATH, route, async (request, reply) =>
-    show({ reply, request, desk }, { to: ownPath(request.query.to) }),
+    show({ reply, request, desk: services }, { to: ownPath(request.query.to) }),
   );
   app.post(SIGN_IN_PATH, route, async (request, reply) => {
     const to = ownPath(formOf(request).get('to'));
-    return attempt(request, reply, { desk, options, to }, async () => {
+    return attempt(request, reply, { desk: services, options, to }, async () => {
       const passphrase = formOf(request).get('passphrase') ?? '';
-      return { ...(await signInByPassphrase(desk, passphrase, trierOf(request, desk, options))), to };
+      return { ...(await signInByPassphrase(services, passphrase, trierOf(request, services, options))), to };
     });
   });
 }
 
-function addProvider(app: FastifyInstance, desk: AccessDesk, options: SignInOptions): void {
+function addProvider(app: FastifyInstance, services: AccessServices, options: SignInOptions): void {
   const { publicUrl } = options;
   const slow = { ...route, handlerTimeout: LOGIN_TIMEOUT_MS };
   // By a link, not by a form: that may only be sent here (`form-action`), redirects included.
   app.get<{ Querystring: { to?: unknown } }>(`${SIGN_IN_PATH}/provider`, slow, async (request, reply) => {
     const to = ownPath(request.query.to);
     try {
-      const { url, kept } = await beginOidcSignIn(desk, to);
+      const { url, kept } = await beginOidcSignIn(services, to);
       setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: kept });
       return reply.redirect(url.href, 303);
     } catch (error) {
-      return refuse(request, reply, { desk, options, to }, error);
+      return refuse(request, reply, { desk: services, options, to }, error);
     }
   });
   app.get(`${SIGN_IN_PATH}/callback`, slow, async (request, reply) =>
-    attempt(request, reply, { desk, options, to: '/' }, async () => {
-      const kept = browserKeyOf(request, 'sign-in', publicUrl());
+    attempt(request, reply, { desk: services, options, to: '/' }, async () => {
+      const sealed = browserKeyOf(request, 'sign-in', publicUrl());
       setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: '' });
       const queryAt = request.url.indexOf('?');
       const search = queryAt === -1 ? '' : request.url.slice(queryAt);
-      const trier = trierOf(request, desk, options);
-      return endOidcSignIn(desk, { search, kept, trier }, request.signal);
+      const trier = trierOf(request, services, options);
+      return endOidcSignIn(services, { search, kept: sealed, trier }, request.signal);
     }),
   );
 }
 
-function addLinks(app: FastifyInstance, desk: AccessDesk, options: SignInOptions): void {
+function addLinks(app: FastifyInstance, services: AccessServices, options: SignInOptions): void {
   const path = `${SIGN_IN_PATH}/link/:ticket`;
   app.get<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
-    const link = await describeSignInLink(desk, request.params.ticket);
-    return show({ reply, request, desk }, link === null ? { to: '/', failure: 'link' } : { to: '/', link });
+    const link = await describeSignInLink(services, request.params.ticket);
+    return show({ reply, request, desk: services }, link === null ? { to: '/', failure: 'link' } : { to: '/', link });
   });
   app.post<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
     const { ticket } = request.params;
-    const link = await describeSignInLink(desk, ticket);
+    const link = await describeSignInLink(services, ticket);
     const [passphrase, again] = [formOf(request).get('passphrase'), formOf(request).get('again')];
-    const place = { desk, options, to: '/', ...(link === null ? {} : { link }) };
-    if (passphrase !== again) return show({ reply, request, desk }, { ...place, failure: 'different' }, 400);
-    return attempt(request, reply, place, async () => ({
-      ...(await useSignInLink(desk, ticket, passphrase)),
+    const context = { desk: services, options, to: '/', ...(link === null ? {} : { link }) };
+    if (passphrase !== again)
+      return show({ reply, request, desk: services }, { ...context, failure: 'different' }, 400);
+    return attempt(request, reply, context, async () => ({
+      ...(await useSignInLink(services, ticket, passphrase)),
       to: '/',
     }));
   });
 }
 
-function addSignOut(app: FastifyInstance, desk: AccessDesk, { publicUrl }: SignInOptions): void {
+function addSignOut(app: FastifyInstance, services: AccessServices, { publicUrl }: SignInOptions): void {
   app.post(SIGN_OUT_PATH, { ...route, config: { level: 'viewer' } }, async (request, reply) => {
     const session = browserKeyOf(request, 'session', publicUrl());
-    await signOut(desk, visitorOf(request), session, formOf(request).get('everywhere') !== null);
+    await signOut(services, visitorOf(request), session, formOf(request).get('everywhere') !== null);
     setBrowserKey(reply, publicUrl(), { key: 'session', value: '' });
     return reply.redirect(SIGN_IN_PATH, 303);
   });
 }
 
-function trierOf(request: FastifyRequest, desk: AccessDesk, { publicUrl }: SignInOptions): Trier {
-  return { caller: request.caller, known: knownBrowserIn(desk, request, publicUrl()) };
+function trierOf(request: FastifyRequest, services: AccessServices, { publicUrl }: SignInOptions): Trier {
+  return { caller: request.caller, known: rememberedBrowserIn(services, request, publicUrl()) };
 }
 
-interface Place extends SignInView {
-  desk: AccessDesk;
+interface SignInContext extends SignInView {
+  desk: AccessServices;
   options: SignInOptions;
 }
 
@@ -142,21 +146,21 @@ interface Place extends SignInView {
 async function attempt(
   request: FastifyRequest,
   reply: FastifyReply,
-  place: Place,
+  context: SignInContext,
   work: () => Promise<NewSession>,
 ): Promise<FastifyReply> {
-  const { desk, options } = place;
+  const { desk, options } = context;
   try {
     const { session, account, to } = await work();
     const publicUrl = options.publicUrl();
     const before = browserKeyOf(request, 'session', publicUrl);
     if (before !== '') await desk.sessions.end(before);
     setBrowserKey(reply, publicUrl, { key: 'session', value: session });
-    const known = rememberBrowser(desk, account, knownBrowserIn(desk, request, publicUrl));
-    setBrowserKey(reply, publicUrl, { key: 'known-browser', value: known, lifeMs: KNOWN_BROWSER_LIFE_MS });
+    const remembered = rememberBrowser(desk, account, rememberedBrowserIn(desk, request, publicUrl));
+    setBrowserKey(reply, publicUrl, { key: 'known-browser', value: remembered, lifeMs: REMEMBERED_BROWSER_LIFE_MS });
     return reply.redirect(ownPath(to), 303);
   } catch (error) {
-    return refuse(request, reply, place, error);
+    return refuse(request, reply, context, error);
   }
 }
 
@@ -170,10 +174,10 @@ const FAILURE_OF_CODE: Readonly<Record<string, SignInFailure>> = {
 };
 
 /** The person reads a constant sentence; the operator the code. */
-function refuse(request: FastifyRequest, reply: FastifyReply, place: Place, thrown: unknown): FastifyReply {
+function refuse(request: FastifyRequest, reply: FastifyReply, context: SignInContext, thrown: unknown): FastifyReply {
   const { code, actor, retryAfterMs } = asMirrorError(thrown);
   const failure = FAILURE_OF_CODE[code] ?? 'failed';
-  const { desk, options, ...view } = place;
+  const { desk, options, ...view } = context;
   if (failure === 'failed') options.log.error({ error: thrown }, 'an administrator could not sign in');
   else options.log.info({ code }, 'a sign-in was refused');
   if (code === 'sign-in-too-often') sayTooMany(reply, retryAfterMs ?? 0);
@@ -187,7 +191,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, place: Place, thro
 }
 
 function show(
-  { reply, request, desk }: { reply: FastifyReply; request: FastifyRequest; desk: AccessDesk },
+  { reply, request, desk }: { reply: FastifyReply; request: FastifyRequest; desk: AccessServices },
   view: SignInView,
   status = 200,
 ): FastifyReply {

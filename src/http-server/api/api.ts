@@ -6,7 +6,7 @@ import type { Logger } from '../../log/logger.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { visitorOf } from '../visitors.ts';
 import { API_PATH, begunTask, openApiDocument } from './openapi.ts';
 import {
@@ -19,30 +19,30 @@ import {
   problemOfFaults,
   retryAfterSeconds,
 } from './problems.ts';
-import type { Given, Route } from './routes.ts';
+import type { Route, RouteCall } from './routes.ts';
 
 /** A caller waits so long for what may take longer, unless it asks to wait less or more (RFC 7240 section 4.3). */
 const WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 8;
 
 /** Adds the API for operators: routes whose questions and answers are checked by their schemas, and the document that describes them. */
-export function addApi(app: FastifyInstance, desk: OperatorDesk): void {
-  const tasks = openTasks(desk.installation, desk.log);
+export function addApi(app: FastifyInstance, services: OperatorServices): void {
+  const tasks = openTasks(services.installation, services.log);
   app.addHook('preClose', () => tasks.close());
   const routes: FastifyPluginAsync = async (api) => {
     // Loaded where there are administrators: it knows every verb.
     const { ROUTES } = await import('./routes.ts');
-    speakJson(api, desk.log);
+    speakJson(api, services.log);
     const description = JSON.stringify(openApiDocument(ROUTES));
     api.get('/openapi.json', { config: { level: 'viewer' } }, async (_request, reply) =>
       reply.type('application/json').send(description),
     );
-    for (const route of ROUTES) addRoute(api, route, desk, tasks);
+    for (const route of ROUTES) addRoute(api, route, services, tasks);
   };
   app.register(routes, { prefix: API_PATH });
 }
 
-function addRoute(api: FastifyInstance, route: Route, desk: OperatorDesk, tasks: Tasks): void {
+function addRoute(api: FastifyInstance, route: Route, services: OperatorServices, tasks: Tasks): void {
   const { method, path, level, params, query, body, reply: answered, bodyLimit, isRevised, isOfAny, task } = route;
   api.route({
     ...{ method, bodyLimit, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), config: { level } },
@@ -55,10 +55,10 @@ function addRoute(api: FastifyInstance, route: Route, desk: OperatorDesk, tasks:
       },
     },
     handler: async (request, reply) => {
-      const given = givenOf(request, desk, tasks);
-      const { tenant } = ofTenant.partial().parse(given.params);
-      if (tenant !== undefined && !isOfAny) requireTenant(desk.installation, tenant);
-      const answer = task === null ? route.handle(given) : answerTask({ ...route, task }, given, request, reply);
+      const call = callOf(request, services, tasks);
+      const { tenant } = ofTenant.partial().parse(call.params);
+      if (tenant !== undefined && !isOfAny) requireTenant(services.installation, tenant);
+      const answer = task === null ? route.handle(call) : answerTask({ ...route, task }, call, request, reply);
       const { revision } = isRevised ? revised.parse(await answer) : { revision: null };
       if (revision !== null) reply.header('etag', `"${revision}"`);
       return answer;
@@ -66,12 +66,12 @@ function addRoute(api: FastifyInstance, route: Route, desk: OperatorDesk, tasks:
   });
 }
 
-function givenOf(request: FastifyRequest, desk: OperatorDesk, tasks: Tasks): Given {
+function callOf(request: FastifyRequest, services: OperatorServices, tasks: Tasks): RouteCall {
   const { params, query, body, signal, headers } = request;
   const visitor = visitorOf(request);
   return {
-    ...{ params, query, body, visitor, desk, tasks },
-    acting: desk.acting(visitor, why.safeParse(body).data?.reason ?? null),
+    ...{ params, query, body, visitor, desk: services, tasks },
+    acting: services.acting(visitor, why.safeParse(body).data?.reason ?? null),
     progress: () => {},
     signals: { stop: signal, abort: signal },
     ifMatch: /^"([^"]+)"$/.exec(headers['if-match'] ?? '')?.[1] ?? null,
@@ -84,13 +84,13 @@ const why = z.object({ reason: z.string().nullable() });
 /** Begins long work, and waits some seconds for its end. */
 async function answerTask(
   { task, reply: answered, handle }: Route & { task: NonNullable<Route['task']> },
-  given: Given,
+  call: RouteCall,
   { headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const { tenant } = ofTenant.parse(given.params);
-  const begun = await given.tasks.begin(tenant, task, async (progress, signals) =>
-    asObject.parse(await answered.parseAsync(await handle({ ...given, progress, signals }))),
+  const { tenant } = ofTenant.parse(call.params);
+  const begun = await call.tasks.begin(tenant, task, async (progress, signals) =>
+    asObject.parse(await answered.parseAsync(await handle({ ...call, progress, signals }))),
   );
   const result = await within(waitSeconds(String(headers.prefer)) * SECOND_MS, begun.result);
   if (result !== null) return result;

@@ -140,11 +140,11 @@ function tagOf({ path }: Route): string {
   return first === 'tenants' ? second : first;
 }
 
-function parametersOf(schema: z.ZodObject, place: 'path' | 'query'): Json[] {
+function parametersOf(schema: z.ZodObject, location: 'path' | 'query'): Json[] {
   return Object.entries(schema.shape).map(([name, type]) => {
     const { description, ...rest } = schemaOf(type as z.ZodType, 'input');
-    const required = place === 'path' || isRequired(type as z.ZodType);
-    return { name, in: place, required, schema: rest, ...(description === undefined ? {} : { description }) };
+    const required = location === 'path' || isRequired(type as z.ZodType);
+    return { name, in: location, required, schema: rest, ...(description === undefined ? {} : { description }) };
   });
 }
 

@@ -47,10 +47,10 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
 const NOT_FOUND = /^no-such-|^not-found$/;
 
 /** What the document says of an error beside what every error has. */
-type Told = Pick<ProblemDocument, 'code' | 'detail'> & Partial<Pick<ProblemDocument, 'remedy' | 'about'>>;
+type ProblemText = Pick<ProblemDocument, 'code' | 'detail'> & Partial<Pick<ProblemDocument, 'remedy' | 'about'>>;
 
 /** A problem of a status of its own. */
-export function problemOf(status: number, { code, detail, remedy = null, about = null }: Told): ProblemDocument {
+export function problemOf(status: number, { code, detail, remedy = null, about = null }: ProblemText): ProblemDocument {
   return {
     type: `urn:clinic-mirror:error:${code}`,
     title: code.replaceAll('-', ' '),
@@ -66,13 +66,13 @@ export const NO_SUCH_TENANT: ProblemDocument = problemOf(404, {
 });
 
 /** What is told of an error. */
-interface ToldError extends Pick<MirrorError, 'actor' | 'code' | 'message'> {
+interface ReportedError extends Pick<MirrorError, 'actor' | 'code' | 'message'> {
   remedy?: string | null | undefined;
   about?: string | null | undefined;
 }
 
 /** An error as the API tells it. */
-export function problemOfError({ actor, code, message, remedy = null, about = null }: ToldError): ProblemDocument {
+export function problemOfError({ actor, code, message, remedy = null, about = null }: ReportedError): ProblemDocument {
   if (code === NO_SUCH_TENANT.code) return NO_SUCH_TENANT;
   const status = NOT_FOUND.test(code) ? 404 : (STATUS_OF_CODE[code] ?? STATUS_OF_ACTOR[actor]);
   return problemOf(status, { code, detail: message, remedy, about });

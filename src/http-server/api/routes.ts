@@ -5,16 +5,16 @@ import { OPERATIONS } from '../../features/operations.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { Progress } from '../../model/progress.ts';
 import type { AnyOperation, HttpBinding, OperationContext } from '../../operations/operation.ts';
-import { type OperatorDesk, servicesOf } from '../operator-desk.ts';
+import { type OperatorServices, servicesOf } from '../operator-desk.ts';
 import type { AccessLevel, Visitor } from '../visitors.ts';
 
 /** What a route works on. */
-export interface Given {
+export interface RouteCall {
   params: unknown;
   query: unknown;
   body: unknown;
   visitor: Visitor;
-  desk: OperatorDesk;
+  desk: OperatorServices;
   tasks: Tasks;
   /** The visitor, with the `reason` of the body. */
   acting: Acting;
@@ -35,7 +35,7 @@ export interface Route extends Required<Omit<HttpBinding, 'ofTenant' | 'fixed' |
   body: z.ZodObject | null;
   reply: z.ZodType;
   task: NonNullable<HttpBinding['task']> | null;
-  handle(given: Given): Promise<unknown>;
+  handle(call: RouteCall): Promise<unknown>;
 }
 
 /** Largest body in bytes of an operation that names none. */
@@ -84,10 +84,10 @@ function routeOf(name: string, operation: AnyOperation, http: NonNullable<AnyOpe
     query: isRead ? rest : z.strictObject({}),
     body: isRead ? null : rest.extend(withReason.shape),
     reply: output,
-    handle(given) {
-      const { reason: _, ...body } = (given.body ?? {}) as Record<string, unknown>;
-      const asked = { ...(given.params as object), ...(given.query as object), ...body, ...fixed };
-      return run('ifMatch' in fromHeaders ? { ...asked, ifMatch: given.ifMatch } : asked, contextOf(given));
+    handle(call) {
+      const { reason: _, ...body } = (call.body ?? {}) as Record<string, unknown>;
+      const asked = { ...(call.params as object), ...(call.query as object), ...body, ...fixed };
+      return run('ifMatch' in fromHeaders ? { ...asked, ifMatch: call.ifMatch } : asked, contextOf(call));
     },
   };
 }
@@ -97,6 +97,6 @@ function required(type: unknown): z.ZodType {
   return type instanceof z.ZodOptional ? (type.unwrap() as z.ZodType) : (type as z.ZodType);
 }
 
-function contextOf({ desk, visitor, acting, progress, signals }: Given): OperationContext {
+function contextOf({ desk, visitor, acting, progress, signals }: RouteCall): OperationContext {
   return { services: servicesOf(desk), rights: visitor, acting, progress, signals };
 }

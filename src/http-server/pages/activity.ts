@@ -5,7 +5,7 @@ import { clinicAddress } from '../../documents/addresses.ts';
 import type { Texts } from '../../documents/texts/texts.ts';
 import type { ActFacts, ActOutcome, AuditEntry, AuditVerb } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { maySee, visitorOf } from '../visitors.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
@@ -20,21 +20,21 @@ interface Question {
 }
 
 /** Adds the pages that tell who did what: of all clinics, and of one. */
-export function addActivityPages(app: FastifyInstance, desk: OperatorDesk): void {
+export function addActivityPages(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'viewer' } as const;
   app.get<{ Querystring: Question }>('/activity', { config }, async (request, reply) => {
     const visitor = visitorOf(request);
-    const context = contextOf(request, desk);
+    const context = contextOf(request, services);
     const sees = (tenant: string | null) => maySee(visitor, tenant);
-    return sendPage(reply, context, activityPage(context, await read(desk, context, request.query, sees)));
+    return sendPage(reply, context, activityPage(context, await read(services, context, request.query, sees)));
   });
   app.get<{ Params: { tenant: string }; Querystring: Question }>(
     '/tenants/:tenant/activity',
     { config },
     async (request, reply) => {
-      const { id } = requireTenant(desk.installation, request.params.tenant);
-      const context = contextOf(request, desk, id);
-      const found = await read(desk, context, request.query, (tenant) => tenant === id);
+      const { id } = requireTenant(services.installation, request.params.tenant);
+      const context = contextOf(request, services, id);
+      const found = await read(services, context, request.query, (tenant) => tenant === id);
       return sendPage(reply, context, activityPage(context, found));
     },
   );
@@ -42,16 +42,16 @@ export function addActivityPages(app: FastifyInstance, desk: OperatorDesk): void
 
 /** @returns null where no log is kept */
 async function read(
-  desk: OperatorDesk,
+  services: OperatorServices,
   { visitor }: PageContext,
   { after }: Question,
   sees: (tenant: string | null) => boolean,
 ): Promise<ActivityPage | null> {
   if (visitor === null) throw new Error('a page of a level has a visitor');
-  const { desk: acts } = desk.acting(visitor, null);
+  const { desk: acts } = services.acting(visitor, null);
   if (acts.log === null) return null;
-  const place = typeof after === 'string' ? after : null;
-  return readActivity(acts, { after: place, limit: LIMIT, filter: EVERYTHING, sees });
+  const cursor = typeof after === 'string' ? after : null;
+  return readActivity(acts, { after: cursor, limit: LIMIT, filter: EVERYTHING, sees });
 }
 
 function activityPage(context: PageContext, found: ActivityPage | null): Page {
@@ -94,8 +94,8 @@ function activityTable(context: PageContext, lines: readonly ActivityLine[]): Ht
 
 function outcome({ language }: PageContext, { outcome: came, code }: AuditEntry): Html {
   const word = OUTCOMES[language][came];
-  const told = NOT_DONE.has(came) ? html`<span class="act">${word}</span>` : html`${word}`;
-  return code === null ? told : html`${told} <code>${code}</code>`;
+  const label = NOT_DONE.has(came) ? html`<span class="act">${word}</span>` : html`${word}`;
+  return code === null ? label : html`${label} <code>${code}</code>`;
 }
 
 /** Numbers and names of our own, as the log has them. */

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { lazily } from '../../model/lazily.ts';
-import { weekPlaces } from './week/style.ts';
+import { weekStyles } from './week/style.ts';
 
 const require = createRequire(import.meta.url);
 const own = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url));
@@ -16,7 +16,7 @@ const FILES = {
   'icon.svg': () => own('icon.svg'),
   // https://github.com/bigskysoftware/idiomorph: changes a page into its newer self, with focus and what is unfolded as they were.
   'idiomorph.js': () => readFileSync(require.resolve('idiomorph/dist/idiomorph.min.js')),
-  'week.css': () => Buffer.concat([own('week.css'), Buffer.from(weekPlaces())]),
+  'week.css': () => Buffer.concat([own('week.css'), Buffer.from(weekStyles())]),
 };
 
 /** Such a name. */
@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 /** Seconds; an address names what the file holds, so it never comes to hold anything else. */
-const KEPT_SECONDS = 365 * 24 * 3_600;
+const CACHE_SECONDS = 365 * 24 * 3_600;
 
 interface Asset {
   content: Buffer;
@@ -59,7 +59,7 @@ export function addAssets(app: FastifyInstance): void {
     const asset = assets().get(request.params.name);
     if (asset === undefined) return reply.callNotFound();
     const isCurrent = request.query.v === asset.digest;
-    reply.header('cache-control', isCurrent ? `public, max-age=${KEPT_SECONDS}, immutable` : 'no-cache');
+    reply.header('cache-control', isCurrent ? `public, max-age=${CACHE_SECONDS}, immutable` : 'no-cache');
     reply.header('vary', 'accept-encoding').type(asset.type);
     if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return reply.send(asset.content);
     return reply.header('content-encoding', 'gzip').send(asset.packed);

@@ -1,9 +1,10 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Language } from '../../messages/message.ts';
 import type { Instant } from '../../model/time.ts';
 import type { AnyOperation } from '../../operations/operation.ts';
 import { cookieOf } from '../cookies.ts';
 import { languageOf } from '../languages.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { maySee, type Visitor, visitorOf } from '../visitors.ts';
 import { type Times, timesIn, usualZone } from './times.ts';
 
@@ -44,11 +45,11 @@ declare module 'fastify' {
 export interface PageVisit<Request extends FastifyRequest = FastifyRequest> {
   request: Request;
   reply: FastifyReply;
-  desk: OperatorDesk;
+  desk: OperatorServices;
 }
 
 /** What a page is made with. @param tenant the one that the page is about; its zone is the page's */
-export function contextOf(request: FastifyRequest, { installation }: OperatorDesk, tenant?: string): PageContext {
+export function contextOf(request: FastifyRequest, { installation }: OperatorServices, tenant?: string): PageContext {
   const visitor = visitorOf(request);
   const { outlines, clock } = installation;
   const outline = tenant === undefined ? undefined : outlines.get(tenant);

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import type { OverviewDesk } from '../../control/overview.ts';
+import type { OverviewCache } from '../../control/overview.ts';
 import type { Logger } from '../../log/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { maySee, type Visitor, visitorOf } from '../visitors.ts';
 import { digestOfOverview, overviewFor } from './overview.ts';
 
@@ -49,8 +49,8 @@ export interface LiveTimes {
  */
 export function addLive(
   app: FastifyInstance,
-  desk: OperatorDesk,
-  overview: OverviewDesk,
+  services: OperatorServices,
+  overview: OverviewCache,
   { lookEveryMs = LOOK_EVERY_MS, clock = () => performance.now() }: LiveTimes = {},
 ): void {
   const followers = new Set<Follower>();
@@ -62,8 +62,8 @@ export function addLive(
   };
   const look = async () => {
     while (followers.size > 0 && !ending.signal.aborted) {
-      await dropStrangers(followers, drop, desk.log);
-      await tellOfChanges(followers, desk, overview);
+      await dropStrangers(followers, drop, services.log);
+      await publishChanges(followers, services, overview);
       const now = clock();
       for (const follower of followers) {
         if (now >= follower.endAt) drop(follower);
@@ -82,7 +82,7 @@ export function addLive(
     async (request, reply) => {
       const visitor = visitorOf(request);
       const { tenant = null } = request.query;
-      if (tenant !== null && (!maySee(visitor, tenant) || desk.installation.tenants.get(tenant) === undefined)) {
+      if (tenant !== null && (!maySee(visitor, tenant) || services.installation.tenants.get(tenant) === undefined)) {
         return reply.callNotFound();
       }
       const own = [...followers].filter((each) => each.visitor.id === visitor.id).length;
@@ -91,14 +91,14 @@ export function addLive(
       }
       const response = begin(reply.hijack().raw);
       const now = clock();
-      const told = request.headers['last-event-id'] ?? request.query.seen;
+      const lastSeen = request.headers['last-event-id'] ?? request.query.seen;
       const follower: Follower = {
         ...{
           visitor,
           stillVisitor: () => request.stillVisitor(),
           tenant,
           response,
-          seen: typeof told === 'string' ? told : null,
+          seen: typeof lastSeen === 'string' ? lastSeen : null,
         },
         ...{ endAt: now + STREAM_LIFE_MS, beatAt: now + BEAT_EVERY_MS },
       };
@@ -144,12 +144,12 @@ function begin(response: ServerResponse): ServerResponse {
   return response;
 }
 
-async function tellOfChanges(
+async function publishChanges(
   followers: ReadonlySet<Follower>,
-  desk: OperatorDesk,
-  overview: OverviewDesk,
+  services: OperatorServices,
+  overview: OverviewCache,
 ): Promise<void> {
-  const { installation, log } = desk;
+  const { installation, log } = services;
   try {
     const tenants = new Set([...followers].map(({ tenant }) => tenant));
     const all = tenants.has(null) ? await overview.read() : null;
@@ -157,7 +157,7 @@ async function tellOfChanges(
     for (const tenant of tenants) {
       // One that was taken out of the configuration meanwhile changes no more.
       if (tenant === null || installation.tenants.get(tenant) === undefined) continue;
-      digests.set(tenant, await seenOfTenant(desk, tenant));
+      digests.set(tenant, await seenOfTenant(services, tenant));
     }
     for (const follower of followers) {
       const { tenant, visitor, response, seen } = follower;
@@ -175,7 +175,7 @@ async function tellOfChanges(
 }
 
 /** What the stream calls how a tenant stands now: a page that takes long to make says so what it is older than. */
-export async function seenOfTenant({ installation, statuses }: OperatorDesk, tenant: string): Promise<string> {
+export async function seenOfTenant({ installation, statuses }: OperatorServices, tenant: string): Promise<string> {
   const { at: _at, ...found } = await statuses.ofTenant(installation, tenant);
   return digestOf(found);
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireTenant } from '../../control/installation.ts';
 import { OPERATIONS } from '../../features/operations.ts';
 import type { AnyOperation } from '../../operations/operation.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { operationContext } from './acting.ts';
 import { contextOf } from './context.ts';
 import { sendPage } from './layout.ts';
@@ -16,7 +16,7 @@ const OPERATION_PAGES: readonly Shown[] = (Object.values(OPERATIONS) as unknown 
 );
 
 /** Adds the pages of operations: each shows the document of the result. */
-export function addOperationPages(app: FastifyInstance, desk: OperatorDesk): void {
+export function addOperationPages(app: FastifyInstance, desk: OperatorServices): void {
   app.decorate('operationPages', OPERATION_PAGES);
   for (const operation of OPERATION_PAGES) {
     const { level, page } = operation;

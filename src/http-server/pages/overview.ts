@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { ClinicSummary, Overview, OverviewDesk } from '../../control/overview.ts';
+import type { ClinicSummary, Overview, OverviewCache } from '../../control/overview.ts';
 import { clinicAddress } from '../../documents/addresses.ts';
 import { type Html, html } from '../../model/html.ts';
 import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { maySee, type Visitor } from '../visitors.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
@@ -34,16 +34,16 @@ export function digestOfOverview({ clinics, problems }: Overview): string {
 }
 
 /** Adds the page that one begins with: what needs a hand first, and what is well in one line. */
-export function addOverviewPage(app: FastifyInstance, desk: OperatorDesk, overview: OverviewDesk): void {
+export function addOverviewPage(app: FastifyInstance, services: OperatorServices, overview: OverviewCache): void {
   const config = { level: 'viewer' } as const;
   app.get<{ Querystring: { q?: string; from?: string } }>('/', { config }, async (request, reply) => {
-    const context = contextOf(request, desk);
+    const context = contextOf(request, services);
     const { q = null, from } = request.query;
     const { visitor } = context;
     if (visitor === null) return reply.callNotFound();
     const seen = overviewFor(await overview.read(), visitor);
     const search = { text: typeof q === 'string' ? q.trim() : null, from: Math.max(0, Number(from) || 0) };
-    return sendPage(reply, context, overviewPage(context, seen, search, desk));
+    return sendPage(reply, context, overviewPage(context, seen, search, services));
   });
 }
 
@@ -59,14 +59,14 @@ export function overviewPage(
   context: PageContext,
   overview: Overview,
   search: ClinicSearch,
-  desk: OperatorDesk | null,
+  services: OperatorServices | null,
 ): Page {
   const words = OVERVIEW[context.language];
   const { clinics } = overview;
   const main =
     clinics.length + overview.problems.length + overview.unread.length === 0
       ? nothing(context)
-      : parts(context, overview, search, desk);
+      : parts(context, overview, search, services);
   return {
     title: words.title,
     main,
@@ -83,15 +83,21 @@ function nothing(context: PageContext): Html {
   return emptyState(words.noClinics, command);
 }
 
-function parts(context: PageContext, overview: Overview, search: ClinicSearch, desk: OperatorDesk | null): Html {
+function parts(
+  context: PageContext,
+  overview: Overview,
+  search: ClinicSearch,
+  services: OperatorServices | null,
+): Html {
   const words = OVERVIEW[context.language];
   const { problems, clinics } = overview;
   const names = new Map(clinics.map(({ tenant, name }) => [tenant, name]));
-  const places = {
+  const clinicLinks = {
     nameOf: (tenant: string) => names.get(tenant) ?? tenant,
     pageOf: (tenant: string) => (names.has(tenant) ? clinicAddress(tenant) : null),
   };
-  const rows = (caption: string, some: readonly Problem[]) => someOf(context, caption, some, { places, desk });
+  const rows = (caption: string, some: readonly Problem[]) =>
+    someOf(context, caption, some, { places: clinicLinks, desk: services });
   const forYou = problems.filter(({ needs }) => needs === 'person');
   const byTime = problems.filter(({ needs }) => needs === 'time');
   const needsYou =
@@ -123,7 +129,7 @@ function kindsOf({ clinics, problems }: Overview) {
 function counts(context: PageContext, overview: Overview): Html {
   const words = OVERVIEW[context.language];
   const { needing, waiting, first, well, paused } = kindsOf(overview);
-  const told = [
+  const summary = [
     needing.length === 0 ? null : html`<span class="act">${words.needYou(needing.length)}</span>`,
     waiting.length === 0 ? null : html`<span class="wait">${words.wait(waiting.length)}</span>`,
     first.length === 0 ? null : html`<span>${words.firstSync(first.length)}</span>`,
@@ -131,16 +137,16 @@ function counts(context: PageContext, overview: Overview): Html {
     paused.length === 0 ? null : words.paused(paused.length),
     overview.unread.length === 0 ? null : html`<span class="quiet">${words.unread(overview.unread.length)}</span>`,
   ].filter((each) => each !== null);
-  return html`<p class="counts"><span class="quiet">${FRAME[context.language].asOf} ${context.times.at(overview.at)} ·</span> ${words.clinics(overview.clinics.length)}${told.map((each) => html` · ${each}`)}</p>`;
+  return html`<p class="counts"><span class="quiet">${FRAME[context.language].asOf} ${context.times.at(overview.at)} ·</span> ${words.clinics(overview.clinics.length)}${summary.map((each) => html` · ${each}`)}</p>`;
 }
 
 function wellPart(context: PageContext, overview: Overview): Html | null {
   const words = OVERVIEW[context.language];
   const { well } = kindsOf(overview);
   const times = well.flatMap(({ inSyncAsOf, targets }) => (targets === 0 ? [] : [inSyncAsOf]));
-  const known = times.filter((at) => at !== null);
-  const oldest = known.length === 0 ? null : html`, ${words.oldest} ${context.times.at(Math.min(...known))}`;
-  const never = known.length < times.length ? html`, ${words.notYet}` : null;
+  const synced = times.filter((at) => at !== null);
+  const oldest = synced.length === 0 ? null : html`, ${words.oldest} ${context.times.at(Math.min(...synced))}`;
+  const never = synced.length < times.length ? html`, ${words.notYet}` : null;
   return section(
     'well',
     words.wellHeading,
@@ -156,8 +162,8 @@ function hourlyChanges({ language }: PageContext, clinics: readonly ClinicSummar
     clinics.reduce((sum, { hourly }) => sum + (hourly[hour] ?? 0), 0),
   );
   const all = sums.reduce((sum, count) => sum + count, 0);
-  const told = words.changesTold(sums.at(-1) ?? 0, Math.max(0, ...sums), all);
-  return html`<p class="hourly">${sparkline(sums, told)} <span class="quiet">${words.changes}</span></p>`;
+  const summary = words.changesTold(sums.at(-1) ?? 0, Math.max(0, ...sums), all);
+  return html`<p class="hourly">${sparkline(sums, summary)} <span class="quiet">${words.changes}</span></p>`;
 }
 
 function clinicsPart(context: PageContext, { clinics }: Overview, { text, from }: ClinicSearch): Html {
@@ -200,12 +206,12 @@ const STEP = 6;
 const HEIGHT = 24;
 
 /** Counts as a row of bars, oldest first; the same in words for who can't see it. */
-function sparkline(counts: readonly number[], told: string): Html {
+function sparkline(counts: readonly number[], summary: string): Html {
   const most = Math.max(1, ...counts);
   const bars = counts.map((count, at) => {
     const height = count === 0 ? 1 : Math.max(2, Math.round((count / most) * HEIGHT));
     return html`<rect x="${at * STEP}" y="${HEIGHT - height}" width="${STEP - 2}" height="${height}"/>`;
   });
   const width = counts.length * STEP - 2;
-  return html`<svg class="sparkline" role="img" aria-label="${told}" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}"><title>${told}</title>${bars}</svg>`;
+  return html`<svg class="sparkline" role="img" aria-label="${summary}" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}"><title>${summary}</title>${bars}</svg>`;
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { openOverview } from '../../control/overview.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { html } from '../../model/html.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { addActivityPages } from './activity.ts';
 import { addAssets } from './assets.ts';
 import { addConnectionPage } from './clinic/connection.ts';
@@ -27,41 +27,41 @@ import { FRAME } from './texts/frame.ts';
 import { addWeekPage } from './week/week-page.ts';
 
 /** Adds the pages for operators, and what they load. */
-export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
+export function addPages(app: FastifyInstance, services: OperatorServices): void {
   addAssets(app);
-  showRefusals(app, desk.installation.clock);
+  showRefusals(app, services.installation.clock);
   // Of their own, so that what fails in a page is told by a page.
   app.register((pages, _options, done) => {
-    showErrors(pages, desk);
-    const overview = openOverview(desk.installation, desk.statuses);
+    showErrors(pages, services);
+    const overview = openOverview(services.installation, services.statuses);
     addPreferences(pages);
-    addLive(pages, desk, overview);
-    addOverviewPage(pages, desk, overview);
-    addRetry(pages, desk);
-    addActivityPages(pages, desk);
-    addClinicPage(pages, desk);
-    addTargetPage(pages, desk);
-    addConnectionPage(pages, desk);
-    addUndoPage(pages, desk);
-    addExplainPage(pages, desk);
-    addHoldPages(pages, desk);
-    addConfigurationPages(pages, desk);
-    addPlanPage(pages, desk);
-    addWeekPage(pages, desk);
-    addOperationPages(pages, desk);
-    addQueuesPage(pages, desk);
+    addLive(pages, services, overview);
+    addOverviewPage(pages, services, overview);
+    addRetry(pages, services);
+    addActivityPages(pages, services);
+    addClinicPage(pages, services);
+    addTargetPage(pages, services);
+    addConnectionPage(pages, services);
+    addUndoPage(pages, services);
+    addExplainPage(pages, services);
+    addHoldPages(pages, services);
+    addConfigurationPages(pages, services);
+    addPlanPage(pages, services);
+    addWeekPage(pages, services);
+    addOperationPages(pages, services);
+    addQueuesPage(pages, services);
     done();
   });
 }
 
 /** Has pages tell what failed in them: the sentence of the error and what to do, as on every surface. */
-function showErrors(app: FastifyInstance, desk: OperatorDesk): void {
+function showErrors(app: FastifyInstance, services: OperatorServices): void {
   app.setErrorHandler((thrown, request, reply) => {
     // What the server itself refuses (a form that is too large, nobody in particular) is answered as everywhere.
     if (request.visitor === null || (!(thrown instanceof MirrorError) && isRefusal(thrown))) throw thrown;
     const error = asMirrorError(thrown);
-    if (error.code === 'unexpected') desk.log.error({ error: thrown }, 'a page could not be shown');
-    const context = contextOf(request, desk);
+    if (error.code === 'unexpected') services.log.error({ error: thrown }, 'a page could not be shown');
+    const context = contextOf(request, services);
     return sendPage(reply, context, errorPage(context, error), statusOf(error));
   });
 }

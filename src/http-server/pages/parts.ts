@@ -1,7 +1,7 @@
 import type { Texts } from '../../documents/texts/texts.ts';
 import { render, type Text } from '../../messages/message.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
-import { AXES_WORDS, type CanGoOn, type InStep, inStepWords, type Standing } from '../../model/standing.ts';
+import { AXES_WORDS, type CanGoOn, type InStep, inStepWords, type SyncState } from '../../model/standing.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';
@@ -39,13 +39,13 @@ const HUES: Readonly<Record<CanGoOn, string>> = { yes: 'ok', 'waits-for-vendor':
 /** Whether something is in step with the clinic, as shape and word. @param asOf null where it never was, or that is told elsewhere */
 export function inStepMark(
   { language, times }: PageContext,
-  standing: Pick<Standing, 'inStep' | 'firstSync'>,
+  syncState: Pick<SyncState, 'inStep' | 'firstSync'>,
   asOf: Instant | null = null,
 ): Html {
   const words = STATES[language];
-  const { inStep } = standing;
+  const { inStep } = syncState;
   const since = asOf === null ? null : html` <span class="quiet">${words.asOf(times.text(asOf))}</span>`;
-  return html`<span class="mark ${inStep}"><svg viewBox="0 0 12 12" aria-hidden="true">${SHAPES[inStep]}</svg>${inStepWords(standing, language)}${since}</span>`;
+  return html`<span class="mark ${inStep}"><svg viewBox="0 0 12 12" aria-hidden="true">${SHAPES[inStep]}</svg>${inStepWords(syncState, language)}${since}</span>`;
 }
 
 /** Whether work goes on, in a word. */
@@ -157,8 +157,8 @@ export function unfolding(id: string, summary: HtmlPart, content: HtmlPart): Htm
 }
 
 /** A part of a page below a heading. */
-export function section(id: string, heading: string, content: HtmlPart, beside: HtmlPart = null): Html {
-  return html`<section aria-labelledby="${id}"><div class="head"><h2 id="${id}">${heading}</h2>${beside}</div>${content}</section>`;
+export function section(id: string, heading: string, content: HtmlPart, extra: HtmlPart = null): Html {
+  return html`<section aria-labelledby="${id}"><div class="head"><h2 id="${id}">${heading}</h2>${extra}</div>${content}</section>`;
 }
 
 /** Leads to the next page of a list; nothing where this is the last one. */

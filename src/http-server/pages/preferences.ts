@@ -5,7 +5,7 @@ import { LANGUAGE_COOKIE, THEME_COOKIE } from './context.ts';
 
 /** Takes what a visitor chooses of language and colours. */
 export const PREFERENCES_PATH = '/preferences';
-const KEPT_SECONDS = 365 * 24 * 3_600;
+const COOKIE_SECONDS = 365 * 24 * 3_600;
 /** What may be chosen; nothing is the browser's choice again. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   [LANGUAGE_COOKIE]: ['it', 'en'],
@@ -25,6 +25,6 @@ export function addPreferences(app: FastifyInstance): void {
 }
 
 function cookie(name: string, value: string): string {
-  const life = value === '' ? 0 : KEPT_SECONDS;
+  const life = value === '' ? 0 : COOKIE_SECONDS;
   return `${name}=${value}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Lax`;
 }

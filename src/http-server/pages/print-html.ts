@@ -56,16 +56,16 @@ function printBlock(context: PageContext, block: Block): Html {
       return printTable(context, block);
     case 'section': {
       const { id, heading, aside, blocks } = block;
-      const beside = aside === null ? null : html`<span class="quiet">${aside}</span>`;
-      return section(id, heading, printHtml(context, blocks), beside);
+      const extra = aside === null ? null : html`<span class="quiet">${aside}</span>`;
+      return section(id, heading, printHtml(context, blocks), extra);
     }
   }
 }
 
 function printStep(context: PageContext, { name, state, at, lines }: DocumentStep): Html {
   const when = at === null ? null : context.times.both(at);
-  const told = lines.filter((line) => line !== null && line !== '');
-  return html`<li class="${state}"><p class="name">${name} ${when}</p>${told.map((line) => html`<p>${inlineHtml(context, line)}</p>`)}</li>`;
+  const shownLines = lines.filter((line) => line !== null && line !== '');
+  return html`<li class="${state}"><p class="name">${name} ${when}</p>${shownLines.map((line) => html`<p>${inlineHtml(context, line)}</p>`)}</li>`;
 }
 
 function printTable(context: PageContext, { caption, headings, rows, most, more }: DocumentTable): Html {

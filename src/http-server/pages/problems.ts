@@ -4,7 +4,7 @@ import { type Html, html } from '../../model/html.ts';
 import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
 import { formOf } from '../forms.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { mayDo } from '../visitors.ts';
 import { operationContext, reasonField } from './acting.ts';
 import type { PageContext } from './context.ts';
@@ -16,7 +16,7 @@ const NAMED_CLINICS = 30;
 const RETRY_ROUTE = '/servers/retry';
 
 /** Whose it is, and where that is looked at. */
-interface ProblemPlaces {
+interface ClinicLinks {
   nameOf(tenant: string): string;
   /** Null for one that is not open, since its file has faults. */
   pageOf(tenant: string): string | null;
@@ -25,9 +25,9 @@ interface ProblemPlaces {
 /** Where the problems of a table lead. */
 export interface ProblemReach {
   /** Null on the page of the clinic itself. */
-  places: ProblemPlaces | null;
+  places: ClinicLinks | null;
   /** Null where nothing may be begun. */
-  desk: OperatorDesk | null;
+  desk: OperatorServices | null;
 }
 
 /** What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do. */
@@ -70,13 +70,16 @@ export function problemTable(
 function retryButton(
   context: PageContext,
   { subject, code, clinics = [] }: Problem,
-  places: ProblemPlaces | null,
-  desk: OperatorDesk | null,
+  clinicLinks: ClinicLinks | null,
+  services: OperatorServices | null,
 ): Html | null {
   const { visitor } = context;
-  if (code !== SERVER_AWAY || desk === null || visitor === null || !mayDo(visitor, 'operator')) return null;
-  if (reasonField(context, desk, 'retry') !== null) return null;
-  const fields = { server: subject.slice('server '.length), tenant: places === null ? (clinics[0]?.tenant ?? '') : '' };
+  if (code !== SERVER_AWAY || services === null || visitor === null || !mayDo(visitor, 'operator')) return null;
+  if (reasonField(context, services, 'retry') !== null) return null;
+  const fields = {
+    server: subject.slice('server '.length),
+    tenant: clinicLinks === null ? (clinics[0]?.tenant ?? '') : '',
+  };
   return actionButton(context, {
     address: RETRY_ROUTE,
     text: OVERVIEW[context.language].retryNow,
@@ -86,11 +89,11 @@ function retryButton(
 }
 
 /** Adds what that button does. */
-export function addRetry(app: FastifyInstance, desk: OperatorDesk): void {
+export function addRetry(app: FastifyInstance, services: OperatorServices): void {
   app.post(RETRY_ROUTE, { config: { level: 'operator' } }, async (request, reply) => {
     const form = formOf(request);
     const tenant = form.get('tenant') ?? '';
-    await CYCLE_OPERATIONS.retryServer.run({ server: form.get('server') ?? '' }, operationContext(request, desk));
+    await CYCLE_OPERATIONS.retryServer.run({ server: form.get('server') ?? '' }, operationContext(request, services));
     return reply.redirect(tenant === '' ? '/' : clinicAddress(tenant), 303);
   });
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Texts } from '../../documents/texts/texts.ts';
 import type { ShownJob, ShownQueue } from '../../jobs/shown-queues.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import type { OperatorServices } from '../operator-desk.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { sendPage } from './layout.ts';
 import { emptyState, section, table } from './parts.ts';
@@ -11,11 +11,11 @@ import { emptyState, section, table } from './parts.ts';
 const MOST_JOBS = 20;
 
 /** Adds the page of the queues of work, for owners: about all clinics, and only to look at. */
-export function addQueuesPage(app: FastifyInstance, desk: OperatorDesk): void {
+export function addQueuesPage(app: FastifyInstance, services: OperatorServices): void {
   app.get('/queues', { config: { level: 'owner' } }, async (request, reply) => {
-    const context = contextOf(request, desk);
+    const context = contextOf(request, services);
     const { tenants } = context.visitor ?? { tenants: new Set<string>() };
-    const queues = await desk.installation.queues(MOST_JOBS);
+    const queues = await services.installation.queues(MOST_JOBS);
     const main = renderQueues(
       context,
       queues,

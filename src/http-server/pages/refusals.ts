@@ -30,12 +30,12 @@ function asksForPage({ headers }: FastifyRequest): boolean {
 
 /** The code of an answer of ours; of any other one nobody is told more than that it failed. */
 function codeIn(payload: string): Code {
-  const told = parseJson(payload);
-  const code = typeof told === 'object' && told !== null && 'error' in told ? String(told.error) : '';
-  return isKnown(code) ? code : 'failed';
+  const parsed = parseJson(payload);
+  const code = typeof parsed === 'object' && parsed !== null && 'error' in parsed ? String(parsed.error) : '';
+  return isCode(code) ? code : 'failed';
 }
 
-function isKnown(code: string): code is Code {
+function isCode(code: string): code is Code {
   return Object.hasOwn(REFUSALS.en, `${code} text`);
 }
 

@@ -89,8 +89,8 @@ function namePartOf(field: CopiedField | undefined): { namePart?: 'first' | 'las
 }
 
 function wordsOf({ origin, values }: Pick<CompiledRule, 'origin' | 'values'>): { words?: readonly string[] } {
-  const told = 'constant' in origin ? [origin.constant] : [...(values?.values() ?? [])];
-  const words = told.filter((value) => typeof value === 'string');
+  const outputs = 'constant' in origin ? [origin.constant] : [...(values?.values() ?? [])];
+  const words = outputs.filter((value) => typeof value === 'string');
   return words.length === 0 ? {} : { words: [...new Set(words)] };
 }
 
@@ -123,9 +123,9 @@ function compileRule(name: string, rule: CrmRule, { stream }: CrmFile, rules: Fi
     return withValues({ name, transforms, given: source.kind, origin, told: lastKind(source.kind, transforms) }, rule);
   }
   if (expression !== undefined) {
-    const given = rule.kind ?? 'text';
-    const origin = { expression: { expression, kind: given }, outline: outlineExpression(expression) };
-    return withValues({ name, transforms, given, origin, told: lastKind(given, transforms) }, rule);
+    const sourceKind = rule.kind ?? 'text';
+    const origin = { expression: { expression, kind: sourceKind }, outline: outlineExpression(expression) };
+    return withValues({ name, transforms, given: sourceKind, origin, told: lastKind(sourceKind, transforms) }, rule);
   }
   if (value === undefined) throw new TypeError('a property is made of nothing');
   const kind = kindOf(value);

@@ -143,7 +143,7 @@ function difference(whole: number | null, part: number | null): number | null {
 
 /** A credit note's amounts are negative: it is settled when no less than its total was paid back. */
 function isPaid({ total, paid }: InvoiceFacts): boolean | null {
-  const left = difference(total, paid);
-  if (left === null || total === null) return null;
-  return total < 0 ? left >= 0 : left <= 0;
+  const remaining = difference(total, paid);
+  if (remaining === null || total === null) return null;
+  return total < 0 ? remaining >= 0 : remaining <= 0;
 }

@@ -14,13 +14,13 @@ const REMEMBERED = 120_000;
 
 /** {@link toE164} for one region, remembering what it was asked: reading a number takes a fifth of a millisecond. */
 export function phoneReader(region: string): (written: string) => string | null {
-  const known = new Map<string, string | null>();
+  const cached = new Map<string, string | null>();
   return (written) => {
-    const remembered = known.get(written);
+    const remembered = cached.get(written);
     if (remembered !== undefined) return remembered;
     const number = toE164(written, region);
-    if (known.size >= REMEMBERED) known.clear();
-    known.set(written, number);
+    if (cached.size >= REMEMBERED) cached.clear();
+    cached.set(written, number);
     return number;
   };
 }

@@ -28,9 +28,9 @@ export async function answerRequest(
 ): Promise<void> {
   const compiled = rules.map(compileExpression);
   answer('ready');
-  for (let place = from; place < inputs.length * rules.length; place += 1) {
-    const input = inputs[Math.floor(place / rules.length)] ?? {};
-    const work = compiled[place % rules.length];
+  for (let position = from; position < inputs.length * rules.length; position += 1) {
+    const input = inputs[Math.floor(position / rules.length)] ?? {};
+    const work = compiled[position % rules.length];
     if (work !== undefined) answer(await work(input));
   }
 }

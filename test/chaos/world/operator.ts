@@ -1,7 +1,7 @@
 import { authorizeInBrowser } from '../../../sandbox/clinic/index.ts';
 import { openBackups } from '../../../src/composition/backup.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
-import { loginDesk } from '../../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../../src/composition/login-desk.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import { status } from '../../../src/control/status.ts';
@@ -90,6 +90,11 @@ async function logIn({ google, graph }: World, composition: Composition, login: 
   };
   const visit = async (url: string) => (await fetch(await persons[kind](url))).text();
   const show = (url: string) => void visits.push(visit(url));
-  await loginWithBrowser(loginDesk(composition), { tenant, connection }, show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
+  await loginWithBrowser(
+    createLoginServices(composition),
+    { tenant, connection },
+    show,
+    AbortSignal.timeout(LOGIN_TIMEOUT_MS),
+  );
   await Promise.all(visits);
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows, compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
-import { askInZones, noKnownZones } from '../../../src/clinic/read/place-zones.ts';
+import { askInZones, createZoneCache } from '../../../src/clinic/read/place-zones.ts';
 import { readOne } from '../../../src/clinic/read/reading.ts';
 import { createReadingCalls } from '../../../src/clinic/read/reading-calls.ts';
 import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
@@ -12,8 +12,8 @@ import { isLocalFormat } from '../../../src/clinic/read/windows.ts';
 import type { ClinicProfile } from '../../../src/clinic/schema/profile.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
-import { KeptRoom } from '../../../src/model/kept.ts';
-import type { Appointment, SetAside } from '../../../src/model/records.ts';
+import { CacheBudget } from '../../../src/model/kept.ts';
+import type { Appointment, InvalidRow } from '../../../src/model/records.ts';
 import { type Tries, tryCases } from '../../support/tried.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 import { BASE_URL, speakIn, tenantIdsIn } from './clinic.ts';
@@ -122,13 +122,13 @@ function askerInZones(context: ReturnType<typeof openClient>['context'], tenantI
     locations: (await gather(locations.list(tenantId, [], signal))).records,
   });
   const isLocal = isLocalFormat(profile.appointments.window.format);
-  const question = { known: noKnownZones(), load, usual: profile.zone, isLocal };
+  const question = { known: createZoneCache(), load, usual: profile.zone, isLocal };
   return <Answer>(ask: Parameters<typeof askInZones<Answer>>[2]) => askInZones(question, unhurried(), ask);
 }
 
 /** All pages of a catalogue. */
-async function gather<Model>(pages: AsyncIterable<{ records: Model[]; setAside: SetAside[] }>) {
-  const all = { records: [] as Model[], setAside: [] as SetAside[] };
+async function gather<Model>(pages: AsyncIterable<{ records: Model[]; setAside: InvalidRow[] }>) {
+  const all = { records: [] as Model[], setAside: [] as InvalidRow[] };
   for await (const { records, setAside } of pages) {
     all.records.push(...records);
     all.setAside.push(...setAside);
@@ -171,7 +171,7 @@ async function expectAppointments(form: Form, meant: Meant, opened: Opened, aske
 }
 
 /** What is set aside is the tombstones that the clinic told, each of them. */
-function expectTombstones(form: Form, stones: Iterable<string>, setAside: readonly SetAside[]): void {
+function expectTombstones(form: Form, stones: Iterable<string>, setAside: readonly InvalidRow[]): void {
   expect(setAside.map(({ recordId, code, isTombstone }) => [recordId, code, isTombstone]).sort()).toEqual(
     [...stones].map((id) => [String(idIn(form, id)), 'tombstone', true]).sort(),
   );
@@ -294,7 +294,7 @@ function changed(meant: Meant, form: Form): Meant {
 
 async function expectReadAgain(form: Form, meant: Meant, opened: Opened, asked: Question) {
   const { clinic } = opened;
-  const memory = new ReadingMemory<Appointment>(new KeptRoom(10_000));
+  const memory = new ReadingMemory<Appointment>(new CacheBudget(10_000));
   const { completeness } = await expectAppointments(form, meant, opened, { ...asked, memory });
   const { notModified, followed } = clinic;
   await expectAppointments(form, meant, opened, { ...asked, memory });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { tellsMore } from '../../../src/clinic/http/answer-places.ts';
+import { announcesMore } from '../../../src/clinic/http/answer-places.ts';
 
 /** Whether an answer of a clinic with five rows tells of more. */
 function tells(body: unknown, headers: Record<string, string> = {}): boolean {
-  return tellsMore({ body, headers: new Headers(headers) }, 5);
+  return announcesMore({ body, headers: new Headers(headers) }, 5);
 }
 
 describe('an answer tells of more rows than came', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { knownStretches, type PageForm, pageOf } from '../../../src/clinic/read/list-page.ts';
+import { cachedStretches, type PageForm, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { MOST_VALUES } from '../../../src/model/json.ts';
 import { mayBeMisread } from '../../support/misread-names.ts';
@@ -12,7 +12,7 @@ const FORM: Omit<PageForm<Mapped>, 'map'> = {
   ...{ label: 'clinic.appointments.list', list: 'appointments', path: null, mostValues: MOST_VALUES },
   idOf: (row) => String((row as { id?: unknown } | null)?.id),
 };
-const NOTHING = knownStretches<Mapped>([]);
+const NOTHING = cachedStretches<Mapped>([]);
 
 function formOf(more: Partial<Omit<PageForm<Mapped>, 'map'>> = {}) {
   const map = vi.fn((row: unknown): Mapped => ({ row }));
@@ -45,7 +45,7 @@ test('of pages that shifted, one row in ten at most is parsed and mapped again, 
   const shifted = rowsOf([5_000, ...ids.filter((id) => id !== 700)], 1_300);
   form.map.mockClear();
   const parse = vi.spyOn(JSON, 'parse');
-  const after = read(shifted, form, knownStretches(before));
+  const after = read(shifted, form, cachedStretches(before));
   expect(form.map.mock.calls.length).toBeLessThan(200);
   const parsed = parse.mock.calls.reduce((sum, [text]) => sum + String(text).length, 0);
   expect(parsed).toBeLessThan(JSON.stringify(shifted).length / 10);
@@ -111,7 +111,7 @@ test('whatever an answer is, it becomes the same page whether its rows are told 
       expect(told(cut)).toEqual(told(whole));
       if (!('page' in cut) || cut.page === undefined) return;
       form.map.mockClear();
-      const again = attempt(() => pageOf(answer, form, knownStretches([cut.page])));
+      const again = attempt(() => pageOf(answer, form, cachedStretches([cut.page])));
       expect(told(again)).toEqual(told(whole));
       if (cut.page.stretches.length > 0) expect(form.map).not.toHaveBeenCalled();
     }),

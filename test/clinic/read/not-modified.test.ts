@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { KeptRoom } from '../../../src/model/kept.ts';
+import { CacheBudget } from '../../../src/model/kept.ts';
 import { MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { failureOf, type WrittenProfile } from '../open-client.ts';
 import { openRememberingClinic, rowOf, told, withEtags } from '../remembering-clinic.ts';
@@ -181,7 +181,7 @@ describe('an answer "not modified"', () => {
   });
 
   test('for rows that memory let go meanwhile is not believed', async () => {
-    const room = new KeptRoom(1_000);
+    const room = new CacheBudget(1_000);
     await using clinic = await readBefore({}, room);
     const usual = withEtags();
     clinic.world.answer = (answer, request) => {

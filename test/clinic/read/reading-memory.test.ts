@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
-import { KeptRoom } from '../../../src/model/kept.ts';
+import { CacheBudget } from '../../../src/model/kept.ts';
 import type { Appointment } from '../../../src/model/records.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
@@ -24,7 +24,7 @@ function rowOf(id: string, { status = 'Booked', hour = 10 } = {}): Row {
 }
 
 /** A clinic whose list is set by the test, and a client that reads it by pages of three. */
-async function open(room = new KeptRoom(1_000)) {
+async function open(room = new CacheBudget(1_000)) {
   let rows: Row[] = [];
   const server = await startScriptedServer(({ url }) => {
     const offset = Number(new URL(url, 'http://x').searchParams.get('offset'));
@@ -89,7 +89,7 @@ test('what was forgotten is read as if for the first time', async () => {
 });
 
 test('keeps nothing where there is no room, also for rows beside the question', async () => {
-  await using clinic = await open(new KeptRoom(1));
+  await using clinic = await open(new CacheBudget(1));
   clinic.show(rowOf('a'), { ...rowOf('b'), start: '2026-02-01T10:00:00Z' });
   await clinic.read();
   const parse = vi.spyOn(JSON, 'parse');

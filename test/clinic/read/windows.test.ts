@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createZone } from '../../../src/clinic/read/timestamps.ts';
 import { listCalls } from '../../../src/clinic/read/windows.ts';
-import { nearWindow } from '../../../src/sync/followed.ts';
+import { next48hWindow } from '../../../src/sync/followed.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 
 const DAY_MS = 86_400_000;
@@ -31,7 +31,7 @@ describe('the window of a list', () => {
     fc.assert(
       fc.property(times, formats, (now, format) => {
         const settings = profileOf({ appointments: { window: { format, maxDays: 4 } } }).appointments;
-        return listCalls(settings, rome, nearWindow(now), ['1', '2']).length === 1;
+        return listCalls(settings, rome, next48hWindow(now), ['1', '2']).length === 1;
       }),
     );
   });

@@ -3,7 +3,7 @@ import type { Collection } from '../../../src/connectors/caldav/collection.ts';
 import { fromCalendarObject, toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import { carryOut, type Seen } from '../../../src/connectors/caldav/writing.ts';
-import { NO_NOTES } from '../../../src/connectors/notes.ts';
+import { NO_DESCRIPTION } from '../../../src/connectors/notes.ts';
 import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { HttpClient, HttpRequest } from '../../../src/http/client.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
@@ -61,7 +61,7 @@ function ours(changes: ObjectChanges = {}): string {
     revision,
     item,
     writtenAt: 0,
-    stored: { sequence: 4, kept: '', notes: NO_NOTES, presets: NO_PRESETS },
+    stored: { sequence: 4, kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS },
   });
 }
 

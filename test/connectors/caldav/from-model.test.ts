@@ -9,7 +9,7 @@ import {
   toCalendarObject,
 } from '../../../src/connectors/caldav/from-model.ts';
 import { carriable } from '../../../src/connectors/icalendar.ts';
-import { NO_NOTES } from '../../../src/connectors/notes.ts';
+import { NO_DESCRIPTION } from '../../../src/connectors/notes.ts';
 import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
@@ -107,7 +107,7 @@ describe('what is written', () => {
     const first = sequenceOf({ writtenAt: Date.UTC(2026, 0, 1) });
     expect(sequenceOf({ writtenAt: Date.UTC(2026, 0, 1, 0, 0, 1) })).toBe(first + 1);
     expect(
-      sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '', notes: NO_NOTES, presets: NO_PRESETS } }),
+      sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS } }),
     ).toBe(first + 1_000_000_001);
     expect(sequenceOf({ writtenAt: Date.UTC(2087, 0, 1) })).toBeLessThan(2 ** 31);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
-import { NO_NOTES } from '../../../src/connectors/notes.ts';
+import { NO_DESCRIPTION } from '../../../src/connectors/notes.ts';
 import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
@@ -48,7 +48,7 @@ function ours(title = 'Appointment', ownerTag = MARK, key = keyOf('a')): string 
     revision: 1,
     item,
     writtenAt: 0,
-    stored: { sequence: 4, kept: '', notes: NO_NOTES, presets: NO_PRESETS },
+    stored: { sequence: 4, kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS },
   });
 }
 

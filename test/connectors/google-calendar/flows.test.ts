@@ -7,7 +7,7 @@ import {
   toPatch,
   UNTOUCHED,
 } from '../../../src/connectors/google-calendar/from-model.ts';
-import { EVENT_FIELDS, NOTES_PROPERTY } from '../../../src/connectors/google-calendar/limits.ts';
+import { DESCRIPTION_STAMP_PROPERTY, EVENT_FIELDS } from '../../../src/connectors/google-calendar/limits.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
@@ -248,7 +248,7 @@ describe('an update', () => {
     const theirs = { item: OLD, description: 'Ring twice' };
     const { calls, result } = play(update(null), shown(theirs), shown({ description: 'Ring twice', etag: '"8"' }));
     expect(calls[1]?.body).not.toHaveProperty('description');
-    expect(calls[1]?.body).toHaveProperty(['extendedProperties', 'private', NOTES_PROPERTY], 'theirs');
+    expect(calls[1]?.body).toHaveProperty(['extendedProperties', 'private', DESCRIPTION_STAMP_PROPERTY], 'theirs');
     expect(result).toEqual(wrote('updated', { versionTag: null }));
     const withNotes = { ...update(null), item: itemWith({ title: 'New', description: 'Ours' }) };
     expect(play(withNotes, shown(theirs), shown()).calls[1]?.body).toMatchObject({
@@ -260,7 +260,7 @@ describe('an update', () => {
     const stamped = event({ item: OLD, description: 'Status: booked' }) as unknown as {
       extendedProperties: { private: Record<string, string> };
     };
-    delete stamped.extendedProperties.private[NOTES_PROPERTY];
+    delete stamped.extendedProperties.private[DESCRIPTION_STAMP_PROPERTY];
     const { calls } = play(update(null), answered(200, stamped), shown());
     expect(calls[1]?.body).toMatchObject({ description: null });
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toNotesStamp } from '../../../src/connectors/notes.ts';
+import { toDescriptionStamp } from '../../../src/connectors/notes.ts';
 import {
   holds,
   normaliseItem,
@@ -90,7 +90,7 @@ describe('an item as an event', () => {
         { id: property('MirrorKey'), value: STAMP.key },
         { id: property('MirrorLocator'), value: STAMP.sealedRecordId },
         { id: property('MirrorRevision'), value: '9' },
-        { id: property('MirrorNotes'), value: toNotesStamp('one\ntwo') },
+        { id: property('MirrorNotes'), value: toDescriptionStamp('one\ntwo') },
         { id: property('MirrorZone'), value: 'Europe/Rome' },
       ],
     });

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { ClinicSandboxOptions } from '../../../sandbox/clinic/index.ts';
-import { loginDesk } from '../../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
 import { paced } from '../../support/pace.ts';
@@ -161,7 +161,7 @@ function mappingOf(
 /** As people do: the clinic's front desk, and whoever administers each CRM. */
 async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<void> {
   await world.logIn();
-  const desk = loginDesk(world.opened());
+  const desk = createLoginServices(world.opened());
   for (const { id } of world.tenants) {
     for (const { name, authorize } of vendors) {
       if (authorize === null) continue;

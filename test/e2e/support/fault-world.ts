@@ -9,14 +9,14 @@ import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
-import { openOperatorDesk } from '../../../src/composition/operator-desk.ts';
+import { openOperatorServices } from '../../../src/composition/operator-desk.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { requireTenant } from '../../../src/control/installation.ts';
 import { createMetrics, type Metrics } from '../../../src/control/metrics.ts';
 import { resumeTargets } from '../../../src/control/resume.ts';
 import { status } from '../../../src/control/status.ts';
 import { openStatuses, type Statuses } from '../../../src/control/statuses.ts';
-import { NOTHING_TOLD, nextDigest } from '../../../src/features/alerts/digest.ts';
+import { NOTHING_REPORTED, nextDigest } from '../../../src/features/alerts/digest.ts';
 import { textOf } from '../../../src/features/alerts/message.ts';
 import { reminderChannels } from '../../../src/features/reminders/channels/registry.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
@@ -189,7 +189,7 @@ async function openSkins(composition: Composition, statuses: Statuses): Promise<
   addAccess(app, {
     ...{ visitorOf, stillVisitorOf: visitorOf, heldBackMs: async () => null, publicUrl: () => 'http://localhost' },
   });
-  const desk = openOperatorDesk(composition, statuses, null);
+  const desk = openOperatorServices(composition, statuses, null);
   addApi(app, desk);
   addPages(app, desk);
   await app.ready();
@@ -249,7 +249,7 @@ async function shownOn(
 
 /** The message that somebody gets who was told of nothing before, once all of it has lasted. */
 function alertOf(problems: readonly Problem[], now: number): string {
-  const { untold } = nextDigest(NOTHING_TOLD, problems, now, 15 * MINUTE_MS);
+  const { untold } = nextDigest(NOTHING_REPORTED, problems, now, 15 * MINUTE_MS);
   const later = now + DAY_MS + 5 * MINUTE_MS;
   const { digest } = nextDigest(untold, problems, later, 15 * MINUTE_MS);
   return digest === null ? '' : textOf(digest, later, 'en').text;

@@ -12,7 +12,7 @@ import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/
 import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
-import { loginDesk } from '../../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../../src/composition/login-desk.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { acceptAccount, loginWithBrowser } from '../../../src/control/logins.ts';
 import type { SyncResult } from '../../../src/control/sync.ts';
@@ -157,7 +157,7 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
         const back = target === undefined ? visitClinic(url, user, options) : visitAccount(world, url, target, options);
         await (await fetch(await back)).text();
       };
-      const desk = loginDesk(composition);
+      const desk = createLoginServices(composition);
       const signal = AbortSignal.timeout(paced(60_000));
       const login = await loginWithBrowser(desk, { tenant: id, connection }, (url) => visits.push(visit(url)), signal);
       // An operator says at once that another account is meant.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AlertMemory, type Digest, NOTHING_TOLD, nextDigest } from '../../../src/features/alerts/digest.ts';
+import { type AlertMemory, type Digest, NOTHING_REPORTED, nextDigest } from '../../../src/features/alerts/digest.ts';
 import { message } from '../../../src/messages/message.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
@@ -40,7 +40,7 @@ function watch(
   untilMs: number,
   problemsAt: (sinceMs: number) => readonly Problem[],
 ): { afterMs: number; digest: Digest }[] {
-  let memory: AlertMemory = NOTHING_TOLD;
+  let memory: AlertMemory = NOTHING_REPORTED;
   const told: { afterMs: number; digest: Digest }[] = [];
   for (let afterMs = 0; afterMs <= untilMs; afterMs += LOOK_MS) {
     const next = nextDigest(memory, problemsAt(afterMs), NOW + afterMs, OUTAGE_AFTER_MS);
@@ -104,7 +104,7 @@ test('what passes by itself is told only when it has not for a day', () => {
 });
 
 test('what could not be told is told by the next look, with what began meanwhile', () => {
-  let memory: AlertMemory = NOTHING_TOLD;
+  let memory: AlertMemory = NOTHING_REPORTED;
   for (const [afterMs, tenants] of [
     [0, ['aurora']],
     [LOOK_MS, ['aurora', 'belvedere']],

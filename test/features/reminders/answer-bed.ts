@@ -1,5 +1,5 @@
 import { type Installation, requireTenant } from '../../../src/control/installation.ts';
-import { createAnswerDesk, type GivenAnswer } from '../../../src/features/reminders/answers.ts';
+import { createAnswerServices, type PostedAnswer } from '../../../src/features/reminders/answers.ts';
 import { createAddressSecrets } from '../../../src/features/reminders/identity.ts';
 import type { OpenAnswers } from '../../../src/features/reminders/ports.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
@@ -53,7 +53,7 @@ export function answersOver(connection: RedisClient): OpenAnswers {
 /** The page of an installation. */
 export function deskOf(installation: Installation, connection: RedisClient) {
   const directory = createAnswerDirectory(connection);
-  const desk = createAnswerDesk({
+  const desk = createAnswerServices({
     installation,
     directory,
     clinicOf: ({ id }) => requireTenant(installation, id).clinic,
@@ -61,7 +61,7 @@ export function deskOf(installation: Installation, connection: RedisClient) {
   const patient = '198.18.0.9';
   return {
     show: (token: string, caller = patient) => desk.show(token, caller),
-    take: (token: string, given: GivenAnswer, caller = patient) => desk.take(token, given, caller),
+    take: (token: string, given: PostedAnswer, caller = patient) => desk.take(token, given, caller),
   };
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
-import type { AnswerDesk } from '../../../src/features/reminders/answers.ts';
+import type { AnswerServices } from '../../../src/features/reminders/answers.ts';
 import { createAddressSecrets } from '../../../src/features/reminders/identity.ts';
 import { explainReminders } from '../../../src/features/reminders/reminders.ts';
 import { createPublicServer } from '../../../src/http-server/public-server.ts';
@@ -297,7 +297,7 @@ test('who opens a link too often waits a minute, and others are not hindered', a
 });
 
 describe('the page', () => {
-  async function open(bed: AnswerBed, desk: AnswerDesk = bed.desk) {
+  async function open(bed: AnswerBed, desk: AnswerServices = bed.desk) {
     const lines: string[] = [];
     const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
     const verbs = {

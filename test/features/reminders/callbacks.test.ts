@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
 import { takeReminderCallback } from '../../../src/features/reminders/callbacks.ts';
 import type { ChannelEvent } from '../../../src/features/reminders/channels/channel.ts';
-import { explainReminders, settledReminders } from '../../../src/features/reminders/reminders.ts';
+import { explainReminders, finishedReminders } from '../../../src/features/reminders/reminders.ts';
 import { createPublicServer } from '../../../src/http-server/public-server.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
@@ -118,7 +118,7 @@ describe('what a channel reports', () => {
     await world.advance(DAY_MS);
     await tell(world, [{ kind: 'failed', reference: 'ref-1', code: 'late' }]);
     const installation = openInstallation({ tenants: [world.tenant] });
-    const { reminders } = await settledReminders(installation, ID, 1);
+    const { reminders } = await finishedReminders(installation, ID, 1);
     expect(reminders[0]).toMatchObject({ state: 'sent', report: { state: 'delivered', code: null } });
     expect(renderReminderExplanation(await explainReminders(installation, ID, 'one', NEVER))).toContain(
       'reported 2026-06-16 10:00+02:00: delivered',

@@ -1,5 +1,5 @@
 import type { Delivery, Reminder, ReminderChannel } from '../../../src/features/reminders/channels/channel.ts';
-import { createReminderNames, createToldProofs } from '../../../src/features/reminders/identity.ts';
+import { createMessageProofs, createReminderNames } from '../../../src/features/reminders/identity.ts';
 import { createOptOuts } from '../../../src/features/reminders/opt-outs.ts';
 import type { OpenChannel, OpenReminders } from '../../../src/features/reminders/ports.ts';
 import { compileRules } from '../../../src/features/reminders/rules.ts';
@@ -10,7 +10,7 @@ import { silentLogger } from '../../../src/log/logger.ts';
 import type { Patient } from '../../../src/model/records.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { reminderSchema } from '../../../src/settings/reminder-schema.ts';
-import type { StateEpoch } from '../../../src/state/epoch.ts';
+import type { StateCounter } from '../../../src/state/epoch.ts';
 import { createProtection, type Protection } from '../../../src/state/protection.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
@@ -55,7 +55,7 @@ export interface RemindersChoice {
   answers?: OpenReminders['answers'];
   claimMs?: number;
   /** What makes decisions last; else nothing does. */
-  epoch?: Pick<StateEpoch, 'settle'>;
+  epoch?: Pick<StateCounter, 'settle'>;
   keep?: Protection['keep'];
   lags?: number[];
 }
@@ -92,7 +92,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { keep: choice.keep ?? keptIn(redis, tenant) }),
     settle: choice.epoch?.settle ?? (async () => 0),
     name: createReminderNames(IDENTITY_KEY, tenant),
-    proofs: createToldProofs(IDENTITY_KEY, tenant),
+    proofs: createMessageProofs(IDENTITY_KEY, tenant),
     alarms: {
       set: async (wakes) => {
         for (const { id, wakeAt } of wakes) alarms.wakes.set(nameOf({ id, wakeAt }), { id, wakeAt });

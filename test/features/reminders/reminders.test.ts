@@ -7,10 +7,10 @@ import { status } from '../../../src/control/status.ts';
 import { addFeatureMetrics } from '../../../src/features/metrics.ts';
 import {
   explainReminders,
+  finishedReminders,
   optOut,
   previewDay,
   reopenChannel,
-  settledReminders,
   upcomingReminders,
 } from '../../../src/features/reminders/reminders.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
@@ -80,12 +80,12 @@ describe('reminders of a tenant', () => {
     await world.advance(6 * HOUR_MS);
     book(world, 'two', 31, { status: 'cancelled' });
     await world.advance(2 * HOUR_MS);
-    const list = await settledReminders(installationOf(world), ID, 10);
+    const list = await finishedReminders(installationOf(world), ID, 10);
     expect(list.reminders.map(({ appointment, state, reason }) => [appointment, state, reason])).toEqual([
       ['two', 'dropped', 'cancelled'],
       ['one', 'sent', null],
     ]);
-    expect((await settledReminders(installationOf(world), ID, 1)).reminders).toHaveLength(1);
+    expect((await finishedReminders(installationOf(world), ID, 1)).reminders).toHaveLength(1);
   });
 
   test.each(['2026-02-30', 'tomorrow', '2026'])('of %s: no day', async (day) => {

@@ -9,7 +9,7 @@ import { type Outages, wakeOther } from '../../../src/jobs/outages.ts';
 import type { OpenTenant } from '../../../src/jobs/tenant.ts';
 import type { Logger } from '../../../src/log/logger.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
-import type { Appointment, Invoice, SetAside } from '../../../src/model/records.ts';
+import type { Appointment, InvalidRow, Invoice } from '../../../src/model/records.ts';
 import type { Lookup, Snapshot } from '../../../src/model/snapshots.ts';
 import { HOUR_MS, overlaps } from '../../../src/model/time.ts';
 import type { Report } from '../../../src/model/triggers.ts';
@@ -216,6 +216,6 @@ function createDocuments(): ModelDocuments {
   return documents;
 }
 
-function asideOf(recordId: string): SetAside {
+function asideOf(recordId: string): InvalidRow {
   return { recordId, code: 'wrong-type', field: 'status' };
 }

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { readJwt, sharedSigningKey, signJwt, toJwks } from '../../../sandbox/kit/oauth/jwt.ts';
-import { tellsMore } from '../../../src/clinic/http/answer-places.ts';
+import { announcesMore } from '../../../src/clinic/http/answer-places.ts';
 import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
-import { knownStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
+import { cachedStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/read/reading-memory.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 import { parseBatch } from '../../../src/connectors/google-calendar/transport.ts';
@@ -88,7 +88,7 @@ const pages: Parser = {
   },
 };
 
-const NO_STRETCHES = knownStretches<unknown>([]);
+const NO_STRETCHES = cachedStretches<unknown>([]);
 
 const clinicErrors: Parser = {
   name: 'clinic-errors',
@@ -134,7 +134,7 @@ const headers: Parser = {
     if (wait !== null && !(wait > 0 && wait <= 86_400_000)) throw new Error('a wait beyond a day');
     usableEtag(told);
     isFromCache(told);
-    tellsMore({ body: [], headers: pagingHeadersOf(told, []) }, 3);
+    announcesMore({ body: [], headers: pagingHeadersOf(told, []) }, 3);
   },
 };
 

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { accountIdOf, type SignedIn } from '../../../src/control/access-rights.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
-import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
+import type { OperatorServices } from '../../../src/http-server/operator-desk.ts';
 import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
 import { createLogger } from '../../../src/log/create-logger.ts';
 import { type AccessChoice, accessSettings, openAccessWorld } from '../../control/access-world.ts';
@@ -62,13 +62,13 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
   const publicUrl = choice.publicUrl ?? 'https://mirror.test';
   const lines: string[] = [];
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
-  const desk: OperatorDesk = {
+  const desk: OperatorServices = {
     installation: openInstallation({ tenants: [] }),
     statuses: openStatuses(),
     loginDesk: () => {
       throw new Error('not in this test');
     },
-    backups: {} as OperatorDesk['backups'],
+    backups: {} as OperatorServices['backups'],
     configurations: null,
     acting: (_, why) => openActing({ why }),
     log,

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import type { LoginDesk } from '../../../src/control/logins.ts';
+import type { LoginServices } from '../../../src/control/logins.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { addApi } from '../../../src/http-server/api/api.ts';
 import type { Route } from '../../../src/http-server/api/routes.ts';
 import { openApp } from '../../../src/http-server/app.ts';
-import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
+import type { OperatorServices } from '../../../src/http-server/operator-desk.ts';
 import type { AccessLevel, Visitor } from '../../../src/http-server/visitors.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { AuditEntry } from '../../../src/model/acts.ts';
@@ -44,15 +44,15 @@ const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
 /** What a test chooses. */
 export interface ApiChoice {
   policy?: Partial<ApprovalSettings>;
-  loginDesk?: LoginDesk;
-  backups?: Partial<OperatorDesk['backups']>;
+  loginDesk?: LoginServices;
+  backups?: Partial<OperatorServices['backups']>;
   /** What is wrong with documents of managed tenants. Default: nothing. */
   faultsOf?: ConfigurationsChoice['faultsOf'];
   /** What is wrong with files of tenants. Default: nothing. */
   refused?: ConfigurationsChoice['refused'];
 }
 
-const NO_BACKUPS: OperatorDesk['backups'] = {
+const NO_BACKUPS: OperatorServices['backups'] = {
   backup: async () => 'sealed',
   restore: () => Promise.reject(new Error('unused')),
   seal: (text) => text,
@@ -73,10 +73,10 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
   const noLogins = () => {
     throw new Error('no test asked for logins');
   };
-  const desk: OperatorDesk = {
+  const desk: OperatorServices = {
     installation,
     statuses: openStatuses(),
-    loginDesk: choice.loginDesk === undefined ? noLogins : () => choice.loginDesk as LoginDesk,
+    loginDesk: choice.loginDesk === undefined ? noLogins : () => choice.loginDesk as LoginServices,
     backups: { ...NO_BACKUPS, ...choice.backups },
     configurations: openConfigurations(redis, {
       running: [ROSSI, AURORA],

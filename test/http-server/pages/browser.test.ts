@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../../src/control/installation.ts';
-import type { LoginDesk } from '../../../src/control/logins.ts';
+import type { LoginServices } from '../../../src/control/logins.ts';
 import { openActsWorld } from '../../control/acts-world.ts';
 import type { ModelClinic } from '../../jobs/model-clinic.ts';
 import { violationsIn } from '../../support/accessibility.ts';
@@ -38,7 +38,7 @@ const LOGIN_DESK = {
   links: {
     list: async () => [{ id: '0a1b2c3d4e5f', connection: 'google', by: 'anna@clinic.example', madeAt: 1, endsAt: 2 }],
   },
-} as unknown as LoginDesk;
+} as unknown as LoginServices;
 
 async function openWorld() {
   const world = await openActsWorld(redis.connect());

@@ -4,7 +4,7 @@ import type { Installation } from '../../../src/control/installation.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
-import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
+import type { OperatorServices } from '../../../src/http-server/operator-desk.ts';
 import { addPages } from '../../../src/http-server/pages/pages.ts';
 import type { Visitor } from '../../../src/http-server/visitors.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
@@ -19,9 +19,9 @@ export interface PagesChoice {
   /** Null: nobody in particular. Default: the owner. */
   visitor?: Visitor | null;
   acting?: ActingChoice;
-  desk?: Partial<OperatorDesk>;
+  desk?: Partial<OperatorServices>;
   /** Adds more to the port. */
-  before?: (app: FastifyInstance, desk: OperatorDesk) => void;
+  before?: (app: FastifyInstance, desk: OperatorServices) => void;
 }
 
 /** The port for operators with its pages, opened for whoever a test says. Closed after the test. */
@@ -33,11 +33,11 @@ export async function openPages({
   before,
 }: PagesChoice) {
   const acting = openActing(choice);
-  const desk: OperatorDesk = {
+  const desk: OperatorServices = {
     installation,
     statuses: openStatuses(),
-    loginDesk: () => ({ remote: null }) as ReturnType<OperatorDesk['loginDesk']>,
-    backups: {} as OperatorDesk['backups'],
+    loginDesk: () => ({ remote: null }) as ReturnType<OperatorServices['loginDesk']>,
+    backups: {} as OperatorServices['backups'],
     configurations: null,
     acting: ({ name, id }, why) => ({ who: { kind: 'account', name, id, claimed: null }, why, desk: acting.desk }),
     log: silentLogger,

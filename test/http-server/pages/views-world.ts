@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
-import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
+import type { OperatorServices } from '../../../src/http-server/operator-desk.ts';
 import { addPages } from '../../../src/http-server/pages/pages.ts';
 import type { Visitor } from '../../../src/http-server/visitors.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
@@ -64,14 +64,14 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
   const counts = { waiting: 0, active: 0, delayed: 2, failed: 1 };
   installation.queues = async () => [{ queue: 'push', counts, waiting: [], active: [], failed: [job] }];
   const acted = { policy: choice.policy ?? {}, reasonFor: choice.reasonFor ?? [], store };
-  const desk: OperatorDesk = {
+  const desk: OperatorServices = {
     installation,
     statuses: openStatuses(),
     loginDesk: () => {
       throw new Error('no test asked for logins');
     },
     configurations: null,
-    backups: {} as OperatorDesk['backups'],
+    backups: {} as OperatorServices['backups'],
     acting: ({ name }, why) => openActing({ who: person(name), why, ...acted }),
     log: silentLogger,
   };

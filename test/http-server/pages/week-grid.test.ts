@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type WeekEntryView, type WeekTime, weekOf } from '../../../src/control/week.ts';
-import { gridOf, type PlacedBlock } from '../../../src/http-server/pages/week/grid.ts';
-import { laneClass, rowClass, weekPlaces } from '../../../src/http-server/pages/week/style.ts';
+import { gridOf, type PositionedBlock } from '../../../src/http-server/pages/week/grid.ts';
+import { laneClass, rowClass, weekStyles } from '../../../src/http-server/pages/week/style.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 
@@ -98,7 +98,7 @@ describe('the grid', () => {
   });
 
   test('lets nothing overlap in a lane', () => {
-    const overlaps = (one: PlacedBlock, other: PlacedBlock) =>
+    const overlaps = (one: PositionedBlock, other: PositionedBlock) =>
       one.lane === other.lane && one.fromMinute < other.toMinute && other.fromMinute < one.toMinute;
     fc.assert(
       fc.property(weeks, (week) => {
@@ -113,7 +113,7 @@ describe('the grid', () => {
   });
 
   test('has a rule for wherever a block may stand', () => {
-    const places = weekPlaces();
+    const places = weekStyles();
     fc.assert(
       fc.property(weeks, (week) => {
         const { days, fromHour } = gridOf(week);

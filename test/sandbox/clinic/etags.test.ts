@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
-import { KeptRoom } from '../../../src/model/kept.ts';
+import { CacheBudget } from '../../../src/model/kept.ts';
 import type { Appointment } from '../../../src/model/records.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
@@ -31,7 +31,7 @@ function list(etag?: string | null): Promise<Response> {
 function openProcess(written: WrittenProfile = {}) {
   const authorization = { header: async () => `Bearer ${token}`, renew: async () => `Bearer ${token}` };
   const { client } = openClient(sandbox.baseUrl, profileOf(written), { authorization, clock: sandbox.clock });
-  const memory = new ReadingMemory<Appointment>(new KeptRoom(10_000));
+  const memory = new ReadingMemory<Appointment>(new CacheBudget(10_000));
   const window = { fromAt: NOW - 25 * DAY_MS, toAt: NOW + 60 * DAY_MS };
   const read = (more = {}) => client.readAppointments(tenantId, { agendaIds: null, window, ...more }, unhurried());
   return { read: () => read({ memory }), readAnew: () => read() };

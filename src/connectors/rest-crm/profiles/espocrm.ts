@@ -40,15 +40,15 @@ export const espocrm: WrittenDescription = {
 };
 
 /** A type whose records belong to contacts. */
-function ofContact(type: string, beside: Record<string, unknown>): Resource {
+function ofContact(type: string, extra: Record<string, unknown>): Resource {
   // Lists show a link to several only where they are asked for it (Core/FieldProcessing/LinkMultiple/ListLoader.php).
   const select = { select: '{{fields}},contactsIds' };
-  return { ...entity(type, { ...beside, contactsIds: ['{{contactId}}'] }, select), row: { contact: 'contactsIds' } };
+  return { ...entity(type, { ...extra, contactsIds: ['{{contactId}}'] }, select), row: { contact: 'contactsIds' } };
 }
 
 /** One entity type; all are called alike. */
-function entity(type: string, beside: Record<string, unknown>, select: Record<string, string> = {}): Resource {
-  const body = { ...beside, '...': '{{properties}}' };
+function entity(type: string, extra: Record<string, unknown>, select: Record<string, string> = {}): Resource {
+  const body = { ...extra, '...': '{{properties}}' };
   // Members of a family share addresses and numbers: EspoCRM would refuse the second one as a duplicate.
   const headers = { 'X-Skip-Duplicate-Check': 'true' };
   return {

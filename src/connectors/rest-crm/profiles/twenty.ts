@@ -31,9 +31,9 @@ export const twenty: WrittenDescription = {
 };
 
 /** One kind of object; all are called alike, and answers name it. */
-function records({ one, many }: { one: string; many: string }, beside: Record<string, unknown>): Resource {
+function records({ one, many }: { one: string; many: string }, extra: Record<string, unknown>): Resource {
   const title = one.charAt(0).toUpperCase() + one.slice(1);
-  const body = { ...beside, '...': '{{properties}}' };
+  const body = { ...extra, '...': '{{properties}}' };
   return {
     keyField: 'clinicMirrorKey',
     stampField: 'clinicMirrorStamp',

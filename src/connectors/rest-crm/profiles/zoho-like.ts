@@ -57,8 +57,8 @@ export const zohoLike: WrittenDescription = {
 };
 
 /** One module; all are called alike. @param contact field that refers to the contact */
-function records(module: string, beside: Record<string, unknown>, contact?: string): Resource {
-  const body = { data: [{ ...beside, '...': '{{properties}}' }] };
+function records(module: string, extra: Record<string, unknown>, contact?: string): Resource {
+  const body = { data: [{ ...extra, '...': '{{properties}}' }] };
   return {
     keyField: 'Clinic_Mirror_Key',
     stampField: 'Clinic_Mirror_Stamp',
@@ -115,7 +115,7 @@ function records(module: string, beside: Record<string, unknown>, contact?: stri
   };
 }
 
-function upsert(module: string, beside: Record<string, unknown>): NonNullable<Resource['upsert']> {
+function upsert(module: string, extra: Record<string, unknown>): NonNullable<Resource['upsert']> {
   return {
     call: {
       method: 'POST',
@@ -123,7 +123,7 @@ function upsert(module: string, beside: Record<string, unknown>): NonNullable<Re
       body: { data: '{{rows}}', duplicate_check_fields: ['{{keyField}}'] },
       partial: true,
     },
-    body: { ...beside, '...': '{{properties}}' },
+    body: { ...extra, '...': '{{properties}}' },
     size: UPSERT_SIZE,
     rows: 'data',
     status: 'status',

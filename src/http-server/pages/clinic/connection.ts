@@ -8,14 +8,14 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../model/time.ts';
 import { LOGIN_OPERATIONS } from '../../../operations/logins.ts';
 import type { ResultOf } from '../../../operations/operation.ts';
 import { formOf } from '../../forms.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext, type PageVisit } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, csrfField, linkButton, section, table } from '../parts.ts';
 import { ACTS } from '../texts/acts.ts';
 import { FRAME } from '../texts/frame.ts';
-import { connectionAddress, standing } from './connections.ts';
+import { connectionAddress, describeState } from './connections.ts';
 
 const { acceptAccount, makeLoginLink, withdrawLoginLink } = LOGIN_OPERATIONS;
 const ROUTE = '/tenants/:tenant/connections/:connection';
@@ -23,45 +23,49 @@ const ROUTE = '/tenants/:tenant/connections/:connection';
 const ACCEPT_TIMEOUT_MS = 30 * SECOND_MS;
 /** How long a link may be good that is sent to somebody; without a choice as long as for one that is opened at once. */
 const LINK_HOURS = { day: DAY_MS / HOUR_MS, week: (7 * DAY_MS) / HOUR_MS };
-interface Place {
+interface ConnectionRoute {
   Params: { tenant: string; connection: string };
 }
 
 /** Adds the page at which a login is made: by a link, for whoever's account it is. */
-export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): void {
+export function addConnectionPage(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'operator' } as const;
-  app.get<Place>(ROUTE, { config }, async (request, reply) => {
+  app.get<ConnectionRoute>(ROUTE, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
-    const found = await requireConnection(desk, tenant, connection);
-    return show({ request, reply, desk }, found, waysIn(contextOf(request, desk, tenant), desk, found));
+    const found = await requireConnection(services, tenant, connection);
+    return show(
+      { request, reply, desk: services },
+      found,
+      waysIn(contextOf(request, services, tenant), services, found),
+    );
   });
-  app.post<Place>(`${ROUTE}/link`, { config }, async (request, reply) => {
+  app.post<ConnectionRoute>(`${ROUTE}/link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
-    const found = await requireConnection(desk, tenant, connection);
+    const found = await requireConnection(services, tenant, connection);
     const hours = formOf(request).get('hours') || null;
     const wanted = { tenant, connection, hours: hours === null ? null : Number(hours) };
-    const link = await makeLoginLink.run(wanted, operationContext(request, desk));
-    return show({ request, reply, desk }, found, madeLink(contextOf(request, desk, tenant), link));
+    const link = await makeLoginLink.run(wanted, operationContext(request, services));
+    return show({ request, reply, desk: services }, found, madeLink(contextOf(request, services, tenant), link));
   });
-  app.post<Place>(`${ROUTE}/withdraw-link`, { config }, async (request, reply) => {
+  app.post<ConnectionRoute>(`${ROUTE}/withdraw-link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
     const link = formOf(request).get('link') ?? '';
-    await withdrawLoginLink.run({ tenant, link }, operationContext(request, desk));
+    await withdrawLoginLink.run({ tenant, link }, operationContext(request, services));
     return reply.redirect(connectionAddress(tenant, connection), 303);
   });
   const accepting = { config, handlerTimeout: ACCEPT_TIMEOUT_MS + SECOND_MS };
-  app.post<Place>(`${ROUTE}/accept`, accepting, async (request, reply) => {
+  app.post<ConnectionRoute>(`${ROUTE}/accept`, accepting, async (request, reply) => {
     const { tenant, connection } = request.params;
     const account = formOf(request).get('account') ?? '';
     const signal = AbortSignal.timeout(ACCEPT_TIMEOUT_MS);
-    const context = operationContext(request, desk, { signals: { stop: signal, abort: signal } });
+    const context = operationContext(request, services, { signals: { stop: signal, abort: signal } });
     await acceptAccount.run({ tenant, connection, account }, context);
     return reply.redirect(connectionAddress(tenant, connection), 303);
   });
 }
 
 async function requireConnection(
-  { installation }: OperatorDesk,
+  { installation }: OperatorServices,
   tenant: string,
   connection: string,
 ): Promise<ConnectionStatus> {
@@ -80,14 +84,14 @@ async function requireConnection(
 
 /** @param then what there is to do, or what was done */
 async function show(
-  { request, reply, desk }: PageVisit<FastifyRequest<Place>>,
+  { request, reply, desk }: PageVisit<FastifyRequest<ConnectionRoute>>,
   found: ConnectionStatus,
   then: HtmlPart,
 ): Promise<FastifyReply> {
   const context = contextOf(request, desk, request.params.tenant);
   const words = ACTS[context.language];
   const { connection, kind, account, sinceAt } = found;
-  const facts = html`<dl class="facts"><dt>${words.kind}</dt><dd>${kind}</dd><dt>${words.account}</dt><dd>${account ?? FRAME[context.language].unknown}</dd><dt>${words.standing}</dt><dd>${standing(context, found)}</dd>${sinceAt === null ? null : html`<dt>${words.granted}</dt><dd>${context.times.both(sinceAt)}</dd>`}</dl>`;
+  const facts = html`<dl class="facts"><dt>${words.kind}</dt><dd>${kind}</dd><dt>${words.account}</dt><dd>${account ?? FRAME[context.language].unknown}</dd><dt>${words.standing}</dt><dd>${describeState(context, found)}</dd>${sinceAt === null ? null : html`<dt>${words.granted}</dt><dd>${context.times.both(sinceAt)}</dd>`}</dl>`;
   const accept = found.state === 'unconfirmed' ? acceptForm(context, desk, found) : null;
   const links = await waitingLinks(context, desk, request.params);
   return sendPage(reply, context, {
@@ -96,15 +100,15 @@ async function show(
   });
 }
 
-function waysIn(context: PageContext, desk: OperatorDesk, { connection, state }: ConnectionStatus): Html {
+function waysIn(context: PageContext, services: OperatorServices, { connection, state }: ConnectionStatus): Html {
   const words = ACTS[context.language];
   const tenant = context.tenant?.id ?? '';
   if (state === 'static') return html`<p>${words.staticText}</p>`;
   const command = html`<p>${words.byCommand} ${copyable(context, `clinic-mirror login ${tenant} ${connection}`)}</p>`;
   // Where browsers can't reach the daemon there are no links.
-  if (desk.loginDesk().remote === null) return command;
+  if (services.loginDesk().remote === null) return command;
   const address = `${connectionAddress(tenant, connection)}/link`;
-  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.linkText}</p>${linkLife(context)}${reasonField(context, desk, 'login-link')}<p><button class="button main">${words.makeLink}</button></p></form>`;
+  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.linkText}</p>${linkLife(context)}${reasonField(context, services, 'login-link')}<p><button class="button main">${words.makeLink}</button></p></form>`;
   return html`${form}${command}`;
 }
 
@@ -122,13 +126,13 @@ function madeLink(context: PageContext, { url: link, endsAt }: ResultOf<typeof m
 /** Links that nobody has opened, each with a button that takes it back; nothing where there are none. */
 async function waitingLinks(
   context: PageContext,
-  desk: OperatorDesk,
-  { tenant, connection }: Place['Params'],
+  services: OperatorServices,
+  { tenant, connection }: ConnectionRoute['Params'],
 ): Promise<Html | null> {
   const words = ACTS[context.language];
-  const loginDesk = desk.loginDesk();
-  if (loginDesk.remote === null) return null;
-  const links = (await listLoginLinks(loginDesk, tenant)).filter((link) => link.connection === connection);
+  const loginServices = services.loginDesk();
+  if (loginServices.remote === null) return null;
+  const links = (await listLoginLinks(loginServices, tenant)).filter((link) => link.connection === connection);
   if (links.length === 0) return null;
   const { at, both } = context.times;
   const columns = [words.madeBy, words.madeAt, words.goodUntil, { title: words.withdraw, isPlain: true }];
@@ -140,12 +144,12 @@ async function waitingLinks(
     ],
   }));
   const address = `${connectionAddress(tenant, connection)}/withdraw-link`;
-  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}${reasonField(context, desk, 'withdraw-link')}${table(words.linksWaiting, columns, rows)}</form>`;
+  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}${reasonField(context, services, 'withdraw-link')}${table(words.linksWaiting, columns, rows)}</form>`;
   return section('links', words.linksWaiting, form);
 }
 
-function acceptForm(context: PageContext, desk: OperatorDesk, { connection, account }: ConnectionStatus): Html {
+function acceptForm(context: PageContext, services: OperatorServices, { connection, account }: ConnectionStatus): Html {
   const words = ACTS[context.language];
   const tenant = context.tenant?.id ?? '';
-  return html`<form class="notice act stack" method="post" action="${connectionAddress(tenant, connection)}/accept">${csrfField(context.visitor)}<p>${words.acceptText}</p><label>${words.acceptAsk} <input name="account" required maxlength="300" autocomplete="off"></label>${reasonField(context, desk, 'accept-account')}<p><button class="button main">${words.accept(account ?? '')}</button></p></form>`;
+  return html`<form class="notice act stack" method="post" action="${connectionAddress(tenant, connection)}/accept">${csrfField(context.visitor)}<p>${words.acceptText}</p><label>${words.acceptAsk} <input name="account" required maxlength="300" autocomplete="off"></label>${reasonField(context, services, 'accept-account')}<p><button class="button main">${words.accept(account ?? '')}</button></p></form>`;
 }

@@ -27,7 +27,7 @@ export function connectionsPart(context: PageContext, tenant: string, connection
       cells: [
         html`<strong>${connection}</strong> <span class="quiet">${kind}</span>`,
         account,
-        standing(context, each),
+        describeState(context, each),
         sinceAt === null ? null : context.times.at(sinceAt),
         ends(context, each),
         button(context, tenant, each),
@@ -38,7 +38,7 @@ export function connectionsPart(context: PageContext, tenant: string, connection
 }
 
 /** In words how a login stands. */
-export function standing({ language, times }: PageContext, status: ConnectionStatus): Html {
+export function describeState({ language, times }: PageContext, status: ConnectionStatus): Html {
   const { state, reason, missingScopes, pause } = status;
   const words = CLINIC[language];
   const isWell = WELL.has(state) && missingScopes.length === 0;

@@ -11,7 +11,7 @@ import { type Html, html } from '../../../model/html.ts';
 import { type Problem, problemsWithin } from '../../../model/problems.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { mayDo } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
@@ -46,30 +46,31 @@ interface Question {
 }
 
 /** Adds the page of one clinic. */
-export function addClinicPage(app: FastifyInstance, desk: OperatorDesk): void {
+export function addClinicPage(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'viewer' } as const;
-  addClinicWork(app, desk);
+  addClinicWork(app, services);
   app.get<Question>('/tenants/:tenant', { config }, async (request, reply) => {
     const { tenant } = request.params;
-    requireTenant(desk.installation, tenant);
-    const context = contextOf(request, desk, tenant);
+    requireTenant(services.installation, tenant);
+    const context = contextOf(request, services, tenant);
     const { task } = request.query;
     // One that is not known any more is no news.
-    const begun = typeof task === 'string' ? await readTask(desk.installation, tenant, task).catch(() => null) : null;
-    return sendPage(reply, context, await clinicPage(context, desk, tenant, begun));
+    const begun =
+      typeof task === 'string' ? await readTask(services.installation, tenant, task).catch(() => null) : null;
+    return sendPage(reply, context, await clinicPage(context, services, tenant, begun));
   });
 }
 
 async function clinicPage(
   context: PageContext,
-  desk: OperatorDesk,
+  services: OperatorServices,
   tenant: string,
   begun: TaskView | null,
 ): Promise<Page> {
-  const { installation } = desk;
+  const { installation } = services;
   const open = requireTenant(installation, tenant);
   const [found, runs, holds, reminders] = await Promise.all([
-    desk.statuses.ofTenant(installation, tenant),
+    services.statuses.ofTenant(installation, tenant),
     recentRuns(installation, tenant, RUNS),
     listHolds(installation, tenant),
     open.reminders === null ? null : upcomingReminders(installation, tenant),
@@ -77,7 +78,7 @@ async function clinicPage(
   const [clinic] = found.tenants;
   if (clinic === undefined) throw new Error('a tenant that is open has a status');
   const isCalendar = (target: string) => open.targets.get(target)?.crm === null;
-  const main = html`${begun === null ? null : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, desk, tenant, found.problems)}
+  const main = html`${begun === null ? null : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, services, tenant, found.problems)}
 ${targetsPart(context, tenant, clinic.targets, isCalendar)}
 ${findPart(context, tenant)}
 ${holdsPart(context, tenant, holds.filter(({ state }) => state === 'open').length)}
@@ -85,14 +86,14 @@ ${connectionsPart(context, tenant, clinic.connections)}
 ${recordsPart(context, clinic)}
 ${runsPart(context, tenant, runs)}
 ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}
-${configuredPart(context, desk, tenant)}`;
-  const beside = html`<p>${inStepMark(context, clinic, clinic.inSyncAsOf)} ${canGoOnMark(context, clinic.canGoOn)}</p>${workButtons(context, desk, tenant)}`;
-  return { title: clinic.name, main, beside, isLive: true, isUnderWay: begun?.state === 'running' };
+${configuredPart(context, services, tenant)}`;
+  const extra = html`<p>${inStepMark(context, clinic, clinic.inSyncAsOf)} ${canGoOnMark(context, clinic.canGoOn)}</p>${workButtons(context, services, tenant)}`;
+  return { title: clinic.name, main, beside: extra, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 
 function problemsPart(
   context: PageContext,
-  desk: OperatorDesk,
+  services: OperatorServices,
   tenant: string,
   problems: readonly Problem[],
 ): Html | null {
@@ -100,11 +101,11 @@ function problemsPart(
   const own = problemsWithin(problems, (each) => each === tenant);
   return own.length === 0
     ? null
-    : section('problems', words.problems, problemTable(context, words.problems, own, { places: null, desk }));
+    : section('problems', words.problems, problemTable(context, words.problems, own, { places: null, desk: services }));
 }
 
 /** Says where the clinic is configured. */
-function configuredPart({ language }: PageContext, { configurations }: OperatorDesk, tenant: string): Html | null {
+function configuredPart({ language }: PageContext, { configurations }: OperatorServices, tenant: string): Html | null {
   if (configurations === null) return null;
   const words = CONFIGURATION[language];
   const file = configurations.files.configuration.managed.has(tenant) ? null : configurations.files.fileOf(tenant);
@@ -119,12 +120,12 @@ function findPart({ language }: PageContext, tenant: string): Html {
 
 function holdsPart({ language }: PageContext, tenant: string, open: number): Html {
   const words = CLINIC[language];
-  const told =
+  const holdsText =
     open === 0 ? html`<p class="quiet">${words.noHolds}</p>` : html`<p class="hold">${words.holdsOpen(open)}</p>`;
   return section(
     'holds',
     words.holds,
-    told,
+    holdsText,
     open === 0 ? null : linkButton(clinicAddress(tenant, '/holds'), words.holds),
   );
 }
@@ -154,8 +155,8 @@ const WAIT_MS = 2 * SECOND_MS;
 const WORK = ['sync', 'audit'] as const;
 
 /** Adds what begins work on a clinic: a cycle now, and a reading back of all targets. It goes on when the page is left. */
-function addClinicWork(app: FastifyInstance, desk: OperatorDesk): void {
-  const { installation, log } = desk;
+function addClinicWork(app: FastifyInstance, services: OperatorServices): void {
+  const { installation, log } = services;
   const tasks = openTasks(installation, log);
   app.addHook('preClose', () => tasks.close());
   for (const kind of WORK) {
@@ -164,7 +165,7 @@ function addClinicWork(app: FastifyInstance, desk: OperatorDesk): void {
       const { tenant } = request.params;
       const { run } = kind === 'sync' ? CYCLE_OPERATIONS.syncTenant : CYCLE_OPERATIONS.auditTenant;
       const { id, result } = await tasks.begin(tenant, kind, (progress, signals) =>
-        run({ tenant }, operationContext(request, desk, { progress, signals })),
+        run({ tenant }, operationContext(request, services, { progress, signals })),
       );
       // What it throws is told by the task.
       const ended = result.then(
@@ -178,12 +179,12 @@ function addClinicWork(app: FastifyInstance, desk: OperatorDesk): void {
 }
 
 /** Buttons that begin work; nothing for who may only look. */
-function workButtons(context: PageContext, desk: OperatorDesk, tenant: string): Html | null {
+function workButtons(context: PageContext, services: OperatorServices, tenant: string): Html | null {
   const { visitor, language } = context;
   if (visitor === null || !mayDo(visitor, 'operator')) return null;
   const words = CLINIC[language];
   const buttons = WORK.map((kind) => {
-    const more = reasonField(context, desk, kind);
+    const more = reasonField(context, services, kind);
     return actionButton(context, { address: clinicAddress(tenant, `/${kind}`), text: words[kind], more });
   });
   return html`<div class="buttons">${buttons}</div>`;
@@ -195,8 +196,8 @@ function workNotice(context: PageContext, { kind, state, error }: TaskView): Htm
   const words = ACTS[language];
   const what = kind === 'sync' || kind === 'audit' ? CLINIC[language][kind] : kind;
   if (error !== null) return failureNotice(context, what, error);
-  const told = { running: words.noteBegun, done: words.noteDone, failed: words.noteFailed, lost: words.noteLost };
-  return html`<div class="notice" role="status"><p><strong>${what}:</strong> ${told[state]}</p></div>`;
+  const holdsText = { running: words.noteBegun, done: words.noteDone, failed: words.noteFailed, lost: words.noteLost };
+  return html`<div class="notice" role="status"><p><strong>${what}:</strong> ${holdsText[state]}</p></div>`;
 }
 
 /** Runs that did something, of those that are looked at. */
@@ -220,13 +221,13 @@ function runDetails(context: PageContext, tenant: string, run: RunView): Html {
   const words = CLINIC[context.language];
   const { id, startedAt, finishedAt, error, snapshot, near } = run;
   const held = heldOf(run);
-  const told = [
+  const holdsText = [
     changesOf(run) === 0 ? null : words.changes(changesOf(run)),
     held === 0 ? null : html`<span class="hold">${words.heldBack(held)}</span>`,
     error === null ? null : html`<span class="act"><code>${error.code}</code></span>`,
   ].filter((each) => each !== null);
   const took = `${((finishedAt - startedAt) / SECOND_MS).toFixed(1)} s`;
-  const summary = html`${context.times.both(startedAt)}${told.map((each) => html` · ${each}`)} <span class="quiet">· ${took}</span>`;
+  const summary = html`${context.times.both(startedAt)}${holdsText.map((each) => html` · ${each}`)} <span class="quiet">· ${took}</span>`;
   const read =
     near === null
       ? snapshot && words.recordsRead(snapshot.records, snapshot.requests)

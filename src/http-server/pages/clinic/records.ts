@@ -25,10 +25,14 @@ export function recordsPart(context: PageContext, { tenant, targets, lastRun }: 
       ],
     };
   });
-  return section('records', words.records, html`${table(words.records, columns, rows)}${setAside(context, lastRun)}`);
+  return section(
+    'records',
+    words.records,
+    html`${table(words.records, columns, rows)}${invalidRows(context, lastRun)}`,
+  );
 }
 
-function setAside({ language }: PageContext, lastRun: TenantStatus['lastRun']): Html | null {
+function invalidRows({ language }: PageContext, lastRun: TenantStatus['lastRun']): Html | null {
   if (lastRun === null || Object.keys(lastRun.setAside).length === 0) return null;
   const words = CLINIC[language];
   const rows = lastRun.setAsideExamples.map(({ recordId, code, field }) => ({

@@ -10,7 +10,7 @@ import {
 import { explainAddress } from '../../../documents/addresses.ts';
 import type { Texts } from '../../../documents/texts/texts.ts';
 import { type Html, html } from '../../../model/html.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
 import { copyable, emptyState, linkButton, pager, table } from '../parts.ts';
@@ -24,23 +24,23 @@ interface Question {
 }
 
 /** Adds the page of one target: which records are in sync, wait, fail, are held or left out, and why. */
-export function addTargetPage(app: FastifyInstance, desk: OperatorDesk): void {
+export function addTargetPage(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'viewer' } as const;
   app.get<Question>('/tenants/:tenant/targets/:target', { config }, async (request, reply) => {
     const { tenant, target } = request.params;
-    const { installation } = desk;
+    const { installation } = services;
     const state =
-      RECORD_STATES.find((each) => each === request.query.state) ?? (await firstState(desk, tenant, target));
+      RECORD_STATES.find((each) => each === request.query.state) ?? (await firstState(services, tenant, target));
     const after = typeof request.query.after === 'string' ? request.query.after : null;
     const list = await listRecords(installation, { tenant, target, state }, { after, limit: LIMIT });
     const isCalendar = requireTenant(installation, tenant).targets.get(target)?.crm === null;
-    const context = contextOf(request, desk, tenant);
+    const context = contextOf(request, services, tenant);
     return sendPage(reply, context, targetPage(context, tenant, list, isCalendar));
   });
 }
 
 /** What needs a look first; all in order else. */
-async function firstState({ installation }: OperatorDesk, tenant: string, target: string): Promise<RecordState> {
+async function firstState({ installation }: OperatorServices, tenant: string, target: string): Promise<RecordState> {
   const { outbox } = requireTenant(installation, tenant);
   return (await outbox.counts(target)).failing > 0 ? 'failing' : 'in-sync';
 }
@@ -62,13 +62,13 @@ function targetPage(context: PageContext, tenant: string, list: RecordList, isCa
   const command = html`<p class="quiet">${words.command} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
   return {
     title: target,
-    main: html`${tabs}${leftOut(context, list)}${records}${command}`,
+    main: html`${tabs}${excludedRecords(context, list)}${records}${command}`,
     beside: isCalendar ? linkButton(`${own}/week`, words.week) : null,
     isLive: true,
   };
 }
 
-function leftOut({ language, times }: PageContext, { counts, asOf, items }: RecordList): Html | null {
+function excludedRecords({ language, times }: PageContext, { counts, asOf, items }: RecordList): Html | null {
   if (counts === null) return null;
   const words = RECORDS[language];
   const only = items.length === 0 ? html` <span class="quiet">${words.countsOnly}</span>` : null;

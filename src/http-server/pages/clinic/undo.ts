@@ -5,7 +5,7 @@ import { UNDO_RESULTS } from '../../../features/undo/texts.ts';
 import type { UndoView } from '../../../features/undo/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
@@ -17,30 +17,30 @@ const ROUTE = '/tenants/:tenant/runs/:run/undo';
 const TIMEOUT_MS = 60 * SECOND_MS;
 /** Rows that are shown one by one. */
 const MOST_ROWS = 200;
-interface Place {
+interface RunRoute {
   Params: { tenant: string; run: string };
 }
 
 /** Adds the page at which a run is undone: what would come of it first, then what came of it. */
-export function addUndoPage(app: FastifyInstance, desk: OperatorDesk): void {
+export function addUndoPage(app: FastifyInstance, services: OperatorServices): void {
   const options = { config: { level: 'operator' } as const, handlerTimeout: TIMEOUT_MS + SECOND_MS };
-  const undo = async (request: FastifyRequest<Place>, dryRun: boolean) => {
+  const undo = async (request: FastifyRequest<RunRoute>, dryRun: boolean) => {
     const { tenant, run } = request.params;
-    const context = contextOf(request, desk, tenant);
+    const context = contextOf(request, services, tenant);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const signals = { stop: signal, abort: signal };
     const view = await RUN_OPERATIONS.undoRun.run(
       { tenant, run, dryRun },
-      operationContext(request, desk, { signals }),
+      operationContext(request, services, { signals }),
     );
     return { context, view, title: ACTS[context.language].undoTitle(run) };
   };
-  app.get<Place>(ROUTE, options, async (request, reply) => {
+  app.get<RunRoute>(ROUTE, options, async (request, reply) => {
     const { context, view, title } = await undo(request, true);
-    const main = html`${records(context, view)}${undoForm(context, desk, view)}`;
+    const main = html`${records(context, view)}${undoForm(context, services, view)}`;
     return sendPage(reply, context, { title, main });
   });
-  app.post<Place>(ROUTE, options, async (request, reply) => {
+  app.post<RunRoute>(ROUTE, options, async (request, reply) => {
     const { context, view, title } = await undo(request, false);
     return sendPage(reply, context, { title, main: html`${undone(context, view)}${records(context, view)}` });
   });
@@ -70,9 +70,13 @@ function records(context: PageContext, { run, tenant, dryRun, records: all }: Un
   return html`${table(words.undoTitle(run), columns, rows)}${more}`;
 }
 
-function undoForm(context: PageContext, desk: OperatorDesk, { run, tenant, records: all }: UndoView): Html | null {
+function undoForm(
+  context: PageContext,
+  services: OperatorServices,
+  { run, tenant, records: all }: UndoView,
+): Html | null {
   const words = ACTS[context.language];
   if (all.length === 0) return null;
   const address = clinicAddress(tenant, `/runs/${encodeURIComponent(run)}/undo`);
-  return html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.undoText}</p>${reasonField(context, desk, 'undo')}<p><button class="button main">${words.undo}</button></p></form>`;
+  return html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.undoText}</p>${reasonField(context, services, 'undo')}<p><button class="button main">${words.undo}</button></p></form>`;
 }

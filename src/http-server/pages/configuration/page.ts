@@ -7,7 +7,7 @@ import { MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { ConfigurationError } from '../../../settings/faults.ts';
 import { formOf } from '../../forms.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { visitorOf } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageVisit } from '../context.ts';
@@ -23,33 +23,36 @@ const ROUTE = '/tenants/:tenant/configuration';
 const { readConfiguration, checkConfiguration, addTenant, replaceConfiguration, removeTenant } =
   CONFIGURATION_OPERATIONS;
 
-interface Place {
+interface TenantRoute {
   Params: { tenant: string };
 }
 
 /** Adds the pages on which a clinic is configured, or added: checked first, then saved as it was seen. */
-export function addConfigurationPages(app: FastifyInstance, desk: OperatorDesk): void {
+export function addConfigurationPages(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'owner' } as const;
-  app.get<Place>(ROUTE, { config }, async (request, reply) => {
-    const document = await readConfiguration.run(request.params, operationContext(request, desk));
-    return sendDocument({ request, reply, desk }, document);
+  app.get<TenantRoute>(ROUTE, { config }, async (request, reply) => {
+    const document = await readConfiguration.run(request.params, operationContext(request, services));
+    return sendDocument({ request, reply, desk: services }, document);
   });
-  app.post<Place>(ROUTE, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
+  app.post<TenantRoute>(ROUTE, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
     const { tenant } = request.params;
-    const now = await readConfiguration.run({ tenant }, operationContext(request, desk));
+    const now = await readConfiguration.run({ tenant }, operationContext(request, services));
     // What is changed is what was seen, whatever it is by now.
     const document = { ...now, revision: formOf(request).get('revision') ?? now.revision };
-    return step({ request, reply, desk }, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
+    return step(
+      { request, reply, desk: services },
+      { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' },
+    );
   });
   app.get(ADD_CLINIC_PATH, { config }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
-    return sendEditor({ request, reply, desk }, { document: null, tenant: '', yaml: '' });
+    return sendEditor({ request, reply, desk: services }, { document: null, tenant: '', yaml: '' });
   });
   app.post(ADD_CLINIC_PATH, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
     const tenant = formOf(request).get('tenant')?.trim() ?? '';
-    return step({ request, reply, desk }, { document: null, tenant, yaml: writtenIn(request) ?? '' });
+    return step({ request, reply, desk: services }, { document: null, tenant, yaml: writtenIn(request) ?? '' });
   });
 }
 
@@ -85,18 +88,18 @@ async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
       return sendEditor(visit, draft, renderFaults(context, error.faults), 422);
     }
     if (!(error instanceof MirrorError) || error.code === 'no-such-tenant') throw error;
-    const isNoted = error.code === 'second-person-needed';
-    const told = isNoted ? notice(words.noted) : failureNotice(context, words.refused, error);
-    return sendEditor(visit, draft, told, isNoted ? 200 : 409);
+    const isRequested = error.code === 'second-person-needed';
+    const feedback = isRequested ? notice(words.noted) : failureNotice(context, words.refused, error);
+    return sendEditor(visit, draft, feedback, isRequested ? 200 : 409);
   }
 }
 
-async function save(request: FastifyRequest, desk: OperatorDesk, draft: Draft): Promise<void> {
+async function save(request: FastifyRequest, services: OperatorServices, draft: Draft): Promise<void> {
   const form = formOf(request);
-  const given = [...form].filter(([name, value]) => name.startsWith('secret-') && value !== '');
-  const secrets = Object.fromEntries(given.map(([name, value]) => [name.slice('secret-'.length), value]));
+  const secretEntries = [...form].filter(([name, value]) => name.startsWith('secret-') && value !== '');
+  const secrets = Object.fromEntries(secretEntries.map(([name, value]) => [name.slice('secret-'.length), value]));
   const { tenant, yaml, document } = draft;
-  const context = operationContext(request, desk);
+  const context = operationContext(request, services);
   if (document === null) await addTenant.run({ tenant, yaml, secrets }, context);
   else await replaceConfiguration.run({ tenant, ifMatch: document.revision, yaml, secrets }, context);
 }
@@ -120,8 +123,8 @@ function sendDocument(visit: PageVisit, document: TenantDocument): FastifyReply 
   const { tenant, source, yaml, faults } = document;
   if (source === 'managed') {
     const context = contextOf(request, desk, tenant);
-    const told = faults.length === 0 ? null : renderFaults(context, faults);
-    return sendEditor(visit, { document, tenant, yaml: yaml ?? '' }, told);
+    const feedback = faults.length === 0 ? null : renderFaults(context, faults);
+    return sendEditor(visit, { document, tenant, yaml: yaml ?? '' }, feedback);
   }
   const context = contextOf(request, desk, tenant);
   return sendPage(reply, context, {
@@ -130,11 +133,11 @@ function sendDocument(visit: PageVisit, document: TenantDocument): FastifyReply 
   });
 }
 
-/** @param told what came of it before */
+/** @param feedback what came of it before */
 function sendEditor(
   { request, reply, desk }: PageVisit,
   draft: Draft,
-  told: Html | null = null,
+  feedback: Html | null = null,
   status = 200,
 ): FastifyReply {
   const { document, tenant } = draft;
@@ -143,11 +146,11 @@ function sendEditor(
   const lead = document === null ? words.add : words.managed;
   const removal =
     document === null ? null : renderRemoval(context, document, reasonField(context, desk, 'remove-tenant'));
-  const main = html`${told}<p>${lead}</p>${renderEditor(context, draft)}${removal}`;
+  const main = html`${feedback}<p>${lead}</p>${renderEditor(context, draft)}${removal}`;
   return sendPage(reply, context, { title: titleOf(request, desk, draft), main }, status);
 }
 
-function titleOf(request: FastifyRequest, desk: OperatorDesk, { document }: Draft): string {
-  const words = CONFIGURATION[contextOf(request, desk).language];
+function titleOf(request: FastifyRequest, services: OperatorServices, { document }: Draft): string {
+  const words = CONFIGURATION[contextOf(request, services).language];
   return document === null ? words.addTitle : words.title;
 }

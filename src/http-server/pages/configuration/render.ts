@@ -55,12 +55,13 @@ export function renderConfirmation(
   const { document, tenant, yaml } = draft;
   const hidden = document === null ? { tenant } : { revision: document.revision ?? '' };
   const fields = secrets.map(({ name, isKept }) => {
-    const told = isKept ? words.secretKept : words.secretMissing;
-    return html`<p class="field"><label for="secret-${name}"><code>${name}</code> ${told}</label><input id="secret-${name}" type="password" name="secret-${name}" autocomplete="off"${isKept ? null : html` required`}></p>`;
+    const stateText = isKept ? words.secretKept : words.secretMissing;
+    return html`<p class="field"><label for="secret-${name}"><code>${name}</code> ${stateText}</label><input id="secret-${name}" type="password" name="secret-${name}" autocomplete="off"${isKept ? null : html` required`}></p>`;
   });
-  const given = fields.length === 0 ? null : html`<fieldset><legend>${words.secrets}</legend>${fields}</fieldset>`;
+  const secretsPart =
+    fields.length === 0 ? null : html`<fieldset><legend>${words.secrets}</legend>${fields}</fieldset>`;
   return html`<div class="notice" role="status"><p>${words.noFaults}</p></div>${renderDiff(context, document?.yaml ?? '', yaml)}
-<form class="stack" method="post" action="${addressOf(draft)}">${csrfField(context.visitor)}${hiddenFields({ ...hidden, yaml })}${given}${reason}<p class="buttons"><button class="button main" name="step" value="save">${words.save}</button><button class="button plain" name="step" value="edit" formnovalidate>${words.back}</button></p></form>`;
+<form class="stack" method="post" action="${addressOf(draft)}">${csrfField(context.visitor)}${hiddenFields({ ...hidden, yaml })}${secretsPart}${reason}<p class="buttons"><button class="button main" name="step" value="save">${words.save}</button><button class="button plain" name="step" value="edit" formnovalidate>${words.back}</button></p></form>`;
 }
 
 function renderDiff({ language }: PageContext, before: string, after: string): Html {

@@ -5,27 +5,27 @@ import { explanationDocument } from '../../../documents/explain.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { shellWord } from '../../../model/shell-words.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, emptyState } from '../parts.ts';
 import { printHtml } from '../print-html.ts';
 
 /** Adds the page that shows one appointment's way into every target of a clinic, with a box to search by its id. */
-export function addExplainPage(app: FastifyInstance, desk: OperatorDesk): void {
+export function addExplainPage(app: FastifyInstance, services: OperatorServices): void {
   app.get<{ Params: { tenant: string }; Querystring: { id?: string } }>(
     '/tenants/:tenant/explain',
     { config: { level: 'viewer' } },
     async (request, reply) => {
       const { tenant } = request.params;
-      const context = contextOf(request, desk, tenant);
+      const context = contextOf(request, services, tenant);
       const words = EXPLAIN[context.language];
       const id = request.query.id?.trim() ?? '';
       if (id === '') {
         const main = html`${searchForm(context, tenant, '')}${emptyState(words.empty)}`;
         return sendPage(reply, context, { title: words.title, main });
       }
-      const explanation = await explain(desk.installation, tenant, id, request.signal);
+      const explanation = await explain(services.installation, tenant, id, request.signal);
       const main = renderExplanation(context, explanation);
       return sendPage(reply, context, { title: words.titleOf(id), main, isLive: true });
     },
@@ -37,7 +37,7 @@ export function addExplainPage(app: FastifyInstance, desk: OperatorDesk): void {
       const { tenant } = request.params;
       const id = request.query.id?.trim() ?? '';
       if (id === '') return reply.redirect(clinicAddress(tenant, '/explain'), 303);
-      return explain(desk.installation, tenant, id, request.signal);
+      return explain(services.installation, tenant, id, request.signal);
     },
   );
 }

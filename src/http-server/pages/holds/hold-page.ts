@@ -8,7 +8,7 @@ import { asMirrorError, MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { formOf } from '../../forms.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { actingOf, reasonField } from '../acting.ts';
 import { contextOf, type PageContext, type PageVisit } from '../context.ts';
 import { sendPage } from '../layout.ts';
@@ -24,41 +24,48 @@ const READ_MS = 40 * SECOND_MS;
 /** Each of some thousands of items may be named. */
 const FORM_BYTES = 256 * 1_024;
 
-interface Place {
+interface HoldRoute {
   Params: { tenant: string; hold: string };
 }
 
 /** Adds the pages of what is held: all of a clinic's, one of them, and its decision in two steps, the first of which shows what would happen. */
-export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
-  const { installation } = desk;
+export function addHoldPages(app: FastifyInstance, services: OperatorServices): void {
+  const { installation } = services;
   app.get<{ Params: { tenant: string } }>(
     '/tenants/:tenant/holds',
     { config: { level: 'viewer' } },
     async (request, reply) => {
       const { tenant } = request.params;
-      const context = contextOf(request, desk, tenant);
+      const context = contextOf(request, services, tenant);
       const main = renderHolds(context, await listHolds(installation, tenant));
       return sendPage(reply, context, { title: HOLDS[context.language].title, main, isLive: true });
     },
   );
   const slow = { handlerTimeout: READ_MS + 5 * SECOND_MS };
-  app.get<Place>('/tenants/:tenant/holds/:hold', { config: { level: 'viewer' }, ...slow }, async (request, reply) => {
-    const { tenant, hold } = request.params;
-    return sendHold({ request, reply, desk }, await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS)));
-  });
-  app.post<Place>(
+  app.get<HoldRoute>(
+    '/tenants/:tenant/holds/:hold',
+    { config: { level: 'viewer' }, ...slow },
+    async (request, reply) => {
+      const { tenant, hold } = request.params;
+      return sendHold(
+        { request, reply, desk: services },
+        await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS)),
+      );
+    },
+  );
+  app.post<HoldRoute>(
     '/tenants/:tenant/holds/:hold',
     { config: { level: 'operator' }, bodyLimit: FORM_BYTES, ...slow },
     async (request, reply) => {
       const { tenant, hold } = request.params;
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
       const choice = choiceOf(formOf(request), view);
-      const { nothingChosen, changed } = HOLDS[contextOf(request, desk, tenant).language];
-      if (choice.seen !== view.hold.seen) return sendHold({ request, reply, desk }, view, notice(changed));
-      if (choice.chosen.length === 0) return sendHold({ request, reply, desk }, view, notice(nothingChosen));
+      const { nothingChosen, changed } = HOLDS[contextOf(request, services, tenant).language];
+      if (choice.seen !== view.hold.seen) return sendHold({ request, reply, desk: services }, view, notice(changed));
+      if (choice.chosen.length === 0) return sendHold({ request, reply, desk: services }, view, notice(nothingChosen));
       return choice.isDecided
-        ? decide({ request, reply, desk }, view, choice)
-        : sendDecision({ request, reply, desk }, view, choice);
+        ? decide({ request, reply, desk: services }, view, choice)
+        : sendDecision({ request, reply, desk: services }, view, choice);
     },
   );
 }
@@ -78,14 +85,14 @@ function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: 
   };
 }
 
-/** @param told why nothing was decided; absent where nothing was to be */
-function sendHold({ request, reply, desk }: PageVisit, view: HoldView, told?: Html): FastifyReply {
+/** @param feedback why nothing was decided; absent where nothing was to be */
+function sendHold({ request, reply, desk }: PageVisit, view: HoldView, feedback?: Html): FastifyReply {
   const context = contextOf(request, desk, view.hold.tenant);
   const words = HOLDS[context.language];
-  const main = html`${told}${renderHold(context, view)}`;
+  const main = html`${feedback}${renderHold(context, view)}`;
   // What is being chosen would be lost with a new page.
   const page = { title: words.titleOf(view.items.length), main, isLive: view.hold.state !== 'open' };
-  return sendPage(reply, context, page, told === undefined ? 200 : 409);
+  return sendPage(reply, context, page, feedback === undefined ? 200 : 409);
 }
 
 function sendDecision(
@@ -100,10 +107,11 @@ function sendDecision(
     reason: reasonField(context, desk, choice.decision === 'approved' ? 'approve' : 'reject'),
     secondAbove: secondPersonAbove(actingOf(request, desk), view.hold.tenant),
   };
-  const isNoted = failure?.code === 'second-person-needed';
-  const told = failure === null ? null : isNoted ? notice(words.noted) : failureNotice(context, words.refused, failure);
-  const main = html`${told}${isNoted ? null : renderDecision(context, view, choice, asked)}`;
-  const status = failure === null || isNoted ? 200 : 409;
+  const isRequested = failure?.code === 'second-person-needed';
+  const feedback =
+    failure === null ? null : isRequested ? notice(words.noted) : failureNotice(context, words.refused, failure);
+  const main = html`${feedback}${isRequested ? null : renderDecision(context, view, choice, asked)}`;
+  const status = failure === null || isRequested ? 200 : 409;
   return sendPage(reply, context, { title: words.titleOf(view.items.length), main }, status);
 }
 
@@ -160,7 +168,7 @@ function renderDecision(
     ...sentencesOf(context, view, choice),
     isSecondNeeded ? words.second(asked.secondAbove ?? 0) : null,
   ];
-  const told = sentences.filter((each) => each !== null).map((each) => html`<p>${each}</p>`);
+  const feedback = sentences.filter((each) => each !== null).map((each) => html`<p>${each}</p>`);
   const fields = { step: 'decide', seen: hold.seen, choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
   // Each by itself: a day may have got more meanwhile.
   const items = isPart ? chosen.map(({ record }) => hiddenFields({ item: record })) : null;
@@ -170,7 +178,7 @@ function renderDecision(
   const form = html`<form method="post" action="${address}" class="stack">${csrfField(context.visitor)}${hiddenFields(fields)}${items}${asked.reason}<div class="buttons"><button class="button ${isApproval ? 'danger' : 'main'}">${text}</button>${linkButton(address, words.back, 'plain')}</div></form>`;
   const list = html`<ul class="boxes">${chosen.map((item) => html`<li>${item.startAt === null ? null : context.times.day(item.startAt)} ${itemLine(context, hold.tenant, item)}</li>`)}</ul>`;
   const unfolded = unfolding('chosen', html`${words.items} <span class="quiet">${chosen.length}</span>`, list);
-  return section('what', words.willHappen, html`<div class="stack">${told}${unfolded}${form}</div>`);
+  return section('what', words.willHappen, html`<div class="stack">${feedback}${unfolded}${form}</div>`);
 }
 
 function buttonsOf({ language }: PageContext, { hold, isDivisible }: HoldView, count: number): [string, string] {

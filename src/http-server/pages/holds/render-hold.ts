@@ -40,12 +40,12 @@ export function renderHold(context: PageContext, view: HoldView): Html {
   const words = HOLDS[context.language];
   const isOpen = hold.state === 'open';
   const mayDecide = isOpen && context.visitor !== null && mayDo(context.visitor, 'operator');
-  const noted = requests.map(
+  const requestNotices = requests.map(
     ({ by, what }) => html`<p class="notice">${words.requested(by.name, String(what.items ?? ''))}</p>`,
   );
   const unreadLine = unread === null ? null : html`<p class="notice">${words.unread(unread)}</p>`;
   const items = renderItems(context, view, mayDecide);
-  return html`${factsOf(context, view)}${noted}${unreadLine}${mayDecide ? decisionForm(context, view, items) : section('items', words.items, items)}`;
+  return html`${factsOf(context, view)}${requestNotices}${unreadLine}${mayDecide ? decisionForm(context, view, items) : section('items', words.items, items)}`;
 }
 
 function factsOf(context: PageContext, view: HoldView): Html {
@@ -138,8 +138,8 @@ function renderDay(
 
 /** One item: its time, agenda and id; nothing of what it holds. */
 export function itemLine({ times }: PageContext, tenant: string, { record, startAt, agenda, status }: HeldItem): Html {
-  const told = [agenda?.name ?? agenda?.id ?? null, status].filter((each) => each !== null).join(', ');
-  return html`<span>${startAt === null ? null : html`<strong>${times.clock(startAt)}</strong> `}<a href="${explainAddress(tenant, record)}">${record}</a> <span class="quiet">${told}</span></span>`;
+  const details = [agenda?.name ?? agenda?.id ?? null, status].filter((each) => each !== null).join(', ');
+  return html`<span>${startAt === null ? null : html`<strong>${times.clock(startAt)}</strong> `}<a href="${explainAddress(tenant, record)}">${record}</a> <span class="quiet">${details}</span></span>`;
 }
 
 function checkBox(name: string, value: string, text: HtmlPart): Html {

@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { keepPlan, newestPlan, planSummary } from '../../../control/kept-plans.ts';
+import { newestPlan, planSummary, storePlan } from '../../../control/kept-plans.ts';
 import type { SyncResult } from '../../../control/sync.ts';
 import { type BegunTask, openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
 import { clinicAddress } from '../../../documents/addresses.ts';
 import { planDocument } from '../../../documents/plan.ts';
 import { PLAN } from '../../../documents/texts/plan.ts';
 import { type Html, html } from '../../../model/html.ts';
-import type { KeptPlan } from '../../../model/kept-plan.ts';
+import type { StoredPlan } from '../../../model/kept-plan.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
 import { formOf } from '../../forms.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { mayDo } from '../../visitors.ts';
 import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
@@ -22,29 +22,32 @@ import { printHtml } from '../print-html.ts';
 /** A quick plan is shown at once; a slow one is waited for on a page of its own. */
 const PATIENCE_MS = 4 * SECOND_MS;
 
-interface Place {
+interface PlanRoute {
   Params: { tenant: string };
   Querystring: { task?: string };
 }
 
 /** Adds the page of a clinic's plan: made on demand, kept, and applied as it was seen. */
-export function addPlanPage(app: FastifyInstance, desk: OperatorDesk): void {
-  const { installation } = desk;
-  const tasks = openTasks(installation, desk.log);
+export function addPlanPage(app: FastifyInstance, services: OperatorServices): void {
+  const { installation } = services;
+  const tasks = openTasks(installation, services.log);
   app.addHook('preClose', () => tasks.close());
-  app.get<Place>('/tenants/:tenant/plan', { config: { level: 'viewer' } }, (request, reply) =>
-    sendPlan(request, reply, desk),
+  app.get<PlanRoute>('/tenants/:tenant/plan', { config: { level: 'viewer' } }, (request, reply) =>
+    sendPlan(request, reply, services),
   );
-  app.post<Place>('/tenants/:tenant/plan', { config: { level: 'operator' } }, async (request, reply) => {
+  app.post<PlanRoute>('/tenants/:tenant/plan', { config: { level: 'operator' } }, async (request, reply) => {
     const { tenant } = request.params;
     const plan = formOf(request).get('apply');
     const begun =
       plan === null
         ? await tasks.begin(tenant, 'plan', async (progress, { stop }) =>
-            planSummary(await keepPlan(installation, tenant, progress, stop)),
+            planSummary(await storePlan(installation, tenant, progress, stop)),
           )
         : await tasks.begin(tenant, 'apply', (progress, signals) =>
-            CYCLE_OPERATIONS.applyPlan.run({ tenant, plan }, operationContext(request, desk, { progress, signals })),
+            CYCLE_OPERATIONS.applyPlan.run(
+              { tenant, plan },
+              operationContext(request, services, { progress, signals }),
+            ),
           );
     await endOrPatience(begun);
     return reply.redirect(clinicAddress(tenant, `/plan?task=${begun.id}`), 303);
@@ -62,21 +65,21 @@ async function endOrPatience({ result }: BegunTask): Promise<void> {
 }
 
 async function sendPlan(
-  request: FastifyRequest<Place>,
+  request: FastifyRequest<PlanRoute>,
   reply: FastifyReply,
-  desk: OperatorDesk,
+  services: OperatorServices,
 ): Promise<FastifyReply> {
   const { tenant } = request.params;
-  const context = contextOf(request, desk, tenant);
+  const context = contextOf(request, services, tenant);
   const words = PLAN[context.language];
   const id = request.query.task;
-  const task = id === undefined ? null : await readTask(desk.installation, tenant, id);
+  const task = id === undefined ? null : await readTask(services.installation, tenant, id);
   const isUnderWay = task?.state === 'running';
-  const plan = isUnderWay || task?.kind === 'apply' ? null : await newestPlan(desk.installation, tenant);
+  const plan = isUnderWay || task?.kind === 'apply' ? null : await newestPlan(services.installation, tenant);
   const mayApply = context.visitor !== null && mayDo(context.visitor, 'operator');
-  const reason = mayApply ? reasonField(context, desk, 'apply') : null;
-  const told = task === null ? null : renderTask(context, tenant, task);
-  const main = html`${told}${isUnderWay ? null : renderPlan(context, tenant, plan, { mayApply, reason, isAfter: task?.kind === 'apply' })}`;
+  const reason = mayApply ? reasonField(context, services, 'apply') : null;
+  const taskNotice = task === null ? null : renderTask(context, tenant, task);
+  const main = html`${taskNotice}${isUnderWay ? null : renderPlan(context, tenant, plan, { mayApply, reason, isAfter: task?.kind === 'apply' })}`;
   return sendPage(reply, context, { title: words.title, main, isUnderWay });
 }
 
@@ -90,7 +93,7 @@ interface PlanOptions {
 }
 
 /** A plan target by target, with the button that applies exactly it; or the way to make one. */
-function renderPlan(context: PageContext, tenant: string, plan: KeptPlan | null, options: PlanOptions): Html {
+function renderPlan(context: PageContext, tenant: string, plan: StoredPlan | null, options: PlanOptions): Html {
   const words = PLAN[context.language];
   const makeWord = plan === null && !options.isAfter ? words.make : words.makeAnother;
   const make = options.mayApply
@@ -108,7 +111,7 @@ function renderPlan(context: PageContext, tenant: string, plan: KeptPlan | null,
   return html`<p>${words.intro}</p>${printHtml(context, planDocument(plan, context.language).blocks)}<div class="stack">${applies}<div class="buttons">${make}</div></div>`;
 }
 
-function applyForm({ visitor, language }: PageContext, tenant: string, { id }: KeptPlan, reason: Html | null): Html {
+function applyForm({ visitor, language }: PageContext, tenant: string, { id }: StoredPlan, reason: Html | null): Html {
   const words = PLAN[language];
   return html`<form method="post" action="${clinicAddress(tenant, '/plan')}" class="stack">${csrfField(visitor)}${hiddenFields({ apply: id })}${reason}<p class="quiet">${words.applyHelp}</p><div class="buttons"><button class="button main">${words.apply}</button></div></form>`;
 }

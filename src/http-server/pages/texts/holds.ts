@@ -54,8 +54,8 @@ const en = {
   willGoOnPeople:
     'What waits of people is written, in all targets of this clinic: you say that nobody has to be kept out.',
   willRefuse: (target: string) => `Nothing of it is written to “${target}”.`,
-  linkedCorrections: (told: number) =>
-    `Patients had been told of ${count('appointment ahead', 'appointments ahead')(told)} when this was held.`,
+  linkedCorrections: (informed: number) =>
+    `Patients had been told of ${count('appointment ahead', 'appointments ahead')(informed)} when this was held.`,
   willCorrect: (n: number) =>
     `The patients of ${count('appointment get', 'appointments get')(n)} a message that says what is true now, with the next cycle.`,
   willNotCorrect: (n: number) =>
@@ -131,8 +131,8 @@ export const HOLDS: Texts<typeof en> = {
     willGoOnPeople:
       'Ciò che attende di persone è scritto, in tutte le destinazioni di questa clinica: dici che nessuno dev’essere tenuto fuori.',
     willRefuse: (target) => `Non ne viene scritto nulla in “${target}”.`,
-    linkedCorrections: (told) =>
-      `I pazienti avevano ricevuto messaggi per ${count('appuntamento futuro', 'appuntamenti futuri')(told)} quando è stata sospesa.`,
+    linkedCorrections: (informed) =>
+      `I pazienti avevano ricevuto messaggi per ${count('appuntamento futuro', 'appuntamenti futuri')(informed)} quando è stata sospesa.`,
     willCorrect: (n) =>
       `I pazienti di ${count('appuntamento ricevono', 'appuntamenti ricevono')(n)} un messaggio con ciò che è vero ora, con il prossimo ciclo.`,
     willNotCorrect: (n) =>

@@ -25,7 +25,7 @@ export interface Block {
 }
 
 /** A block among the hours of its day, by the clock on the wall. */
-export interface PlacedBlock extends Block {
+export interface PositionedBlock extends Block {
   /** Minutes since midnight as the clock shows them, whole rows. */
   fromMinute: number;
   toMinute: number;
@@ -42,7 +42,7 @@ export interface GridDay {
   /** Hours that it has: 23 or 25 where the clock changes. */
   hours: number;
   allDay: Block[];
-  placed: PlacedBlock[];
+  placed: PositionedBlock[];
   /** What has no room side by side. */
   more: Block[];
 }
@@ -59,10 +59,10 @@ export interface WeekGrid {
 export function gridOf({ days, entries, zone }: Pick<WeekView, 'days' | 'entries' | 'zone'>): WeekGrid {
   const blocks = entries.flatMap(blocksOf);
   const laid = days.map((day) => dayOf(day, blocks, zone));
-  const placed = laid.flatMap((day) => day.placed);
+  const positioned = laid.flatMap((day) => day.placed);
   const hours = {
-    fromHour: Math.floor(Math.min(USUAL_HOURS.from * 60, ...placed.map(({ fromMinute }) => fromMinute)) / 60),
-    toHour: Math.ceil(Math.max(USUAL_HOURS.to * 60, ...placed.map(({ toMinute }) => toMinute)) / 60),
+    fromHour: Math.floor(Math.min(USUAL_HOURS.from * 60, ...positioned.map(({ fromMinute }) => fromMinute)) / 60),
+    toHour: Math.ceil(Math.max(USUAL_HOURS.to * 60, ...positioned.map(({ toMinute }) => toMinute)) / 60),
   };
   return { days: laid, ...hours };
 }
@@ -90,7 +90,7 @@ function isSameTime(one: WeekTime, other: WeekTime): boolean {
 
 function dayOf({ date, startAt, endAt }: WeekView['days'][number], blocks: readonly Block[], zone: string): GridDay {
   const allDay: Block[] = [];
-  const timed: Omit<PlacedBlock, 'lane' | 'lanes'>[] = [];
+  const timed: Omit<PositionedBlock, 'lane' | 'lanes'>[] = [];
   for (const block of blocks) {
     const { time } = block;
     if (time.kind === 'all-day') {
@@ -124,15 +124,15 @@ function minuteOf(at: Instant, zone: string): number {
 }
 
 /** Gives blocks that overlap a lane each: the first that is free, as people lay out cards. */
-function sideBySide(blocks: readonly Omit<PlacedBlock, 'lane' | 'lanes'>[]): Pick<GridDay, 'placed' | 'more'> {
+function sideBySide(blocks: readonly Omit<PositionedBlock, 'lane' | 'lanes'>[]): Pick<GridDay, 'placed' | 'more'> {
   const sorted = blocks.toSorted((one, other) => one.fromMinute - other.fromMinute || other.toMinute - one.toMinute);
-  const placed: PlacedBlock[] = [];
+  const positioned: PositionedBlock[] = [];
   const more: Block[] = [];
-  let group: PlacedBlock[] = [];
+  let group: PositionedBlock[] = [];
   let ends: number[] = [];
   const close = () => {
     for (const block of group) block.lanes = ends.length;
-    placed.push(...group);
+    positioned.push(...group);
     group = [];
     ends = [];
   };
@@ -148,5 +148,5 @@ function sideBySide(blocks: readonly Omit<PlacedBlock, 'lane' | 'lanes'>[]): Pic
     group.push({ ...block, lane, lanes: 0 });
   }
   close();
-  return { placed, more };
+  return { placed: positioned, more };
 }

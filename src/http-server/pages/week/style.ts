@@ -24,12 +24,12 @@ export function hoursClass(hours: number): string {
  * Where everything in a week's grid may stand, as rules for the classes above: a style in an element is what our Content-Security-Policy
  * forbids.
  */
-export function weekPlaces(): string {
+export function weekStyles(): string {
   const rows = Array.from({ length: HOURS * ROWS_OF_HOUR + 1 }, (_, row) => row);
   const lanes = Array.from({ length: MOST_LANES }, (_, index) => index + 1);
   return [
     ...rows.map((row) => `.from-${row}{grid-row-start:${row + 1}}.to-${row}{grid-row-end:${row + 1}}`),
-    ...lanes.flatMap((of) => Array.from({ length: of }, (_, lane) => placesOf(lane, of))),
+    ...lanes.flatMap((of) => Array.from({ length: of }, (_, lane) => laneStyles(lane, of))),
     ...Array.from({ length: HOURS }, (_, hour) => {
       return `.${hoursClass(hour + 1)}{grid-template-rows:repeat(${(hour + 1) * ROWS_OF_HOUR},5px)}`;
     }),
@@ -37,16 +37,16 @@ export function weekPlaces(): string {
 }
 
 /** Sides stand in halves of the day; where lanes share it, each takes up a whole lane, and its look tells the side. */
-function placesOf(lane: number, lanes: number): string {
+function laneStyles(lane: number, lanes: number): string {
   const width = COLUMNS / lanes;
   const start = lane * width + 1;
   const end = start + width;
   const middle = start + width / 2;
-  const place = (side: Side, from: number, to: number) => `.${laneClass(lane, lanes, side)}{grid-column:${from}/${to}}`;
+  const rule = (side: Side, from: number, to: number) => `.${laneClass(lane, lanes, side)}{grid-column:${from}/${to}}`;
   const isShared = lanes > 1;
   return [
-    place('both', start, end),
-    place('clinic', start, isShared ? end : middle),
-    place('calendar', isShared ? start : middle, end),
+    rule('both', start, end),
+    rule('clinic', start, isShared ? end : middle),
+    rule('calendar', isShared ? start : middle, end),
   ].join('');
 }

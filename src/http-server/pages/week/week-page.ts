@@ -4,7 +4,7 @@ import { viewWeek, type WeekTime, type WeekView } from '../../../control/week.ts
 import { clinicAddress, explainAddress } from '../../../documents/addresses.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { DAY_MS, SECOND_MS } from '../../../model/time.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operator-desk.ts';
 import { mayDo } from '../../visitors.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
@@ -13,11 +13,11 @@ import { failureNotice, notice } from '../notices.ts';
 import { linkButton } from '../parts.ts';
 import { WEEK } from '../texts/week.ts';
 import { differenceText, renderDifferences } from './differences.ts';
-import { type Block, type GridDay, gridOf, type PlacedBlock, type WeekGrid } from './grid.ts';
+import { type Block, type GridDay, gridOf, type PositionedBlock, type WeekGrid } from './grid.ts';
 import { hoursClass, laneClass, rowClass } from './style.ts';
 
 /** A clinic and a vendor are asked for one week at most so often, however many look at it. */
-const KEPT_MS = 5 * SECOND_MS;
+const CACHE_MS = 5 * SECOND_MS;
 /** Both sides read one list each, as a rule; slow ones answer within this. */
 const READ_MS = 40 * SECOND_MS;
 
@@ -28,22 +28,22 @@ function weekAddress(tenant: string, target: string, date?: string): string {
 }
 
 /** Adds the page that shows a calendar's week beside the clinic's. */
-export function addWeekPage(app: FastifyInstance, desk: OperatorDesk): void {
-  const kept = keptViews<WeekView>(KEPT_MS);
+export function addWeekPage(app: FastifyInstance, services: OperatorServices): void {
+  const cached = keptViews<WeekView>(CACHE_MS);
   app.get<{ Params: { tenant: string; target: string }; Querystring: { from?: string } }>(
     '/tenants/:tenant/targets/:target/week',
     { config: { level: 'viewer' }, handlerTimeout: READ_MS + 5 * SECOND_MS },
     async (request, reply) => {
       const { tenant, target } = request.params;
-      const context = contextOf(request, desk, tenant);
+      const context = contextOf(request, services, tenant);
       const question = { date: request.query.from ?? null, titles: maySeeTitles(context) };
-      const open = requireTenant(desk.installation, tenant);
-      const seen = await seenOfTenant(desk, tenant);
+      const open = requireTenant(services.installation, tenant);
+      const seen = await seenOfTenant(services, tenant);
       // What was read counts no more once anything was planned or written: a page that follows it comes for just that.
       const [last] = await open.runs.list(1);
       const { version } = await open.links.layout(target);
-      const view = await kept(JSON.stringify([tenant, target, question, last?.id, version]), () =>
-        viewWeek(desk.installation, { tenant, target }, question, AbortSignal.timeout(READ_MS)),
+      const view = await cached(JSON.stringify([tenant, target, question, last?.id, version]), () =>
+        viewWeek(services.installation, { tenant, target }, question, AbortSignal.timeout(READ_MS)),
       );
       const calendars = [...open.targets.values()];
       const others = calendars.filter(({ crm }) => crm === null).map(({ id }) => id);
@@ -75,14 +75,14 @@ function renderWeek(context: PageContext, view: WeekView, calendars: readonly st
   const tabs =
     calendars.length < 2 ? null : html`<nav class="tabs" aria-label="${words.calendars}"><ul>${others}</ul></nav>`;
   const above = [...notices, tabs].filter((each) => each !== null);
-  const near = (days: number) => new Date(Date.parse(view.from) + days * DAY_MS).toISOString().slice(0, 10);
+  const dateAt = (days: number) => new Date(Date.parse(view.from) + days * DAY_MS).toISOString().slice(0, 10);
   return {
     title: words.title(target),
     asOf: view.asOf,
     isLive: true,
     isWide: true,
     style: 'week.css',
-    beside: html`<nav class="buttons" aria-label="${words.weeks}">${linkButton(weekAddress(tenant, target, near(-7)), words.before, 'plain')}${linkButton(weekAddress(tenant, target), words.today, 'plain')}${linkButton(weekAddress(tenant, target, near(7)), words.after, 'plain')}</nav>`,
+    beside: html`<nav class="buttons" aria-label="${words.weeks}">${linkButton(weekAddress(tenant, target, dateAt(-7)), words.before, 'plain')}${linkButton(weekAddress(tenant, target), words.today, 'plain')}${linkButton(weekAddress(tenant, target, dateAt(7)), words.after, 'plain')}</nav>`,
     main: html`${above.length === 0 ? null : html`<div class="stack">${above}</div>`}<div class="panes">${renderDifferences(context, view)}${renderGrid(context, view, gridOf(view))}</div>`,
   };
 }
@@ -93,17 +93,17 @@ function renderWeek(context: PageContext, view: WeekView, calendars: readonly st
  * @param clock milliseconds that only go forward
  */
 function keptViews<View>(keptMs: number, clock: () => number = () => performance.now()) {
-  const kept = new Map<string, { view: Promise<View>; untilMs: number }>();
+  const cached = new Map<string, { view: Promise<View>; untilMs: number }>();
   return (key: string, compute: () => Promise<View>): Promise<View> => {
     const now = clock();
-    for (const [each, { untilMs }] of kept) if (untilMs <= now) kept.delete(each);
-    const known = kept.get(key);
+    for (const [each, { untilMs }] of cached) if (untilMs <= now) cached.delete(each);
+    const known = cached.get(key);
     if (known !== undefined) return known.view;
     const view = compute();
     const entry = { view, untilMs: now + keptMs };
-    kept.set(key, entry);
+    cached.set(key, entry);
     view.catch(() => {
-      if (kept.get(key) === entry) kept.delete(key);
+      if (cached.get(key) === entry) cached.delete(key);
     });
     return view;
   };
@@ -136,7 +136,7 @@ function renderDay(context: PageContext, tenant: string, day: GridDay, { fromHou
   return html`<section class="day${isToday ? ' today' : null}" aria-labelledby="${id}"><h3 id="${id}"><time datetime="${date}">${context.times.day(startAt)}</time>${change}</h3><ul class="all-day">${allDay.map((block) => item(block, null))}</ul><ol class="slots ${hoursClass(toHour - fromHour)}">${placed.map((block) => item(block, placeOf(block, fromHour)))}</ol><ul class="more">${more.map((block) => item(block, null))}</ul>${isEmpty ? html`<p class="none quiet">${words.nothing}</p>` : null}</section>`;
 }
 
-function placeOf({ fromMinute, toMinute, lane, lanes, side }: PlacedBlock, fromHour: number): string {
+function placeOf({ fromMinute, toMinute, lane, lanes, side }: PositionedBlock, fromHour: number): string {
   return [
     rowClass('from', fromMinute, fromHour),
     rowClass('to', toMinute, fromHour),

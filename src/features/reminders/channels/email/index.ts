@@ -53,10 +53,10 @@ function unsubscribeByClick(
 ): CallbackAnswer {
   if (method !== 'POST') return { status: 405, events: [] };
   const asked = new URLSearchParams(query);
-  const [reminderId, given] = [asked.get('reminder') ?? '', Buffer.from(asked.get('proof') ?? '')];
+  const [reminderId, presented] = [asked.get('reminder') ?? '', Buffer.from(asked.get('proof') ?? '')];
   if (!REMINDER_ID.test(reminderId)) return { status: 400, events: [] };
   const proof = Buffer.from(unsubscribeProof(reminderId));
-  if (given.length !== proof.length || !timingSafeEqual(given, proof)) return { status: 403, events: [] };
+  if (presented.length !== proof.length || !timingSafeEqual(presented, proof)) return { status: 403, events: [] };
   const isClick = /(^|[\r\n&]|")List-Unsubscribe("[\r\n]+|=)One-Click/.test(body);
   if (!isClick) return { status: 400, events: [] };
   return { status: 204, events: [{ kind: 'opted-out', who: { reminderId } }] };

@@ -32,11 +32,11 @@ export function readCallback(
   address: string,
 ): CallbackAnswer {
   if (method !== 'POST') return { status: 405, events: [] };
-  const given = headers['x-twilio-signature'] ?? '';
+  const presented = headers['x-twilio-signature'] ?? '';
   // Anybody can post here: what can't be signed is put aside before it is taken apart.
-  if (!SIGNATURE.test(given) || isCrowded(body)) return { status: 403, events: [] };
+  if (!SIGNATURE.test(presented) || isCrowded(body)) return { status: 403, events: [] };
   const form = new URLSearchParams(body);
-  if (!isSame(signatureOf(authToken.reveal(), address + query, form), given)) return { status: 403, events: [] };
+  if (!isSame(signatureOf(authToken.reveal(), address + query, form), presented)) return { status: 403, events: [] };
   if (form.get('AccountSid') !== accountSid) return { status: 403, events: [] };
   // A status report repeats no text; a reply has no state of delivery but `received`.
   const state = form.get('MessageStatus');
@@ -58,8 +58,8 @@ function isCrowded(body: string): boolean {
   return body.split('&', MOST_PARAMETERS + 1).length > MOST_PARAMETERS;
 }
 
-function isSame(expected: string, given: string): boolean {
-  const [one, other] = [Buffer.from(expected), Buffer.from(given)];
+function isSame(expected: string, presented: string): boolean {
+  const [one, other] = [Buffer.from(expected), Buffer.from(presented)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { HttpResponse } from '../../../../http/client.ts';
 import { isHtml, readJson } from '../../../../http/json.ts';
 import { MirrorError } from '../../../../model/errors.ts';
-import { namingPlaces } from '../../../../settings/secret.ts';
+import { namingSources } from '../../../../settings/secret.ts';
 import type { Delivery } from '../channel.ts';
 import type { SmsSettings } from './schemas.ts';
 
@@ -69,7 +69,7 @@ function loginRefused(status: number, { authToken }: Pick<SmsSettings, 'authToke
     code: 'sms-login-refused',
     retry: 'later',
     status,
-    remedy: namingPlaces('correct accountSid and authToken, and see that the account is active', [authToken]),
+    remedy: namingSources('correct accountSid and authToken, and see that the account is active', [authToken]),
   });
 }
 
