@@ -111,19 +111,10 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
     connection: requireEntry(connections, CLINIC_CONNECTION),
     source: cache.source,
   });
-  const name = tenant.formerly ?? tenant.id;
-  const identityParts = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const { connectors, evaluate, remotes } = shared;
   const parts = {
-    ...identityParts,
-    connectors,
-    evaluate,
-    httpOf,
-    remotes,
-    log,
-    clock,
-    connections,
-    feeds: stores.feeds,
+    ...{ tenant: tenant.formerly ?? tenant.id, zone: tenant.zone, identityKey, identity: shared.epoch.identity },
+    ...{ connectors, evaluate, remotes, httpOf, log, clock, connections, feeds: stores.feeds },
   };
   const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
   return {

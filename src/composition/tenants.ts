@@ -63,8 +63,7 @@ const REST_LOOK_MS = 250;
 /** Opens the tenants of `shared.configuration`. @param idleLimit how many stay open when nothing is done for them */
 export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, idleLimit: number): OpenTenants {
   const { redis, clock } = shared;
-  const configVersionOf = ({ id, hash, targets }: TenantOutline) =>
-    createConfigVersion({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
+  const configVersionOf = (outline: TenantOutline) => openConfigVersion(outline, { redis, clock });
   const configVersions = new Map(
     [...shared.configuration.outlines].map(([id, outline]) => [id, configVersionOf(outline)]),
   );
@@ -131,6 +130,10 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, id
       }
     },
   };
+}
+
+function openConfigVersion({ id, hash, targets }: TenantOutline, { redis, clock }: Pick<Shared, 'redis' | 'clock'>) {
+  return createConfigVersion({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
 }
 
 /** Tenants as the verbs see them. */

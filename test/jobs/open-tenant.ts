@@ -119,13 +119,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   });
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
-  const generation = createConfigVersion({
-    redis,
-    tenant: id,
-    hash,
-    targets: targets.map((target) => target.id),
-    clock,
-  });
+  const targetIds = targets.map((target) => target.id);
+  const generation = createConfigVersion({ redis, tenant: id, hash, targets: targetIds, clock });
   const configuration = tenantConfiguration(id, choice, targets);
   const { log = silentLogger } = choice;
   const tenant: OpenTenant = {

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Page, type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
-import { message, type Text } from '../../messages/message.ts';
+import { message } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
-import { MirrorError } from '../../model/errors.ts';
 import { NAME, NAME_REMEDY } from '../../model/names.ts';
 import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/approval-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
@@ -13,6 +12,8 @@ import { sealedNamesIn } from '../../settings/secret-reference.ts';
 import { tenantVariable } from '../../settings/tenant-secrets.ts';
 import { readBytes, readYaml } from '../../settings/yaml-file.ts';
 import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
+
+import { noSuchTenant, revisionChanged, revisionMissing, tenantExists, tenantRefusal } from './errors.ts';
 
 const CHECK = message('tenant-faulty.remedy');
 /** Longest secret that is taken: as of one in a file. */
@@ -366,36 +367,4 @@ function faultsNow({ files }: ConfigurationServices, tenant: string): readonly C
 function variableOf(tenant: string, secret: string): string {
   const own = secret.toUpperCase().replaceAll(/-+/g, '_').replaceAll(/^_|_$/g, '');
   return tenantVariable(tenant, own);
-}
-
-function noSuchTenant(tenant: string): MirrorError {
-  return tenantRefusal('no-such-tenant', `there is no tenant "${tenant}"`, { remedy: 'clinic-mirror tenants list' });
-}
-
-function tenantExists(tenant: string): MirrorError {
-  return tenantRefusal('tenant-exists', `there is a managed tenant "${tenant}"`, {
-    remedy: 'read it, and replace what it is configured as',
-  });
-}
-
-function revisionMissing(tenant: string): MirrorError {
-  return tenantRefusal('revision-missing', 'the revision that is to be changed was not given', {
-    actor: 'conflict',
-    remedy: `read the configuration, and give its ETag as If-Match; with commands change what "clinic-mirror tenants export ${tenant}" prints, or give --revision`,
-  });
-}
-
-function revisionChanged(tenant: string): MirrorError {
-  return tenantRefusal('revision-changed', `the tenant "${tenant}" was changed by somebody else meanwhile`, {
-    actor: 'conflict',
-    remedy: 'read it again, and make the change to what it is now',
-  });
-}
-
-function tenantRefusal(
-  code: string,
-  message: string,
-  { remedy, actor = 'settings' }: { remedy: Text; actor?: 'settings' | 'conflict' },
-): MirrorError {
-  return new MirrorError(message, { actor, code, retry: 'never', remedy });
 }

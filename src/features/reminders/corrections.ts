@@ -16,6 +16,7 @@ import { quietSpanAt } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
+import { failedOf } from './steps.ts';
 import { correctionOf, type MessageTruth, messageTruthOf, type Truth } from './told.ts';
 
 /** A reminder of the new time that is due within this long is its correction. Our choice. */
@@ -387,16 +388,6 @@ async function recordWrong(
   if (wrong === null) return before === null ? undefined : ledger.clearWrong(of);
   await ledger.keepTold(wrong.appointmentId, wrong.untilAt);
   if (JSON.stringify(wrong) !== JSON.stringify(before)) await ledger.noteWrong(wrong);
-}
-
-/** What the other side reported as not delivered, of the messages of these appointments. */
-async function failedOf(
-  { ledger }: OpenReminders,
-  appointmentIds: readonly string[],
-): Promise<(entry: LedgerEntry) => boolean> {
-  const entries = [...(await ledger.ofAppointments(appointmentIds)).values()].flat();
-  const reports = await ledger.reports(entries.flatMap(({ reference }) => reference ?? []));
-  return ({ reference }) => reference !== null && reports.get(reference)?.state === 'failed';
 }
 
 function nameOf({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>): string {

@@ -1,5 +1,5 @@
 import type { MirrorError } from '../../model/errors.ts';
-import type { DropReason } from '../../model/reminders.ts';
+import type { DropReason, LedgerEntry } from '../../model/reminders.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { OpenReminders } from './ports.ts';
 import type { SendDecision } from './send-time.ts';
@@ -38,12 +38,22 @@ export function nextHour(now: Instant, deadlineAt: Instant): Step {
   return wakeAt > deadlineAt ? dropped(HOURLY_LIMIT) : { wakeAt, code: HOURLY_LIMIT, notSent: true };
 }
 
-/** It is not sent. @param code the code of what refused it */
-export function dropped(reason: DropReason, code: string | null = null): Step {
-  return { settle: { state: 'dropped', reason, code: code } };
+/** It is not sent. @param cause the code of what refused it */
+export function dropped(reason: DropReason, cause: string | null = null): Step {
+  return { settle: { state: 'dropped', reason, code: cause } };
 }
 
 /** It may have been handed over, and nobody knows. */
-export function unclear(code: string): Step {
-  return { settle: { state: 'unknown', code: code } };
+export function unclear(cause: string): Step {
+  return { settle: { state: 'unknown', code: cause } };
+}
+
+/** What the other side reported as not delivered, of the messages of these appointments. */
+export async function failedOf(
+  { ledger }: OpenReminders,
+  appointmentIds: readonly string[],
+): Promise<(entry: LedgerEntry) => boolean> {
+  const entries = [...(await ledger.ofAppointments(appointmentIds)).values()].flat();
+  const reports = await ledger.reports(entries.flatMap(({ reference }) => reference ?? []));
+  return ({ reference }) => reference !== null && reports.get(reference)?.state === 'failed';
 }

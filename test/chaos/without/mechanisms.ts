@@ -103,9 +103,9 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     rewrites: [
       {
         module: 'sync/identity.ts',
-        find: 'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));',
+        find: 'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));',
         replace:
-          'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, epoch, Math.random()])).subarray(0, KEY_BYTES));',
+          'base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt, Math.random()])).subarray(0, KEY_BYTES));',
       },
     ],
   },
