@@ -148,9 +148,8 @@ function outsideOf(
 async function open(
   { env, interrupted }: CommandHost,
   { config, only }: Wanted,
-  mode: 'strict' | 'set-aside',
+  { mode, use }: { mode: 'strict' | 'set-aside'; use?: FileUse },
   managedOf: (settings: Settings) => Promise<ManagedTenants>,
-  use?: FileUse,
 ): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { inPieces }, { outlineApart }, { connectors }, { reminderChannels }] =
     await Promise.all([
@@ -190,7 +189,7 @@ async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
       return new Map();
     });
   try {
-    const files = await open(host, options, 'strict', managedOf);
+    const files = await open(host, options, { mode: 'strict' }, managedOf);
     const { configuration } = files;
     const warnings = [null, ...configuration.outlines.keys()].flatMap((tenant) =>
       files.openSecrets(tenant).map((secret) => ({ tenant, ...secret, remedy: closingOf(secret) })),
@@ -216,21 +215,15 @@ async function withInstallation<Result>(
   onRefused: (refused: readonly RefusedChange[]) => void,
 ): Promise<Result> {
   let away: unknown = null;
-  const files = await open(
-    host,
-    options,
-    'set-aside',
-    async (settings) => {
-      const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
-      if (options.isUnchecked !== true) return reading;
-      // It says itself what is the matter with Redis, and nobody waits for a second time.
-      return reading.catch((error: unknown) => {
-        away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
-        return new Map();
-      });
-    },
-    'command',
-  );
+  const files = await open(host, options, { mode: 'set-aside', use: 'command' }, async (settings) => {
+    const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
+    if (options.isUnchecked !== true) return reading;
+    // It says itself what is the matter with Redis, and nobody waits for a second time.
+    return reading.catch((error: unknown) => {
+      away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
+      return new Map();
+    });
+  });
   const { configuration } = files;
   if (options.tellsRefused !== true) onRefused(configuration.refused);
   const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
@@ -282,7 +275,9 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   // From the first moment on: whoever asks for a reload must not end the process.
   let reload = () => {};
   process.on('SIGHUP', () => reload());
-  const files = await open(host, options, 'set-aside', (settings) => readManaged(settings, interrupted), 'daemon');
+  const files = await open(host, options, { mode: 'set-aside', use: 'daemon' }, (settings) =>
+    readManaged(settings, interrupted),
+  );
   const { configuration } = files;
   const [{ createLogger }, { startTelemetry }, { startDaemon }] = await Promise.all([
     import('./log/create-logger.ts'),

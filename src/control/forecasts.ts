@@ -34,14 +34,28 @@ export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, n
     if (!isEndingSoon(obtainedAt, refreshExpiresAt, AHEAD_MS.login, now)) return [];
     const report = message('login-ending');
     const again = `clinic-mirror login ${tenant} ${id}`;
-    return [{ ...needsPerson(tenant, subject, 'login-ending', report, again), breaksAt: refreshExpiresAt }];
+    return [
+      {
+        ...needsPerson({ tenant, subject, code: 'login-ending', sentence: report, next: again }),
+        breaksAt: refreshExpiresAt,
+      },
+    ];
   }
   const idleLifeMs = IDLE_LIFE_MS[kind];
   const endsAt = refreshExpiresAt ?? (idleLifeMs === undefined ? null : usedAt + idleLifeMs);
   if (endsAt === null || !isEndingSoon(usedAt, endsAt, AHEAD_MS.login, now)) return [];
   const report = message('login-resting');
   return [
-    { ...needsPerson(tenant, subject, 'login-resting', report, `clinic-mirror doctor ${tenant}`), breaksAt: endsAt },
+    {
+      ...needsPerson({
+        tenant,
+        subject,
+        code: 'login-resting',
+        sentence: report,
+        next: `clinic-mirror doctor ${tenant}`,
+      }),
+      breaksAt: endsAt,
+    },
   ];
 }
 
@@ -54,14 +68,26 @@ export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Ins
   if (untilAt !== null && reason !== null && untilAt - now < UNHEARD_AHEAD_MS) {
     const report = message('notifications-ending', { reason });
     found.push({
-      ...needsPerson(tenant, subject, 'notifications-ending', report, `clinic-mirror doctor ${tenant}`),
+      ...needsPerson({
+        tenant,
+        subject,
+        code: 'notifications-ending',
+        sentence: report,
+        next: `clinic-mirror doctor ${tenant}`,
+      }),
       breaksAt: untilAt,
     });
   }
   const waitedMs = oldestPendingAt === null ? 0 : now - oldestPendingAt;
   if (state === 'working' && waitedMs > BACKLOG_MS) {
     const text = message('backlog-growing');
-    const report = needsPerson(tenant, subject, 'backlog-growing', text, `clinic-mirror health ${tenant} ${id}`);
+    const report = needsPerson({
+      tenant,
+      subject,
+      code: 'backlog-growing',
+      sentence: text,
+      next: `clinic-mirror health ${tenant} ${id}`,
+    });
     const needs = waitedMs > BACKLOG_LONG_MS ? 'person' : 'time';
     found.push({ ...report, needs, sinceAt: oldestPendingAt, waiting: pending });
   }
@@ -79,7 +105,13 @@ function ofEnding({ kind, of, endsAt }: Ending, now: Instant): Problem {
     const report = isOver ? message('certificate-ended') : message('certificate-ending');
     const next = message('certificate-ending.remedy');
     return {
-      ...needsPerson(null, message('subject.server', { name: of }), 'certificate-ending', report, next),
+      ...needsPerson({
+        tenant: null,
+        subject: message('subject.server', { name: of }),
+        code: 'certificate-ending',
+        sentence: report,
+        next,
+      }),
       breaksAt: endsAt,
     };
   }
@@ -87,7 +119,10 @@ function ofEnding({ kind, of, endsAt }: Ending, now: Instant): Problem {
   const next = message('secret-ending.remedy', {
     section: of,
   });
-  return { ...needsPerson(null, of, 'secret-ending', report, next), breaksAt: endsAt };
+  return {
+    ...needsPerson({ tenant: null, subject: of, code: 'secret-ending', sentence: report, next }),
+    breaksAt: endsAt,
+  };
 }
 
 function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
@@ -96,7 +131,10 @@ function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
   if (hourShare >= SHORT_SHARE) {
     const report = message('quota-short', { share: percent(hourShare) });
     const next = message('quota-short.remedy');
-    found.push({ ...needsPerson(null, subject, 'quota-short', report, next), needs: 'time' });
+    found.push({
+      ...needsPerson({ tenant: null, subject, code: 'quota-short', sentence: report, next }),
+      needs: 'time',
+    });
   }
   for (const { tenant, share, usedUpAt } of days) {
     if (share < SHORT_SHARE) continue;
@@ -104,7 +142,10 @@ function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
       share: percent(share),
     });
     const next = message('daily-quota-short.remedy');
-    found.push({ ...needsPerson(tenant, subject, 'daily-quota-short', report, next), breaksAt: usedUpAt });
+    found.push({
+      ...needsPerson({ tenant, subject, code: 'daily-quota-short', sentence: report, next }),
+      breaksAt: usedUpAt,
+    });
   }
   return found;
 }
@@ -127,7 +168,13 @@ function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
     const sinceAt = Math.max(...some.map(({ lastRun }) => lastRun?.finishedAt ?? 0));
     const next = message('no-cycles.remedy');
     return {
-      ...needsPerson(tenant, message('subject.cycles'), 'no-cycles', message('no-cycles'), next),
+      ...needsPerson({
+        tenant,
+        subject: message('subject.cycles'),
+        code: 'no-cycles',
+        sentence: message('no-cycles'),
+        next,
+      }),
       sinceAt,
     };
   };

@@ -53,13 +53,13 @@ function isWaiting({ connections, reminders, triggers }: TenantStatus, other: Ot
 export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident): Problem {
   const report = message('server-away', { code });
   return {
-    ...needsPerson(
-      null,
-      message('subject.server', { name: host }),
-      'server-away' satisfies typeof SERVER_AWAY,
-      report,
-      `clinic-mirror retry ${shellWord(host)}`,
-    ),
+    ...needsPerson({
+      tenant: null,
+      subject: message('subject.server', { name: host }),
+      code: 'server-away' satisfies typeof SERVER_AWAY,
+      sentence: report,
+      next: `clinic-mirror retry ${shellWord(host)}`,
+    }),
     ...{ needs: 'time', sinceAt, nextTryAt, clinics },
     waiting: clinics.reduce((sum, { waiting }) => sum + waiting, 0),
   };

@@ -39,7 +39,10 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
 /** All that can be told while Redis does not answer. @param sinceAt null where it is not known */
 export function redisAway(sinceAt: Instant | null): Problem {
   const { code, texts } = redisUnreachable(null);
-  return { ...needsPerson(null, STATE, code, texts.message, texts.remedy), sinceAt };
+  return {
+    ...needsPerson({ tenant: null, subject: STATE, code, sentence: texts.message, next: texts.remedy }),
+    sinceAt,
+  };
 }
 
 function ofInstallation({
@@ -54,27 +57,59 @@ function ofInstallation({
   const problems: Problem[] = setAside.map(({ tenant, faults }) =>
     tenant === ALL_MANAGED
       ? managedLost()
-      : needsPerson(tenant, CONFIGURATION, 'tenant-set-aside', message('tenant-set-aside', { count: faults }), check),
+      : needsPerson({
+          tenant,
+          subject: CONFIGURATION,
+          code: 'tenant-set-aside',
+          sentence: message('tenant-set-aside', { count: faults }),
+          next: check,
+        }),
   );
   for (const { tenant, sinceAt } of refused) {
     const report = message('file-refused');
-    problems.push({ ...needsPerson(tenant, CONFIGURATION, 'file-refused', report, check), sinceAt });
+    problems.push({
+      ...needsPerson({ tenant, subject: CONFIGURATION, code: 'file-refused', sentence: report, next: check }),
+      sinceAt,
+    });
   }
   if (awaitsRestart.length > 0) {
     const settings = awaitsRestart.join(', ');
     const report = message('restart-awaited', { settings });
-    problems.push(needsPerson(null, CONFIGURATION, 'restart-awaited', report, message('restart-awaited.remedy')));
+    problems.push(
+      needsPerson({
+        tenant: null,
+        subject: CONFIGURATION,
+        code: 'restart-awaited',
+        sentence: report,
+        next: message('restart-awaited.remedy'),
+      }),
+    );
   }
   for (const { channel, code, remedy, sinceAt } of alertFailures) {
     const isForged = code === 'record-forged';
     const report = isForged ? message('alerts-forged') : message('alerts-failing');
     const next = isForged ? message('record-forged.remedy') : (remedy ?? message('alerts-failing.remedy'));
-    problems.push({ ...needsPerson(null, message('subject.alerts', { channel }), code, report, next), sinceAt });
+    problems.push({
+      ...needsPerson({ tenant: null, subject: message('subject.alerts', { channel }), code, sentence: report, next }),
+      sinceAt,
+    });
   }
-  if (unkept !== null) problems.push(needsPerson(null, STATE, unkept.code, unkept.texts.message, unkept.texts.remedy));
+  if (unkept !== null)
+    problems.push(
+      needsPerson({
+        tenant: null,
+        subject: STATE,
+        code: unkept.code,
+        sentence: unkept.texts.message,
+        next: unkept.texts.remedy,
+      }),
+    );
   if (state.durability === 'late') {
     const report = message('redis-late');
-    problems.push({ ...needsPerson(null, STATE, 'redis-late', report, null), needs: 'time' });
+    problems.push({
+      ...needsPerson({ tenant: null, subject: STATE, code: 'redis-late', sentence: report, next: null }),
+      needs: 'time',
+    });
   }
   return problems;
 }
@@ -83,7 +118,7 @@ function ofInstallation({
 function managedLost(): Problem {
   const report = message('managed-lost');
   const next = message('restore-or', { command: 'clinic-mirror tenants accept --all' });
-  return needsPerson(null, CONFIGURATION, FORGED.code, report, next);
+  return needsPerson({ tenant: null, subject: CONFIGURATION, code: FORGED.code, sentence: report, next });
 }
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
@@ -92,7 +127,10 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   if (doubt !== null) {
     const report = message('people-unknown');
     const next = message('restore-or', { command: `clinic-mirror accept-loss ${id}` });
-    problems.push({ ...needsPerson(id, STATE, doubt.code, report, next), sinceAt: doubt.sinceAt });
+    problems.push({
+      ...needsPerson({ tenant: id, subject: STATE, code: doubt.code, sentence: report, next }),
+      sinceAt: doubt.sinceAt,
+    });
   }
   for (const { verb, what, by, at } of tenant.approvals) {
     const name = by.claimed ?? by.name;
@@ -101,11 +139,26 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
         ? message('hold-approval-awaited', { verb, hold: what.hold, name })
         : message('approval-awaited', { verb, name });
     const next = message('approval-awaited.remedy');
-    problems.push({ ...needsPerson(id, message('subject.approvals'), 'approval-awaited', report, next), sinceAt: at });
+    problems.push({
+      ...needsPerson({
+        tenant: id,
+        subject: message('subject.approvals'),
+        code: 'approval-awaited',
+        sentence: report,
+        next,
+      }),
+      sinceAt: at,
+    });
   }
   if (configuration.supersededAt !== null) {
     const report = message('configuration-superseded');
-    const problem = needsPerson(id, CONFIGURATION, 'configuration-superseded', report, null);
+    const problem = needsPerson({
+      tenant: id,
+      subject: CONFIGURATION,
+      code: 'configuration-superseded',
+      sentence: report,
+      next: null,
+    });
     problems.push({ ...problem, needs: 'time', sinceAt: configuration.supersededAt });
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
@@ -142,7 +195,13 @@ function ofErasures({ tenant, paused, targets }: TenantStatus): Problem[] {
     const needs = paused || (failure !== null && isForPerson(failure.actor)) ? 'person' : 'time';
     return [
       {
-        ...needsPerson(tenant, message('subject.target', { id: target }), 'erasures-wait', report, next),
+        ...needsPerson({
+          tenant,
+          subject: message('subject.target', { id: target }),
+          code: 'erasures-wait',
+          sentence: report,
+          next,
+        }),
         needs,
         waiting: count,
       } as const,
@@ -156,7 +215,7 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
   const subject = message('subject.login', { id });
   const again = `clinic-mirror login ${tenant} ${id}`;
   const report = (code: string, text: Message, next: Text): Problem[] => [
-    { ...needsPerson(tenant, subject, code, text, next), sinceAt, waiting },
+    { ...needsPerson({ tenant, subject, code, sentence: text, next }), sinceAt, waiting },
   ];
   switch (state) {
     case 'needs-login':
@@ -180,7 +239,14 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
       return report('scope-missing', message('scope-missing', { permissions: missingScopes.join(' ') }), again);
     case 'retrying': {
       const text = message('login-refused-once');
-      return [{ ...needsPerson(tenant, subject, 'login-refused-once', text, null), needs: 'time', sinceAt, nextTryAt }];
+      return [
+        {
+          ...needsPerson({ tenant, subject, code: 'login-refused-once', sentence: text, next: null }),
+          needs: 'time',
+          sinceAt,
+          nextTryAt,
+        },
+      ];
     }
     case 'static':
       return [];
@@ -193,7 +259,7 @@ function ofPause({ tenant, targets }: TenantStatus, { connection: id, pause }: C
   if (pause === null || rests) return [];
   const { code, sinceAt, untilAt: nextTryAt } = pause;
   const subject = id === CLINIC_CONNECTION ? CLINIC : message('subject.login', { id });
-  const report = needsPerson(tenant, subject, code, message(code), null);
+  const report = needsPerson({ tenant, subject, code, sentence: message(code), next: null });
   return [{ ...report, needs: 'time', sinceAt, nextTryAt }];
 }
 
@@ -204,7 +270,12 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   const needs = isForPerson(actor) ? 'person' : 'time';
   // Whether it failed is not known then.
   const report = code === FORGED.code ? texts.message : message('cycle-failed', { cause: texts.message });
-  return [{ ...needsPerson(tenant, CLINIC, code, report, forTenant(texts.remedy, tenant)), needs }];
+  return [
+    {
+      ...needsPerson({ tenant, subject: CLINIC, code, sentence: report, next: forTenant(texts.remedy, tenant) }),
+      needs,
+    },
+  ];
 }
 
 function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
@@ -214,7 +285,7 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
     });
     const report = message('channel-closed');
     return {
-      ...needsPerson(tenant, message('subject.reminders', { id: channel }), code, report, next),
+      ...needsPerson({ tenant, subject: message('subject.reminders', { id: channel }), code, sentence: report, next }),
       sinceAt: at,
       waiting: reminders?.waiting ?? 0,
     };
@@ -226,7 +297,7 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
   });
   const next = `clinic-mirror holds list ${tenant}`;
   const held = {
-    ...needsPerson(tenant, 'reminders', 'corrections-held', report, next),
+    ...needsPerson({ tenant, subject: 'reminders', code: 'corrections-held', sentence: report, next }),
     sinceAt,
     waiting: appointments,
   };
@@ -252,7 +323,13 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
           });
     const next = `clinic-mirror reminders explain ${tenant} ${shellWord(id)}`;
     return {
-      ...needsPerson(tenant, message('subject.appointment', { id }), 'patient-misinformed', report, next),
+      ...needsPerson({
+        tenant,
+        subject: message('subject.appointment', { id }),
+        code: 'patient-misinformed',
+        sentence: report,
+        next,
+      }),
       needs: uncorrected.length === 0 ? 'time' : 'person',
       sinceAt: Math.min(...all.map(({ sinceAt }) => sinceAt)),
     };
@@ -267,7 +344,7 @@ function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
     });
     const report = message('endpoint-closed');
     return {
-      ...needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, report, next),
+      ...needsPerson({ tenant, subject: message('subject.triggers', { id: endpoint }), code, sentence: report, next }),
       sinceAt: at,
       waiting,
     };
@@ -275,13 +352,25 @@ function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
   for (const { endpoint, event, code, texts } of off) {
     const report = message('trigger-off', { event });
     problems.push(
-      needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, report, forTenant(texts.remedy, tenant)),
+      needsPerson({
+        tenant,
+        subject: message('subject.triggers', { id: endpoint }),
+        code,
+        sentence: report,
+        next: forTenant(texts.remedy, tenant),
+      }),
     );
   }
   for (const { endpoint, code, texts, sinceAt } of refusing) {
     const report = message('signature-refused');
     problems.push({
-      ...needsPerson(tenant, message('subject.triggers', { id: endpoint }), code, report, texts.remedy),
+      ...needsPerson({
+        tenant,
+        subject: message('subject.triggers', { id: endpoint }),
+        code,
+        sentence: report,
+        next: texts.remedy,
+      }),
       sinceAt,
       waiting,
     });

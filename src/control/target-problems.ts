@@ -23,7 +23,13 @@ export function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: T
   const next = message('calendar-replaced.remedy');
   return [
     {
-      ...needsPerson(tenant, message('subject.target', { id: target }), 'calendar-replaced', report, next),
+      ...needsPerson({
+        tenant,
+        subject: message('subject.target', { id: target }),
+        code: 'calendar-replaced',
+        sentence: report,
+        next,
+      }),
       sinceAt: at,
     },
   ];
@@ -38,7 +44,7 @@ export function ofTarget(
   if (target.state === 'paused') return [];
   const { target: id, gaps, drift } = target;
   const problem = (code: string, text: Text, next: Text | null) =>
-    needsPerson(tenant, message('subject.target', { id }), code, text, next);
+    needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: text, next });
   const found = [
     ...(isToldElsewhere ? [] : ofFailure(tenant, target)),
     ...ofHold(tenant, target),
@@ -64,7 +70,13 @@ function ofFailure(tenant: string, { target: id, state, failure, outage, nextTry
   const { code = 'rate-limited', texts = limited, sinceAt = null } = failure ?? {};
   const needs = state === 'stopped' ? 'person' : 'time';
   const text = outage === null ? texts.message : message('about', { cause: texts.message, names: outage });
-  const report = needsPerson(tenant, message('subject.target', { id }), code, text, forTenant(texts.remedy, tenant));
+  const report = needsPerson({
+    tenant,
+    subject: message('subject.target', { id }),
+    code,
+    sentence: text,
+    next: forTenant(texts.remedy, tenant),
+  });
   return [{ ...report, needs, sinceAt, nextTryAt }];
 }
 
@@ -74,20 +86,20 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
   const problems: Problem[] = [];
   if (failure?.actor === 'guard') {
     const { code, texts, sinceAt } = failure;
-    const report = needsPerson(
+    const report = needsPerson({
       tenant,
-      message('subject.target', { id }),
+      subject: message('subject.target', { id }),
       code,
-      texts.message,
-      forTenant(texts.remedy, tenant) ?? next,
-    );
+      sentence: texts.message,
+      next: forTenant(texts.remedy, tenant) ?? next,
+    });
     problems.push({ ...report, sinceAt });
   }
   if (held > 0) {
     const report = message('held', { count: held });
     const code = 'held';
     problems.push({
-      ...needsPerson(tenant, message('subject.target', { id }), code, report, next),
+      ...needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: report, next }),
       sinceAt: heldSinceAt,
     });
   }
@@ -99,7 +111,7 @@ function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[
   const { target: id, state, failing, firstSync, oldestPendingAt: sinceAt } = target;
   if (state === 'stopped' || state === 'resting') return [];
   const report = (code: string, text: Text, next: Text | null) =>
-    needsPerson(tenant, message('subject.target', { id }), code, text, next);
+    needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: text, next });
   const isLongerThan = (timeMs: number) => sinceAt !== null && now - sinceAt > timeMs;
   if (failing > 0) {
     const text = message('failing', { count: failing });

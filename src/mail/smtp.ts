@@ -34,10 +34,9 @@ export interface SmtpFailure {
  */
 export async function handOver(
   settings: MailServer,
-  to: readonly string[],
-  message: Buffer,
-  signal: AbortSignal,
+  { to, message }: { to: readonly string[]; message: Buffer },
   lookup: LookupFunction,
+  signal: AbortSignal,
 ): Promise<SmtpResult> {
   const timeoutMs = settings.timeoutSeconds * SECOND_MS;
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);

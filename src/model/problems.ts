@@ -50,14 +50,19 @@ export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: 
   });
 }
 
-/** A problem that a person ends now, of which no more is known yet. */
-export function needsPerson(
-  tenant: string | null,
-  subject: Text,
-  code: string,
-  sentence: Text,
-  next: Text | null,
-): Problem {
+/** What a problem says that a person ends. */
+export interface NeededPerson {
+  /** Null for the whole installation. */
+  tenant: string | null;
+  subject: Text;
+  code: string;
+  sentence: Text;
+  /** What the person does next; null if that is not known. */
+  next: Text | null;
+}
+
+/** A problem that a person ends now, without times and counts. */
+export function needsPerson({ tenant, subject, code, sentence, next }: NeededPerson): Problem {
   return {
     ...{ tenant, subject: render(subject), code, needs: 'person' },
     ...{ sentence: render(sentence), next: next === null ? null : render(next) },

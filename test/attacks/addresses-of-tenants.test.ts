@@ -226,7 +226,12 @@ test('a mail server inside gets no connection', async () => {
   const lookup = pinnedLookup({ host: settings.host, isPlain: false }, reachOf(NONE, 'mail'), async () => [
     { address: '127.0.0.1', family: 4 },
   ]);
-  const sent = handOver(settings, ['c@d.example'], Buffer.from('a'), AbortSignal.timeout(5_000), lookup);
+  const sent = handOver(
+    settings,
+    { to: ['c@d.example'], message: Buffer.from('a') },
+    lookup,
+    AbortSignal.timeout(5_000),
+  );
   expect(await failure(sent)).toMatchObject({ actor: 'settings', code: 'address-not-allowed' });
   expect(connections).toBe(0);
 });

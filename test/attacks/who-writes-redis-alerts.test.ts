@@ -28,7 +28,7 @@ const CHANNEL = 'webhook';
 const LURE = 'your account is locked: https://clinic-mirror.example.net/unlock';
 const PROBLEMS = Array.from({ length: 6 }, (_, index): Problem => {
   const subject = message('subject.login', { id: `doctor-${index}` });
-  return needsPerson('aurora', subject, 'login-ended', message('login-ended'), null);
+  return needsPerson({ tenant: 'aurora', subject, code: 'login-ended', sentence: message('login-ended'), next: null });
 });
 const TOLD = { seenAt: 0, goneAt: null, told: 4 };
 

@@ -118,6 +118,7 @@ const OWN_STATE = [
 
 const MAXIMUM_LINES = 400;
 const MAXIMUM_FUNCTION_LINES = 70;
+const MAXIMUM_PARAMETERS = 4;
 
 export function moduleBreaches(files: readonly SourceFile[]): string[] {
   const unknown = files
@@ -226,6 +227,15 @@ export function functionLengthBreaches(files: readonly SourceFile[]): string[] {
       .map(
         ({ name, line, lines }) => `${path}:${line} ${name} has ${lines} lines, more than ${MAXIMUM_FUNCTION_LINES}`,
       ),
+  );
+}
+
+/** Functions of src/ take at most four parameters, or one object. */
+export function parameterBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files).flatMap(({ path, functions }) =>
+    functions
+      .filter(({ parameters }) => parameters > MAXIMUM_PARAMETERS)
+      .map(({ name, line, parameters }) => `${path}:${line} ${name} takes ${parameters} parameters`),
   );
 }
 

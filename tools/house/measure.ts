@@ -151,7 +151,7 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     longFunctions: functions(({ lines }) => lines > LONG_FUNCTION_LINES),
     manyParameters: functions(({ parameters }) => parameters > MANY_PARAMETERS),
     longFiles: source.filter(({ lines }) => lines > LONG_FILE_LINES).length,
-    ambiguous: sum(source, (file) => file.names.filter(isAmbiguous).length),
+    ambiguous: sum(source, (file) => ambiguousNames(file).length),
     withTest: sourceFilesWithTest(source, test),
     worlds: worlds.length,
     worldLines: sum(worlds, (file) => file.lines),
@@ -177,6 +177,11 @@ function sentencesInSeveral(source: readonly Source[]): number {
     }
   }
   return [...files.values()].filter((count) => count > 1).length;
+}
+
+/** Names that a file declares with a word that had several meanings. */
+export function ambiguousNames({ names }: Pick<Source, 'names'>): string[] {
+  return names.filter(isAmbiguous);
 }
 
 function isAmbiguous(name: string): boolean {

@@ -17,5 +17,5 @@ const SENTENCES: ReadonlyMap<string, Message> = new Map([
 
 /** A problem that has passed. Its text is made of its code: none is kept. */
 export function overProblem(tenant: string | null, subject: Text, code: string): Problem {
-  return needsPerson(tenant, subject, code, SENTENCES.get(code) ?? PASSED, null);
+  return needsPerson({ tenant, subject, code, sentence: SENTENCES.get(code) ?? PASSED, next: null });
 }

@@ -52,10 +52,9 @@ async function sendMail(
   });
   const result = await handOver(
     email,
-    email.to,
-    await composer.compile().build(),
-    signal,
+    { to: email.to, message: await composer.compile().build() },
     pinnedLookup({ host: email.host, isPlain: false }, OPERATORS_REACH),
+    signal,
   );
   if (!result.done) throw smtpError(result.failure, result.handedOver, email);
 }

@@ -35,7 +35,7 @@ async function send(
     callbackUrl === null ? null : `${callbackUrl}?reminder=${reminder.id}&proof=${unsubscribeProof(reminder.id)}`;
   const message = await messageOf(reminder, to, { settings, unsubscribeUrl, now: clock() });
   const lookup = pinnedLookup({ host: settings.host, isPlain: settings.security === 'none' }, reach);
-  const result = await handOver(settings, [to], message, signal, lookup);
+  const result = await handOver(settings, { to: [to], message }, lookup, signal);
   const host = `${settings.host}:${settings.port}`;
   heard(host, result.done || !isOfServer(result.failure, settings) ? 'answered' : 'failed');
   if (result.done) return { result: 'sent', reference: null };
