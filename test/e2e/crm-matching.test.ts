@@ -66,7 +66,9 @@ test.each(VENDORS)(
     const before = byId(vendor);
 
     const plan = await world.cli('plan', 'clinic-1');
-    expect(plan.out).toContain('11 contacts there are not ours, and 8 patients look like one of them');
+    expect(plan.out).toContain(
+      '11 contacts in the CRM were not created by clinic-mirror, and 8 patients look like one of them',
+    );
     const file = join(world.configDir, 'matches.csv');
     const proposal = await run(world, target, '--out', file);
     expect(proposal.code, proposal.err).toBe(0);
