@@ -5,6 +5,7 @@
 import { Redis } from 'ioredis';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
+import { addFeatureMetrics } from '../../src/features/metrics.ts';
 import { explainReminders } from '../../src/features/reminders/reminders.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
@@ -55,7 +56,9 @@ async function remindBy(kind: keyof typeof TEXTS, redis: Redis): Promise<Told> {
     await world.cycle();
     await world.advance(DAY_MS);
     const installation = openInstallation({ tenants: [world.tenant] });
-    const metrics = (await createMetrics(() => installation).render()).split('\n');
+    const all = createMetrics(() => installation);
+    addFeatureMetrics(all);
+    const metrics = (await all.render()).split('\n');
     return {
       fate: await world.fate(),
       lastCode: (await world.entries())[0]?.lastCode ?? null,

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 
 const src = join(import.meta.dirname, '../../src');
 /** Where strangers' requests come in. */
-const PLACES = ['http-server/**/*.ts', 'control/*.ts', 'mcp-server/*.ts', 'reminders/channels/**/*.ts'];
+const PLACES = ['http-server/**/*.ts', 'control/*.ts', 'mcp-server/*.ts', 'features/**/*.ts'];
 const SECRET = "\\b[\\w.]*(?:token|secret|proof|signature|csrf|passphrase|ticket|bearer)\\b(?!\\.)(?:\\'\\])?";
 const CONSTANT = "(?!null\\b|undefined\\b|true\\b|false\\b|['`\\d])";
 const COMPARED = new RegExp(`${SECRET}\\s*[!=]==\\s*${CONSTANT}\\S|[!=]==\\s*${SECRET}(?!\\()`, 'i');
@@ -17,7 +17,9 @@ const COMPARED = new RegExp(`${SECRET}\\s*[!=]==\\s*${CONSTANT}\\S|[!=]==\\s*${S
 /** Comparisons that are none of what a stranger shows, with why. */
 const NONE_OF_A_STRANGERS: Readonly<Record<string, string>> = {
   'control/notifications.ts: secret === own': 'own is one of the same request, which was compared by its hash before',
-  'control/held-corrections.ts: entry.placeProof !== proof': 'both come from our own state',
+  'features/reminders/held-corrections.ts: entry.placeProof !== proof': 'both come from our own state',
+  'features/reminders/told.ts: entry.patientProof === proofs': 'both come from our own state',
+  'features/reminders/told.ts: entry.placeProof === proofs': 'both come from our own state',
   'http-server/access/sign-in.ts: passphrase !== again': 'both are of one form',
 };
 
