@@ -12,12 +12,11 @@ import { createHttpClient, type HttpRequest, MEBIBYTE } from '../../src/http/cli
 import { readJson } from '../../src/http/json.ts';
 import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';
-import { paced } from '../support/pace.ts';
 
 /*
  * A vendor's server, or who answers in its place, sends what takes a hundred times its size in memory, or seconds of the one thread that
- * serves all tenants. Nothing is measured by a clock here: what is refused has not been parsed, what is allowed is counted, and the turns
- * of others are.
+ * serves all tenants. Nothing is measured by a clock here: what is refused has not been parsed, what is allowed is counted, so are the
+ * turns of others, and processor time is compared with that of parsing in the same process.
  */
 
 const TOO_LARGE = { actor: 'contract', code: 'answer-too-large', retry: 'later' };
@@ -165,13 +164,26 @@ describe('a large answer that costs more than its size', () => {
   const rows = (keysOf: (index: number) => string[]) =>
     `[${Array.from({ length: 4_900 }, (_, index) => `{${keysOf(index).join()}}`).join()}]`;
 
-  /** Processor time of this thread alone, which serves all tenants; 30 ms of it serve as this server. */
-  async function costOf(work: () => Promise<unknown>): Promise<{ milliseconds: number; met: unknown }> {
-    const before = process.threadCpuUsage();
-    const met = await work().catch((error: unknown) => error);
-    const { user, system } = process.threadCpuUsage(before);
-    return { milliseconds: (user + system) / 1_000, met };
+  /**
+   * Processor time of this thread alone, which serves all tenants: the least of three tries, as other work of the process (the collection
+   * of garbage of earlier files) counts too.
+   */
+  async function costOf(work: () => unknown): Promise<{ milliseconds: number; met: unknown }> {
+    let [milliseconds, met] = [Infinity, undefined as unknown];
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const before = process.threadCpuUsage();
+      met = await Promise.resolve()
+        .then(work)
+        .catch((error: unknown) => error);
+      const { user, system } = process.threadCpuUsage(before);
+      milliseconds = Math.min(milliseconds, (user + system) / 1_000);
+    }
+    return { milliseconds, met };
   }
+  const attributes = () => many((n) => ` a${n}=""`, '');
+
+  /** What the largest permitted answer would cost this thread if this thread parsed it, on this machine at this moment. */
+  const costOfParsing = async () => (await costOf(() => parseXml(multistatus('', attributes())))).milliseconds;
 
   test.each([
     ['490,000 members of one object', () => `{${many((n) => `"k${n}":0`)}}`],
@@ -187,7 +199,7 @@ describe('a large answer that costs more than its size', () => {
       '490 objects of a thousand members',
       () => rows((n) => (n < 490 ? Array.from({ length: 1_000 }, (_, at) => `"f${at}":0`) : [])),
     ],
-  ])('as JSON (%s) is refused after less than a tenth of a second of the one thread', async (_, text) => {
+  ])('as JSON (%s) is refused for less than half of what parsing costs the one thread', async (_, text) => {
     const packed = gzipSync(text());
     const { url } = await openServer({ 'content-encoding': 'gzip' }, () => times(1, packed));
     const { milliseconds, met } = await costOf(() => ask(url, { maxResponseBytes: 24 * MEBIBYTE }));
@@ -195,7 +207,7 @@ describe('a large answer that costs more than its size', () => {
       ...TOO_LARGE,
       message: expect.stringMatching(/more than 50000 .*: 127\.0\.0\.1:\d+$/),
     });
-    expect(milliseconds).toBeLessThan(paced(100));
+    expect(milliseconds).toBeLessThan((await costOfParsing()) / 2);
   });
 
   const asked = (body: string) => {
@@ -216,20 +228,14 @@ describe('a large answer that costs more than its size', () => {
       ...TOO_LARGE,
       message: expect.stringMatching(/more than 500000 .*references: dav\.example$/),
     });
-    expect(milliseconds).toBeLessThan(paced(300));
+    expect(milliseconds).toBeLessThan((await costOfParsing()) / 2);
   });
 
-  test('as XML of 490,000 attributes, or names, costs the one thread less than a tenth of a second', async () => {
-    for (const body of [
-      multistatus(
-        '',
-        many((n) => ` a${n}=""`, ''),
-      ),
-      multistatus(many((n) => `<a${n}/>`, '')),
-    ]) {
+  test('as XML of 490,000 attributes, or names, costs the one thread less than half of what parsing costs', async () => {
+    for (const body of [multistatus('', attributes()), multistatus(many((n) => `<a${n}/>`, ''))]) {
       const { milliseconds, met } = await asked(body);
       expect(met).toMatchObject({ members: [] });
-      expect(milliseconds).toBeLessThan(paced(100));
+      expect(milliseconds).toBeLessThan((await costOfParsing()) / 2);
     }
   });
 });
