@@ -9,11 +9,20 @@ import { ROUTES } from '../src/http-server/api/routes.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { ANY, renderErrors } from './error-table.ts';
 import { FAULTS, renderFaults } from './fault-table.ts';
+import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
 import { renderRoutes } from './route-table.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
-const FILES = ['api.md', 'configuration.md', 'clinic-profile.md', 'errors.md', 'faults.md', 'reminders.md'];
+const FILES = [
+  'api.md',
+  'configuration.md',
+  'clinic-profile.md',
+  'errors.md',
+  'faults.md',
+  'glossary.md',
+  'reminders.md',
+];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
 const CHANNEL_PART = 'reminders.channels.<name>.settings.';
@@ -69,6 +78,8 @@ function referenceTables(): Map<string, string> {
     ['errors', renderErrors(catalogues)],
     ['api', renderRoutes(openApiDocument(ROUTES))],
     ['faults', renderFaults(FAULTS)],
+    ['terms', renderTerms(TERMS)],
+    ['words', renderWords(AMBIGUOUS_WORDS)],
   ]);
   for (const name of connectors.keys()) {
     const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)), new Map())]

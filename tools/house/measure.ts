@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { Source } from './source.ts';
+import { AMBIGUOUS_WORDS, STANDARD_NAMES } from './words.ts';
 
 /** One goal of the house with its figure now. */
 export interface HouseRow {
@@ -32,27 +33,7 @@ const LONG_FUNCTION_LINES = 70;
 const LONG_FILE_LINES = 400;
 const MANY_PARAMETERS = 4;
 /** Words that had several meanings, as parts of names in camelCase. */
-const AMBIGUOUS = new Set([
-  ...['settle', 'settled', 'settles', 'settling', 'standing', 'standings', 'stands', 'doubt', 'doubted', 'doubts'],
-  ...[
-    'verdict',
-    'verdicts',
-    'generation',
-    'generations',
-    'epoch',
-    'epochs',
-    'near',
-    'told',
-    'tell',
-    'tells',
-    'telling',
-  ],
-  ...['kept', 'keep', 'keeps', 'keeping', 'keeper', 'known', 'place', 'places', 'placed', 'desk', 'desks', 'given'],
-  ...['left', 'beside', 'besides', 'whoever', 'paper', 'shelf', 'surroundings', 'twin', 'twins', 'lasting', 'basis'],
-  ...['aside', 'note', 'notes', 'noted', 'noting', 'outlook'],
-]);
-/** Names in which such a word is the field's own. */
-const TERMS = /outlook-?calendar|microsoft|outlook(Calendar|Event|Connector)|^placeholder/i;
+const AMBIGUOUS = new Set(AMBIGUOUS_WORDS.flatMap(({ forms }) => forms));
 const SHARED_TEST_FILES = /(^|[/-])(world|bed|model|crew)s?([/.-]|$)/;
 
 /** Lines, code and files of `src/` by module, the largest first. */
@@ -185,6 +166,6 @@ export function ambiguousNames({ names }: Pick<Source, 'names'>): string[] {
 }
 
 function isAmbiguous(name: string): boolean {
-  if (TERMS.test(name)) return false;
+  if (STANDARD_NAMES.test(name)) return false;
   return name.split(/[_#$-]|(?<=[a-z0-9])(?=[A-Z])/).some((part) => AMBIGUOUS.has(part.toLowerCase()));
 }
