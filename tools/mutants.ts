@@ -73,7 +73,7 @@ function configurationOf(testFiles: readonly string[]): string {
 function strykerOptions(folder: string) {
   return {
     testRunner: 'vitest',
-    vitest: { related: false, configFile: join(folder, 'vitest.config.mjs') },
+    vitest: { related: false, pool: 'forks', configFile: join(folder, 'vitest.config.mjs') },
     coverageAnalysis: 'perTest',
     reporters: ['json'],
     jsonReporter: { fileName: join(folder, 'report.json') },
