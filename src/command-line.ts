@@ -17,7 +17,7 @@ import { requireCertificateChecks } from './http/certificate-checks.ts';
 import { takeLibraryWords } from './log/library-words.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError } from './model/errors.ts';
-import { shellWord } from './model/shell-words.ts';
+import { shellWord } from './model/text.ts';
 import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, renderFaults } from './settings/faults.ts';

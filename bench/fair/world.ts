@@ -16,7 +16,7 @@ import { reminderChannels } from '../../src/features/reminders/channels/registry
 import { neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import { slices } from '../../src/model/slices.ts';
+import { slices } from '../../src/model/pieces.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { connectRedis } from '../../src/state/redis.ts';

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { type ActServices, recordEntry } from '../control/recording.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Principal } from '../model/acts.ts';
-import { derivedKey } from '../model/derived-key.ts';
+import { derivedKey } from '../model/hashes.ts';
 import type { Clock } from '../model/time.ts';
 import { strictestApprovals } from '../settings/approval-schema.ts';
 import { type Configuration, uncheckedError } from '../settings/configuration.ts';

@@ -2,7 +2,7 @@ import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts
 import { emptyStreamMemory, type StreamMemory } from '../jobs/stream-memory.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
-import type { CacheBudget } from '../model/kept.ts';
+import type { CacheBudget } from '../model/cache.ts';
 import type { Clock } from '../model/time.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import type { Priority } from '../state/budget.ts';

@@ -6,7 +6,7 @@ import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
 import { endWait, Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
-import { CacheBudget, type SmallThings } from '../model/kept.ts';
+import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';

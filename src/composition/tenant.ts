@@ -9,7 +9,7 @@ import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { noSpans, type Spans } from '../log/spans.ts';
-import type { CacheBudget } from '../model/kept.ts';
+import type { CacheBudget } from '../model/cache.ts';
 import type { Clock } from '../model/time.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';

@@ -2,7 +2,7 @@ import { unlisted } from '../jobs/gaps.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import { type ReadingRemark, sentenceOfRemark } from '../model/reading-remarks.ts';
+import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';

@@ -3,7 +3,7 @@ import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { type ErrorTexts, MirrorError } from '../model/errors.ts';
-import type { Ending, QuotaStatus } from '../model/outlook.ts';
+import type { Ending, QuotaStatus } from '../model/problems.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import {
   type InvalidTenant,

@@ -1,6 +1,6 @@
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
-import type { SyncState } from '../model/standing.ts';
+import type { SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import type { TriggerStatus } from '../model/triggers.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';

@@ -1,6 +1,4 @@
-import type { MappedProperty } from '../model/items.ts';
-import type { Refusal } from '../model/refusals.ts';
-import type { StreamName } from '../model/streams.ts';
+import type { MappedProperty, Refusal, StreamName } from '../model/items.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import { createPatientHistory } from '../sync/derive.ts';
 import { CALENDAR_FORM, crmForm, type ItemForm } from '../sync/identity.ts';

@@ -1,6 +1,6 @@
 import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';

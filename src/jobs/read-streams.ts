@@ -1,4 +1,4 @@
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import { STREAMS_LEASE } from '../state/generations.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type CycleRunner, pullWhenFree, type RefusalOf } from './pull.ts';

@@ -1,5 +1,5 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import type { AccessLevel } from '../model/access.ts';
+import type { AccessLevel } from '../model/acts.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { type Counted, countOne } from './counting.ts';
 import { keys } from './keys.ts';

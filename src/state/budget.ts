@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { message } from '../messages/message.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
 import { MirrorError } from '../model/errors.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { pauseFor } from './pause.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Logger } from '../log/logger.ts';
-import { base32hex } from '../model/base32.ts';
 import { MirrorError } from '../model/errors.ts';
+import { base32hex } from '../model/hashes.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { type AwaitDurable, createAwaitDurable, type Durability } from './durability.ts';

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { derivedKey } from '../model/derived-key.ts';
 import type { FeedEntry, FeedStore, StoodThere } from '../model/feeds.ts';
+import { derivedKey } from '../model/hashes.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { countOne } from './counting.ts';
 import { keys } from './keys.ts';

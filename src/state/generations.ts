@@ -1,5 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease, Leases } from './leases.ts';

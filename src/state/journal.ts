@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { ReasonCode } from '../model/operations.ts';
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';

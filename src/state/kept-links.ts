@@ -1,4 +1,4 @@
-import type { Cached } from '../model/kept.ts';
+import type { Cached } from '../model/cache.ts';
 import type { Link } from '../model/operations.ts';
 
 /** The versions of a table before and after a change; null before the first. As the scripts tell them that change links. */

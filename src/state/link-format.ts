@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { derivedKey } from '../model/derived-key.ts';
+import { derivedKey } from '../model/hashes.ts';
 import type { Link } from '../model/operations.ts';
 import { MINUTE_MS, SECOND_MS, type TimeSpan } from '../model/time.ts';
 

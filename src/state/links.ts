@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { CacheBudget } from '../model/cache.ts';
 import { MirrorError } from '../model/errors.ts';
-import { fnv1a } from '../model/fnv.ts';
-import { CacheBudget } from '../model/kept.ts';
+import { fnv1a } from '../model/hashes.ts';
 import type { Link } from '../model/operations.ts';
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import { CachedLinks, type LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';

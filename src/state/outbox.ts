@@ -1,5 +1,5 @@
+import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { JOURNAL_RETENTION_MS, journalLine } from './journal.ts';
 import type { LinkVersions } from './kept-links.ts';

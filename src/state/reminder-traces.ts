@@ -1,4 +1,4 @@
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import type { AnswerLink } from './answers.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';

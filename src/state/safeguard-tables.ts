@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { derivedKey } from '../model/derived-key.ts';
+import { derivedKey } from '../model/hashes.ts';
 import type { Instant } from '../model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
 import { keys } from './keys.ts';

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { message } from '../messages/message.ts';
-import { derivedKey } from '../model/derived-key.ts';
 import { MirrorError } from '../model/errors.ts';
+import { derivedKey } from '../model/hashes.ts';
 
 const FORMAT = 's1';
 const NONCE_BYTES = 12;

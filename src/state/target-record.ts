@@ -1,5 +1,5 @@
 import type { StoredError } from '../model/errors.ts';
-import type { RefusedThere } from '../model/refusals.ts';
+import type { RefusedThere } from '../model/items.ts';
 import type { Instant } from '../model/time.ts';
 import { FORGED } from './forged.ts';
 import { openSealed, type Sealer } from './sealing.ts';

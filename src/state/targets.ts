@@ -1,5 +1,5 @@
-import { slices } from '../model/slices.ts';
-import type { StreamName } from '../model/streams.ts';
+import type { StreamName } from '../model/items.ts';
+import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';

@@ -1,7 +1,6 @@
 import { createHmac, hash, randomBytes } from 'node:crypto';
-import { base32hex } from '../model/base32.ts';
-import { derivedKey } from '../model/derived-key.ts';
 import type { ForgetReceipt } from '../model/forgetting.ts';
+import { base32hex, derivedKey } from '../model/hashes.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Protection } from './protection.ts';

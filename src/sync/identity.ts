@@ -1,11 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from 'node:crypto';
-import { base32hex } from '../model/base32.ts';
-import { derivedKey } from '../model/derived-key.ts';
-import type { CalendarItem, CrmItem, Item } from '../model/items.ts';
-import { lazily } from '../model/lazily.ts';
+import { lazily, remembered } from '../model/cache.ts';
+import { base32hex, derivedKey } from '../model/hashes.ts';
+import type { CalendarItem, CrmItem, Item, StreamName } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
-import { remembered } from '../model/remembered.ts';
-import type { StreamName } from '../model/streams.ts';
 import { overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
 
 const KEY_BYTES = 20;

@@ -6,7 +6,7 @@ import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { noSpans } from '../../src/log/spans.ts';
-import { CacheBudget } from '../../src/model/kept.ts';
+import { CacheBudget } from '../../src/model/cache.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { watchClock } from '../../src/model/watched-clock.ts';

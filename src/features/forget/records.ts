@@ -1,9 +1,9 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ForgetWarning } from '../../model/forgetting.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { StreamName } from '../../model/items.ts';
 import type { Appointment } from '../../model/records.ts';
-import type { StreamName } from '../../model/streams.ts';
+import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
 import type { TracedReminders } from '../../state/reminder-traces.ts';
 

@@ -1,4 +1,4 @@
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import type { Instant } from '../../model/time.ts';
 import type {
   StoredAppointment,

@@ -4,7 +4,7 @@ import { parse, stringify } from 'yaml';
 import type { ClinicSandboxOptions } from '../../../sandbox/clinic/index.ts';
 import { createLoginServices } from '../../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
-import type { StreamName } from '../../../src/model/streams.ts';
+import type { StreamName } from '../../../src/model/items.ts';
 import { paced } from '../../support/pace.ts';
 import { startHubSpot } from './crm-hubspot.ts';
 import { startRestCrm } from './crm-rest.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isVisible, shortened } from '../../src/model/shown-text.ts';
+import { isVisible, shortened } from '../../src/model/text.ts';
 
 describe('what a person sees of a text', () => {
   test.each([

@@ -21,3 +21,6 @@ export interface StoredTask {
   /** Why it failed; null otherwise. */
   error: StoredError | null;
 }
+
+/** Progress for whoever watches: a word and, where known, how far. */
+export type Progress = (step: string, done?: number, total?: number) => void;

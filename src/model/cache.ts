@@ -60,3 +60,31 @@ export class CacheBudget {
     if (isSmall) this.#sumOfSmall += entries;
   }
 }
+
+/** Makes something when it is first asked for: a tenant of which only the status is wanted needs little of itself. */
+export function lazily<Value>(make: () => Value): () => Value {
+  let made: { value: Value } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/**
+ * What is made of a text or of another value that equals itself, kept for when the same one comes again.
+ * @param most values that are kept; at one more all are dropped, since those of today come again at once
+ */
+export function remembered<Value, Given = string>(
+  most: number,
+  make: (input: Given) => Value,
+): (input: Given) => Value {
+  const made = new Map<Given, Value>();
+  return (input) => {
+    const cached = made.get(input);
+    if (cached !== undefined) return cached;
+    if (made.size >= most) made.clear();
+    const value = make(input);
+    made.set(input, value);
+    return value;
+  };
+}

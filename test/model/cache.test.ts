@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CacheBudget } from '../../src/model/kept.ts';
+import { CacheBudget, remembered } from '../../src/model/cache.ts';
 
 function open(entries: number, small = { under: 0, entries: 0 }) {
   const room = new CacheBudget(entries, small);
@@ -87,4 +87,14 @@ test('never is more kept than there is room, and the one used last is forgotten 
       }
     }),
   );
+});
+
+test('what is made of a text is made once while few others come, and again after many', () => {
+  const made: string[] = [];
+  const lengthOf = remembered(2, (text) => {
+    made.push(text);
+    return text.length;
+  });
+  expect(['a', 'bb', 'a', 'bb', 'ccc', 'a'].map(lengthOf)).toEqual([1, 2, 1, 2, 3, 1]);
+  expect(made).toEqual(['a', 'bb', 'ccc', 'a']);
 });
