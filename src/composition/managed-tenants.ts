@@ -1,10 +1,9 @@
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { highestMark } from '../state/data-directory.ts';
-import { createAwaitDurable } from '../state/durability.ts';
 import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
 import { createManagedTenants } from '../state/managed-tenants.ts';
-import { connectRedis } from '../state/redis.ts';
+import { connectRedis, createAwaitDurable } from '../state/redis.ts';
 import { checkRedis } from '../state/redis-check.ts';
 import { sealingRing } from './stores.ts';
 

@@ -4,14 +4,14 @@ import type { TenantConfiguration } from '../settings/configuration.ts';
 import { createTenantFeeds } from '../state/feeds.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
-import { createStoredDocuments } from '../state/kept-documents.ts';
+import { createUnansweredStore } from '../state/outages.ts';
 import { createOutbox } from '../state/outbox.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import type { Sealer } from '../state/sealing.ts';
+import { createStoredDocuments } from '../state/stored-documents.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
-import { createUnansweredStore } from '../state/unanswered.ts';
 import type { TenantCache } from './closing.ts';
 
 /** A tenant's state in Redis, but for its credentials and what belongs to one feature alone. */

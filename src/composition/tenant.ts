@@ -19,14 +19,13 @@ import { OPERATORS_REACH, type Purpose, type Reach, reachOf } from '../settings/
 import type { Settings } from '../settings/settings-schema.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { type BudgetWaiting, openBudgetShare, type Priority } from '../state/budget.ts';
+import { type ConfigVersion, leasesUnder } from '../state/config-version.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
-import type { AwaitDurable } from '../state/durability.ts';
-import type { StateCounter } from '../state/epoch.ts';
-import { type ConfigVersion, leasesUnder } from '../state/generations.ts';
 import { createLeases } from '../state/leases.ts';
 import type { Processes } from '../state/processes.ts';
-import type { RedisClient } from '../state/redis.ts';
+import type { AwaitDurable, RedisClient } from '../state/redis.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
+import type { StateCounter } from '../state/state-counter.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import type { TenantCache } from './closing.ts';
 import { type ConnectionParts, type OpenConnection, openConnections, requireEntry } from './connections.ts';

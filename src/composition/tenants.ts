@@ -3,7 +3,7 @@ import type { Tenants } from '../control/installation.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import { type ConfigurationChanges, changesBetween } from '../settings/configuration-changes.ts';
 import { OnDemand } from '../settings/on-demand.ts';
-import { type ConfigVersion, createConfigVersion, joinAll, takeLeases } from '../state/generations.ts';
+import { type ConfigVersion, createConfigVersion, joinAll, takeLeases } from '../state/config-version.ts';
 import { createTenantCache, mayClose, type TenantCache } from './closing.ts';
 import { requireEntry } from './connections.ts';
 import { type ComposedTenant, composeTenant, type Shared } from './tenant.ts';

@@ -6,7 +6,7 @@ import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
-import type { StateCounterView } from '../state/epoch.ts';
+import type { StateCounterView } from '../state/state-counter.ts';
 import { type Finding, found, invalidTenantFinding, ok } from './findings.ts';
 import { type Installation, requireTenant, settingsLocation } from './installation.ts';
 import { status } from './status.ts';

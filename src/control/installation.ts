@@ -11,10 +11,10 @@ import {
   type TenantOutline,
   uncheckedError,
 } from '../settings/configuration.ts';
-import type { StateCounter } from '../state/epoch.ts';
-import type { ApprovalRequest } from '../state/kept-documents.ts';
 import type { RemovedStore } from '../state/removed.ts';
 import type { AlertStore, ReloadReport } from '../state/reports.ts';
+import type { StateCounter } from '../state/state-counter.ts';
+import type { ApprovalRequest } from '../state/stored-documents.ts';
 
 /** Where one login stands, in the same words on every surface. */
 export interface ConnectionStatus {

@@ -6,7 +6,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { PlanLine, StoredPlan } from '../model/plan-view.ts';
 import type { Progress } from '../model/tasks.ts';
-import { DOCUMENT_RETENTION_MS } from '../state/kept-documents.ts';
+import { DOCUMENT_RETENTION_MS } from '../state/stored-documents.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { planLines, planView } from './plan.ts';
 import { type SyncResult, syncTenant } from './sync.ts';

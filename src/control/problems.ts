@@ -5,7 +5,7 @@ import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { ALL_MANAGED } from '../settings/managed-tenant.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { FORGED } from '../state/forged.ts';
+import { FORGED } from '../state/sealing.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';

@@ -1,11 +1,10 @@
 import type { StoredError } from '../model/errors.ts';
 import type { ReadingRemark } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
-import { FORGED } from './forged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+import { FORGED, openSealed, type Sealer } from './sealing.ts';
 import type { TargetGap } from './target-record.ts';
 
 /** How many changes there were in each of some hours. */

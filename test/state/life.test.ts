@@ -1,12 +1,12 @@
 import { expect, test, vi } from 'vitest';
-import { createLife } from '../../src/state/life.ts';
+import { createLife } from '../../src/state/processes.ts';
 import { useFakeTime } from '../support/fake-time.ts';
 
-const SILENT_MS = 10_000;
+const BEATLESS_MS = 10_000;
 
 function heardOf() {
   const time = useFakeTime();
-  const life = createLife('first', SILENT_MS);
+  const life = createLife('first', BEATLESS_MS);
   life.wasHeard(performance.now());
   return { time, life };
 }
@@ -64,7 +64,7 @@ test('an answer that waited while the process stood still revives nothing', () =
 
 test('a life whose first beat was answered too late never was', () => {
   const time = useFakeTime();
-  const life = createLife('first', SILENT_MS);
+  const life = createLife('first', BEATLESS_MS);
   const sentAt = performance.now();
   time.jump(9_000);
   life.wasHeard(sentAt);

@@ -9,7 +9,7 @@ import type { ItemKey, Link, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { PlannedChange } from '../../model/plan.ts';
 import type { Progress } from '../../model/tasks.ts';
-import { PLAN_LEASE } from '../../state/generations.ts';
+import { PLAN_LEASE } from '../../state/config-version.ts';
 import type { Lease } from '../../state/leases.ts';
 import { HIGHEST_ID_ATTEMPT } from '../../sync/identity.ts';
 import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';

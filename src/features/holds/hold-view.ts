@@ -13,7 +13,7 @@ import type { Appointment } from '../../model/records.ts';
 import { REMINDERS } from '../../model/reminders.ts';
 import { DAY_MS, type TimeWindow } from '../../model/time.ts';
 import { noSuchHold } from '../../state/holds.ts';
-import type { ApprovalRequest } from '../../state/kept-documents.ts';
+import type { ApprovalRequest } from '../../state/stored-documents.ts';
 import { fieldTeller } from '../../sync/field-changes.ts';
 import { windowOf } from '../../sync/followed.ts';
 import type { GoneCounts } from '../../sync/guard.ts';

@@ -7,7 +7,7 @@ import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
-import { PLAN_LEASE } from '../../state/generations.ts';
+import { PLAN_LEASE } from '../../state/config-version.ts';
 import type { Lease } from '../../state/leases.ts';
 import { comparedProperties, digestOf, patientAsPerson } from '../../sync/matching.ts';
 import { type ApprovedPair, fromMatchFile } from './file.ts';

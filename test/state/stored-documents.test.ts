@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createStoredDocuments } from '../../src/state/kept-documents.ts';
 import { createSealer } from '../../src/state/sealing.ts';
+import { createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 

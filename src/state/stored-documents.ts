@@ -3,9 +3,8 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach } from './replies.ts';
-import { sealedTable, sealedValue } from './sealed-store.ts';
-import { createProofSealer, type Sealer } from './sealing.ts';
+import { askEach } from './redis-commands.ts';
+import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
 
 /** What is kept so: plans that may be applied, and long work that somebody began and asks for. */
 export type DocumentKind = 'plan' | 'task';

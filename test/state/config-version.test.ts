@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createConfigVersion, joinAll, takeLeases } from '../../src/state/generations.ts';
+import { createConfigVersion, joinAll, takeLeases } from '../../src/state/config-version.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -4,9 +4,8 @@ import { MirrorError } from '../model/errors.ts';
 import { base32hex } from '../model/hashes.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
-import { type AwaitDurable, createAwaitDurable, type Durability } from './durability.ts';
 import { keys } from './keys.ts';
-import { type RedisClient, shardsOf } from './redis.ts';
+import { type AwaitDurable, createAwaitDurable, type Durability, type RedisClient, shardsOf } from './redis.ts';
 import { redisScript } from './script.ts';
 
 const advanceCounter = redisScript<(string | number)[]>(import.meta.url, 'epoch-advance');
