@@ -1,6 +1,6 @@
 import type { TriggerEvent } from '../model/triggers.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
-import { compileMapping } from '../sync/mapping/index.ts';
+import { compileMapping } from '../sync/mapping/compile.ts';
 import { channelModule, needsPatient } from './reminders.ts';
 
 /** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders and triggers, and what the operator wants. */

@@ -10,7 +10,7 @@ import { createLinkStore, type LinkStore } from '../state/links.ts';
 import { createProtection, type Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import type { StateCounter } from '../state/state-counter.ts';
-import { FingerprintMemory } from '../sync/known-fingerprints.ts';
+import { FingerprintMemory } from '../sync/identity.ts';
 import type { OpenConnection } from './open-connection.ts';
 import type { CachedTarget } from './targets.ts';
 

@@ -12,7 +12,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
-import { createEvaluator } from '../sync/mapping/index.ts';
+import { createEvaluator } from '../sync/mapping/evaluate.ts';
 import { type ActLines, openActServices } from './acts.ts';
 import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';

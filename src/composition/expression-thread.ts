@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { ExpressionThread, ThreadAnswer } from '../sync/mapping/thread.ts';
+import type { ExpressionThread, ThreadAnswer } from '../sync/mapping/expressions.ts';
 
 /** Memory of a thread, in MiB: a hundred times what 500 records and their results take. */
 const MEMORY_MIB = 64;

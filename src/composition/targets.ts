@@ -18,7 +18,7 @@ import {
   type StoredSubscription,
 } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
-import type { EvaluateExpressions } from '../sync/mapping/index.ts';
+import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
 
 /** Connectors by their names. */

@@ -26,7 +26,7 @@ import type { Processes } from '../state/processes.ts';
 import type { AwaitDurable, RedisClient } from '../state/redis.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
-import type { EvaluateExpressions } from '../sync/mapping/index.ts';
+import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import type { TenantCache } from './closing.ts';
 import { type ConnectionParts, type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { openReminders, type ReminderParts } from './reminders.ts';

@@ -24,10 +24,9 @@ import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } fro
 import type { TargetStore } from '../state/targets.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import type { PatientHistory } from '../sync/derive.ts';
-import type { TargetIdentity } from '../sync/identity.ts';
-import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
+import type { FingerprintMemory, TargetIdentity } from '../sync/identity.ts';
+import type { IdleTarget } from '../sync/idle-target.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
-import type { IdleTarget } from '../sync/settled.ts';
 import type { CycleFollower } from './cycle-follower.ts';
 import type { Outages } from './outages.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';

@@ -11,8 +11,7 @@ import type { AgendaIndex } from './agenda-index.ts';
 import type { PatientHistory } from './derive.ts';
 import type { PushedState } from './diff.ts';
 import type { GuardInput } from './guard.ts';
-import type { TargetIdentity } from './identity.ts';
-import type { FingerprintMemory } from './known-fingerprints.ts';
+import type { FingerprintMemory, TargetIdentity } from './identity.ts';
 import type { Mapped, Mapping } from './mapping/contract.ts';
 import type { Directory } from './project.ts';
 

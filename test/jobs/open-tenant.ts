@@ -28,8 +28,7 @@ import { createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { createSubscriptionDirectory, createSubscriptionStore } from '../../src/state/subscriptions.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
+import { createTargetIdentity, FingerprintMemory } from '../../src/sync/identity.ts';
 import { NOTHING_MORE } from '../sync/arbitraries.ts';
 import type { ModelTarget } from './model-target.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type CountryCode, getCountries, getExampleNumber } from 'libphonenumber-js/max';
 import examples from 'libphonenumber-js/mobile/examples' with { type: 'json' };
 import { describe, expect, test } from 'vitest';
-import { toE164 } from '../../../src/sync/mapping/phone.ts';
+import { toE164 } from '../../../src/sync/mapping/fields.ts';
 
 const example = (country: CountryCode) => getExampleNumber(country, examples);
 const countries = getCountries().filter((country) => example(country) !== undefined);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PendingChange } from '../../src/model/plan.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { findAbandoned, type Knowledge } from '../../src/sync/given-up.ts';
+import { findAbandoned, type Knowledge } from '../../src/sync/plan.ts';
 import { NOW } from './arbitraries.ts';
 
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 60 * DAY_MS };

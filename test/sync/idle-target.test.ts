@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Link } from '../../src/model/operations.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, hasPassed, MINUTE_MS, overlaps, type TimeSpan } from '../../src/model/time.ts';
-import { idleUntil } from '../../src/sync/settled.ts';
+import { idleUntil } from '../../src/sync/idle-target.ts';
 import { appointmentOf, NOW } from './arbitraries.ts';
 
 const PAST_MS = 10 * HOUR_MS;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Appointment } from '../../src/model/records.ts';
-import { exclusionOf, type FeedRules } from '../../src/sync/feed.ts';
+import { exclusionOf, type FeedRules } from '../../src/sync/mapping-sources.ts';
 
 const ALL: FeedRules = { agendas: 'all', treatments: 'all', blockedTime: 'show' };
 
