@@ -10,7 +10,7 @@ import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { compose } from '../../src/composition/compose.ts';
-import { createLoginServices } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { neverNeedless } from '../../src/jobs/needless.ts';

@@ -19,7 +19,7 @@ import {
 } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
-import { type OpenConnection, requireEntry } from './connections.ts';
+import { type OpenConnection, requireEntry } from './open-connection.ts';
 
 /** Connectors by their names. */
 export type Connectors = ReadonlyMap<string, ConnectorModule<unknown, Item>>;

@@ -27,11 +27,12 @@ import type { AwaitDurable, RedisClient } from '../state/redis.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
-import type { TenantCache } from './closing.ts';
-import { type ConnectionParts, type OpenConnection, openConnections, requireEntry } from './connections.ts';
+import { openConnections } from './connections.ts';
+import { type ConnectionParts, type OpenConnection, requireEntry } from './open-connection.ts';
 import { openReminders, type ReminderParts } from './reminders.ts';
 import { type Connectors, openNotifications, openTargets, scopesOfTargets } from './targets.ts';
 import { openTenantClinic, type TenantClinic } from './tenant-clinic.ts';
+import type { TenantCache } from './tenant-stores.ts';
 import { openTenantStores } from './tenant-stores.ts';
 
 const USER_AGENT = 'clinic-mirror';

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Composition, compose } from '../../src/composition/compose.ts';
-import { requireEntry } from '../../src/composition/connections.ts';
+import { requireEntry } from '../../src/composition/open-connection.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { inPieces } from '../../src/jobs/in-pieces.ts';

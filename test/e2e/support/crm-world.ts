@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { ClinicSandboxOptions } from '../../../sandbox/clinic/index.ts';
-import { createLoginServices } from '../../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../../src/composition/operator-services.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import type { StreamName } from '../../../src/model/items.ts';
 import { paced } from '../../support/pace.ts';

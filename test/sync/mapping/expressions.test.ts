@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startExpressionThread } from '../../../src/composition/expression-thread.ts';
+import { startExpressionThread } from '../../../src/composition/expression-threads.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Patient } from '../../../src/model/records.ts';
 import type { SourceKind } from '../../../src/settings/crm-sources.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StableStamps } from '../../src/composition/settled-stamps.ts';
+import { StableStamps } from '../../src/composition/reload.ts';
 import { type FileStamps, isSameStamps } from '../../src/settings/list-files.ts';
 
 const look = (stamp: string): FileStamps => new Map([['a.yaml', stamp]]);

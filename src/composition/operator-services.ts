@@ -1,10 +1,14 @@
 import { requireTenant } from '../control/installation.ts';
 import type { LoginPurpose, LoginServices, RemoteLoginUrls } from '../control/logins.ts';
 import { resumeTargets } from '../control/resume.ts';
+import { principalOf } from '../control/sign-in.ts';
+import type { Statuses } from '../control/statuses.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
+import type { OperatorServices } from '../http-server/operator-desk.ts';
 import { withoutSubscriptions } from '../jobs/subscriptions.ts';
 import { MirrorError } from '../model/errors.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { openBackups } from './backup.ts';
 import type { Composition } from './compose.ts';
 
 /** The logins that persons can make. */
@@ -74,4 +78,22 @@ function remoteUrls(publicUrl: string): RemoteLoginUrls {
 function loginNames({ composed }: Composition, tenant: string): string[] {
   const connections = [...(composed.get(tenant)?.connections.values() ?? [])];
   return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
+}
+
+/** What pages and API work on. */
+export function openOperatorServices(
+  composition: Composition,
+  statuses: Statuses,
+  configurations: OperatorServices['configurations'],
+): OperatorServices {
+  const { installation, acts, log } = composition;
+  return {
+    installation,
+    statuses,
+    loginDesk: () => createLoginServices(composition),
+    backups: openBackups(composition, configurations),
+    configurations,
+    acting: (visitor, why) => ({ who: principalOf(visitor), why, desk: acts }),
+    log,
+  };
 }

@@ -1,4 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { Apart } from '../http/apart.ts';
+import type { OutlineApart, PlainOutline } from '../settings/crm-expressions.ts';
 import type { ExpressionThread, ThreadAnswer } from '../sync/mapping/expressions.ts';
 
 /** Memory of a thread, in MiB: a hundred times what 500 records and their results take. */
@@ -64,3 +66,18 @@ export function startExpressionThread(): ExpressionThread {
     };
   }
 }
+
+/** 20 times as long as the longest expression takes. */
+const LIMITS = { processorMs: 1_000, elapsedMs: 30_000, mebibytes: 64 };
+
+const threads = new Apart(new URL('./expression-outline-entry.ts', import.meta.url), LIMITS);
+
+/** Outlines expressions in a thread with limits of time and memory. */
+export const outlineApart: OutlineApart = async (expressions) => {
+  const outlines: (PlainOutline | null)[] = [];
+  for (const expression of expressions) {
+    const [outline] = await Array.fromAsync(threads.ask(expression, 'expressions')).catch(() => []);
+    outlines.push((outline ?? null) as PlainOutline | null);
+  }
+  return outlines;
+};
