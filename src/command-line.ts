@@ -17,7 +17,7 @@ import { requireCertificateChecks } from './http/certificate-checks.ts';
 import { takeLibraryWords } from './log/library-words.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError } from './model/errors.ts';
-import { shellWord } from './model/shell-words.ts';
+import { shellWord } from './model/text.ts';
 import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, renderFaults } from './settings/faults.ts';
@@ -155,7 +155,7 @@ async function open(
     await Promise.all([
       import('./settings/configuration-files.ts'),
       import('./jobs/in-pieces.ts'),
-      import('./composition/outline-apart.ts'),
+      import('./composition/expression-threads.ts'),
       import('./connectors/registry.ts'),
       import('./features/reminders/channels/registry.ts'),
     ]);
@@ -248,10 +248,10 @@ async function withInstallation<Result>(
       await composition.epoch.check();
     }
     const configurations = async () =>
-      (await import('./composition/configuration-desk.ts')).openConfigurationServices(composition, files);
+      (await import('./composition/managed-tenants.ts')).openConfigurationServices(composition, files);
     return await work({
       installation: composition.installation,
-      desk: async () => (await import('./composition/login-desk.ts')).createLoginServices(composition),
+      desk: async () => (await import('./composition/operator-services.ts')).createLoginServices(composition),
       clinic: async (tenant) => (await import('./composition/clinic.ts')).openClinicAccess(composition, tenant),
       backups: async () => (await import('./composition/backup.ts')).openBackups(composition, await configurations()),
       access: async () => (await import('./composition/access.ts')).openAccess(composition),

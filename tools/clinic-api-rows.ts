@@ -154,11 +154,11 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '8',
     what: 'Invoices one after the other in each section',
-    client: ['composition/invoice-sections.ts', 'serialiseSections'],
+    client: ['composition/clinic.ts', 'serialiseSections'],
     sandbox: ['clinic/rules/invoices.ts', 'outOfSequence'],
     tests: [
       [
-        'composition/invoice-sections.test.ts',
+        'composition/clinic.test.ts',
         '300 invoices at once in three sections from three processes: no gap, no duplicate, no refusal',
       ],
       [WRITING, 'no invoice that can not be the next, and says so at once'],

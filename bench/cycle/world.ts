@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
-import { createLoginServices } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { connectors as registry } from '../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { syncTenant } from '../../src/control/sync.ts';

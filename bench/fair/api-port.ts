@@ -1,7 +1,7 @@
 import { principalOfDaemon } from '../../src/composition/acts.ts';
 import { openBackups } from '../../src/composition/backup.ts';
 import type { Composition } from '../../src/composition/compose.ts';
-import { createLoginServices } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { openApp } from '../../src/http-server/app.ts';

@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { noSpans } from '../../src/log/spans.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
-import { keysLike } from '../../src/state/replies.ts';
+import { keysLike } from '../../src/state/redis-commands.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import { openCycleWorld } from '../cycle/world.ts';
 import type { Figure } from '../figure.ts';

@@ -5,7 +5,7 @@ import type { ClinicAccess, ClinicRows } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import type { Acting } from '../control/recording.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import { type Asked, wholeNumber } from './answer.ts';
 import { type ProfileCommands, writeProposal } from './profile-commands.ts';
 import { renderPreview, renderRecords } from './render-clinic.ts';

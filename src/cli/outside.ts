@@ -9,7 +9,7 @@ import type { Acting } from '../control/recording.ts';
 import type { Role } from '../control/roles.ts';
 import type { AllBackups } from '../features/backup/backups.ts';
 import type { ConfigurationServices } from '../features/managed-tenants/managed-tenants.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import type { OperationContext } from '../operations/operation.ts';
 import type { ConfiguredNames } from './completion.ts';
 import type { ConfigCommand } from './config-command.ts';

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as CliProgress from 'cli-progress';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import type { OutputStream } from './paper.ts';
 
 /** Loads a package when it is first needed: most commands never show a bar. */

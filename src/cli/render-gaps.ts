@@ -1,7 +1,7 @@
 import type { TargetStatus } from '../control/status-view.ts';
 import type { Instant } from '../model/time.ts';
-import { FORGED } from '../state/forged.ts';
 import type { RunReport } from '../state/runs.ts';
+import { FORGED } from '../state/sealing.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import { renderTime, wrap } from './table.ts';
 

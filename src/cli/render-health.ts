@@ -1,6 +1,6 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
 import { fieldName } from '../documents/fields.ts';
-import { sentenceOfRemark } from '../model/reading-remarks.ts';
+import { sentenceOfRemark } from '../model/snapshots.ts';
 import { firstRows } from './paper.ts';
 import { renderConnection } from './render-status.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';

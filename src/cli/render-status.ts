@@ -8,8 +8,8 @@ import {
   type TenantStatus,
 } from '../control/status-view.ts';
 import { message, render } from '../messages/message.ts';
-import { sentenceOfRemark } from '../model/reading-remarks.ts';
-import { AXES_WORDS, inStepWords } from '../model/standing.ts';
+import { sentenceOfRemark } from '../model/snapshots.ts';
+import { AXES_WORDS, inStepWords } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';

@@ -1,6 +1,6 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
 import { clinicsOf, type Problem } from '../model/problems.ts';
-import { AXES_WORDS, type SyncState } from '../model/standing.ts';
+import { AXES_WORDS, type SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './paper.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';

@@ -1,5 +1,5 @@
 import type { SyncResult } from '../control/sync.ts';
-import { inStepWords } from '../model/standing.ts';
+import { inStepWords } from '../model/sync-state.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { renderTable, wrap } from './table.ts';
 

@@ -1,7 +1,6 @@
 import { MirrorError } from '../model/errors.ts';
-import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../model/records.ts';
-import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
+import type { AppointmentSnapshot, Lookup, ReadingRemark, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
 import type { ClinicContext } from './http/context.ts';

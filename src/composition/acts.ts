@@ -4,12 +4,12 @@ import { userInfo } from 'node:os';
 import { type ActServices, recordEntry } from '../control/recording.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Principal } from '../model/acts.ts';
-import { derivedKey } from '../model/derived-key.ts';
+import { derivedKey } from '../model/hashes.ts';
 import type { Clock } from '../model/time.ts';
 import { strictestApprovals } from '../settings/approval-schema.ts';
 import { type Configuration, uncheckedError } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings-schema.ts';
-import { createApprovalStore } from '../state/kept-documents.ts';
+import { createApprovalStore } from '../state/stored-documents.ts';
 import type { Stores } from './stores.ts';
 
 /** Where lines that tell of acts go, one JSON object each with `audit: true`. */

@@ -8,7 +8,7 @@ import type { ManagedContent } from '../settings/managed-tenant.ts';
 import { createClinicTenantStore } from '../state/logins.ts';
 import { createProofSealer, createSealer } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
-import { requireEntry } from './connections.ts';
+import { requireEntry } from './open-connection.ts';
 import { sealingRing } from './stores.ts';
 
 /** Opens the backups of an installation. */

@@ -6,21 +6,21 @@ import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
 import { endWait, Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
-import { CacheBudget, type SmallThings } from '../model/kept.ts';
+import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
-import { createEvaluator } from '../sync/mapping/index.ts';
+import { createEvaluator } from '../sync/mapping/evaluate.ts';
 import { type ActLines, openActServices } from './acts.ts';
-import { OPEN_TENANTS } from './closing.ts';
-import { connectionStatuses } from './connection-statuses.ts';
-import { startExpressionThread } from './expression-thread.ts';
+import { startExpressionThread } from './expression-threads.ts';
+import { connectionStatuses } from './open-connection.ts';
 import { readForecast } from './outlook.ts';
 import { openStores, type Stores } from './stores.ts';
 import type { Connectors } from './targets.ts';
 import type { TenantOptions } from './tenant.ts';
+import { OPEN_TENANTS } from './tenant-stores.ts';
 import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
 /** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */

@@ -1,11 +1,15 @@
+import { MirrorError } from '../model/errors.ts';
+import type { TriggerEvent } from '../model/triggers.ts';
 import { quotaUserOf } from '../oauth/authorizer.ts';
 import { createClientCredentialsAuthorizer } from '../oauth/client-credentials.ts';
 import { createBasicAuthorizer, createBearerAuthorizer, createKeyAuthorizer } from '../oauth/fixed-login.ts';
 import { clinicProvider, googleProvider, microsoftProvider } from '../oauth/providers.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
+import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import { SECTION_OF_KIND } from '../settings/cross-checks.ts';
+import { namingSources, Secret } from '../settings/secret.ts';
 import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
-import { clinicScopes } from './clinic-scopes.ts';
+import { compileMapping } from '../sync/mapping/compile.ts';
 import { crmConnection } from './crm-connections.ts';
 import {
   type ConnectionParts,
@@ -15,15 +19,13 @@ import {
   tokenConnection,
   withIdentity,
 } from './open-connection.ts';
-import { namingSecrets } from './refused-secrets.ts';
+import { channelModule, needsPatient } from './reminders.ts';
 
 /** What an administrator consented to for the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope). */
 const GRAPH_DEFAULT_SCOPE = 'https://graph.microsoft.com/.default';
 
 type GoogleConnection = Extract<ConnectionConfiguration, { kind: 'google' }>;
 type MicrosoftConnection = Extract<ConnectionConfiguration, { kind: 'microsoft' | 'microsoft-app' }>;
-
-export { type ConnectionParts, type OpenConnection, requireEntry };
 
 /** Opens every login of a tenant, that to the clinic included. A refusal by any of them names where the refused secret is kept. */
 export function openConnections(parts: ConnectionParts): Map<string, OpenConnection> {
@@ -154,4 +156,116 @@ function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, sub
         { http, clock },
       ),
   };
+}
+
+/** Codes with which a vendor or the clinic refuses what a secret proves, or with which a secret turns out to be unusable. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'application-not-allowed',
+  'client-certificate',
+  'client-rejected',
+  'key-refused',
+  'password-refused',
+  'service-account-key',
+  'service-account-refused',
+]);
+
+/**
+ * Opens a connection whose refusals name the files and variables that its secrets are read from: in whatever command or job they show.
+ * @param holders what the configuration says of the connection and of its client
+ */
+function namingSecrets(holders: readonly (object | undefined)[], open: () => OpenConnection): OpenConnection {
+  const secrets = holders.flatMap((holder) => Object.values(holder ?? {})).filter((value) => value instanceof Secret);
+  if (secrets.every(({ readFrom }) => readFrom === null)) return open();
+  const explain = (error: unknown) => explained(error, secrets);
+  const opened = explaining({ open }, explain).open();
+  const wrapped = new WeakMap<object, object>();
+  // Targets of one login go on sharing one authorizer.
+  const once = <Part extends object>(part: Part): Part => {
+    const made = (wrapped.get(part) as Part | undefined) ?? explaining(part, explain);
+    wrapped.set(part, made);
+    return made;
+  };
+  const { tokens } = opened;
+  const login = tokens && { ...tokens.login, server: once(tokens.login.server) };
+  return {
+    ...opened,
+    authorizer: (purpose) => once(once(opened).authorizer(purpose)),
+    tokens: tokens && login && { ...tokens, authorizer: once(tokens.authorizer), login },
+  };
+}
+
+/** Adds to a refusal the places that the refused secrets are read from; other errors stay as they are. */
+function explained(error: unknown, secrets: readonly Secret<unknown>[]): unknown {
+  if (!(error instanceof MirrorError) || !REFUSALS.has(error.code)) return error;
+  return error.reworded(error.message, namingSources(error.remedy ?? 'correct the secret', secrets));
+}
+
+/** Wraps an object so that every error of its methods is explained, thrown or rejected. */
+function explaining<Wrapped extends object>(wrapped: Wrapped, explain: (error: unknown) => unknown): Wrapped {
+  const rethrow = (error: unknown): never => {
+    throw explain(error);
+  };
+  return new Proxy(wrapped, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...parameters: unknown[]) => {
+        try {
+          const result: unknown = Reflect.apply(value, target, parameters);
+          return result instanceof Promise ? result.catch(rethrow) : result;
+        } catch (error) {
+          return rethrow(error);
+        }
+      };
+    },
+  });
+}
+
+/** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders and triggers, and what the operator wants. */
+export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
+  const targets = [...tenant.targets.values()];
+  const scopes = ['openid', 'offline_access', `${prefix}agenda`];
+  const rules = [...(tenant.reminders?.rules.values() ?? [])];
+  const namesTreatments = [...targets, ...rules].some(({ treatments }) => treatments !== 'all');
+  if (namesTreatments || targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
+  const showsNames = targets.some(({ title }) => title === 'initials' || title === 'full');
+  if (showsNames || remindsPatients(tenant)) scopes.push(`${prefix}patients`);
+  const ofCrms = targets.flatMap((target) => scopesOfCrm(target, tenant.zone));
+  scopes.push(...[...ofCrms, ...scopesOfTriggers(tenant), ...tenant.clinic.scopes].map((scope) => `${prefix}${scope}`));
+  return [...new Set(scopes)];
+}
+
+/** What a target in a CRM reads beside appointments. */
+function scopesOfCrm({ crm }: TargetConfiguration, zone: string): string[] {
+  if (crm === undefined) return [];
+  const { needs } = compileMapping(crm, zone, neverEvaluated);
+  const scopes = ['patients'];
+  if (crm.stream === 'invoices' || needs.invoices) scopes.push('invoices');
+  if (needs.doctors) scopes.push('episodes');
+  if (needs.treatment) scopes.push('treatments');
+  return scopes;
+}
+
+const SCOPE_OF_EVENT: Readonly<Record<TriggerEvent, string>> = {
+  'report.available': 'medicalreports',
+  'invoice.issued': 'invoices',
+  'appointment.booked': 'agenda',
+  'appointment.moved': 'agenda',
+  'appointment.cancelled': 'agenda',
+};
+
+/** The lists that receivers are told of. */
+function scopesOfTriggers({ triggers }: TenantConfiguration): string[] {
+  const endpoints = [...(triggers?.endpoints.values() ?? [])];
+  return endpoints.flatMap(({ events }) => events.map((event) => SCOPE_OF_EVENT[event]));
+}
+
+async function neverEvaluated(): Promise<never> {
+  throw new Error('a mapping was only to be looked at');
+}
+
+/** Whether a channel of reminders needs what stands with the patient. */
+function remindsPatients({ reminders }: TenantConfiguration): boolean {
+  const channels = [...(reminders?.channels.values() ?? [])];
+  return channels.some((channel) => needsPatient(channelModule(channel.kind), channel));
 }

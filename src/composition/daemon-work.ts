@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Installation } from '../control/installation.ts';
 import type { Metrics } from '../control/metrics.ts';
+import { resumeTargets } from '../control/resume.ts';
 import { does, type Role } from '../control/roles.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { clearTriggersIn } from '../features/triggers/store.ts';
+import type { WorkQueues } from '../jobs/queues.ts';
 import type { Releasing } from '../jobs/release.ts';
 import { beginWork, repeatWork } from '../jobs/schedule.ts';
 import { sharesOf } from '../jobs/shares.ts';
@@ -17,7 +20,6 @@ import type { Composition } from './compose.ts';
 import { jobHandlers } from './job-handlers.ts';
 import { type Reloading, startReloading } from './reload.ts';
 import { startAlerting, startForecasts, startReleasing } from './upkeep.ts';
-import { wakeAfterChange } from './wake-after-change.ts';
 
 /**
  * What is under way may go on for this long after the signal to end, and has a second more to be broken off. Ports and connections have a
@@ -34,7 +36,7 @@ const IN_FLIGHT = {
 };
 
 /** The work of a daemon while it runs. */
-export interface RunningWork {
+interface RunningWork {
   /** Null where nothing follows the configuration. */
   reloading: Reloading | null;
   /** Ends all of it within six seconds. What is not ended by then is taken up again at the next start. */
@@ -172,5 +174,25 @@ export function logAllowances(outlines: Iterable<readonly [string, TenantOutline
     for (const { target, field, reason } of sensitive) {
       log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
     }
+  }
+}
+
+/**
+ * Tenants have another configuration, or another secret behind the same one: what waited there for a person has its next try now, as after a
+ * login. So a refused password is told no longer than until the right one is taken up.
+ */
+export async function wakeAfterChange(
+  {
+    installation,
+    queues,
+  }: { installation: Pick<Installation, 'tenants'>; queues: Pick<WorkQueues, 'wake' | 'pullNow'> },
+  tenants: readonly string[],
+): Promise<void> {
+  for (const id of tenants) {
+    const tenant = installation.tenants.get(id);
+    if (tenant === undefined || tenant.configuration.paused) continue;
+    for (const target of await resumeTargets(tenant)) await queues.wake(id, target, 0);
+    const [last] = await tenant.runs.list(1);
+    if (last?.error?.actor === 'authorization' || last?.error?.actor === 'settings') await queues.pullNow(id);
   }
 }

@@ -1,6 +1,6 @@
 /** Entry of a thread that works out expressions: answers what the thread that started it asks, one request at a time. */
 import { parentPort } from 'node:worker_threads';
-import { answerRequest, type ThreadRequest } from '../sync/mapping/thread.ts';
+import { answerRequest, type ThreadRequest } from '../sync/mapping/expressions.ts';
 
 let work = Promise.resolve();
 

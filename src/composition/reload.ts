@@ -13,19 +13,18 @@ import {
   NO_CHANGES,
 } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
-import type { FileStamps } from '../settings/list-files.ts';
+import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
-import { StableStamps } from './settled-stamps.ts';
 
 /** What became of a reading: all of it counts now, or something of it was refused. */
-export type ReloadResult = 'taken-up' | 'refused';
+type ReloadResult = 'taken-up' | 'refused';
 
 /** What keeps a running daemon's configuration as its files are. */
-export interface ReloadParts {
+interface ReloadParts {
   files: ConfigurationFiles;
   composition: Composition;
   log: Logger;
@@ -331,4 +330,33 @@ export function logInvalidTenants(invalidTenants: Configuration['setAside'], log
 /** What tells whether a reading has something else to say. */
 function textOf({ refused, setAside, awaitsRestart }: Configuration): string {
   return JSON.stringify([refused, setAside, awaitsRestart]);
+}
+
+/** Tells at each look at the files whether it is time to read them: when they changed, and not since the look before. */
+export class StableStamps {
+  readonly #isAsRead: (stamps: FileStamps) => boolean;
+  #previous: FileStamps | null = null;
+  /** What was found before the last reading. */
+  #read: FileStamps | null = null;
+
+  /** @param isAsRead whether a look found what a start read */
+  constructor(isAsRead: (stamps: FileStamps) => boolean) {
+    this.#isAsRead = isAsRead;
+  }
+
+  /** Whether these are what was read last: nobody is at work on a file. */
+  isAtRest(stamps: FileStamps): boolean {
+    return this.#read !== null && isSameStamps(stamps, this.#read);
+  }
+
+  /** @param options.isAsked whoever asks for a reading doesn't wait for another look */
+  isDue(stamps: FileStamps, { isAsked }: { isAsked: boolean }): boolean {
+    if (this.#read === null && this.#isAsRead(stamps)) this.#read = stamps;
+    const isStable = this.#previous !== null && isSameStamps(stamps, this.#previous);
+    this.#previous = stamps;
+    const isOther = this.#read === null || !isSameStamps(stamps, this.#read);
+    if (!isAsked && !(isStable && isOther)) return false;
+    this.#read = stamps;
+    return true;
+  }
 }

@@ -21,10 +21,10 @@ import type { TenantConfiguration } from '../settings/configuration.ts';
 import { OPERATORS_REACH, type Outbound, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
-import type { TenantStateCounter } from '../state/epoch.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createProofSealer } from '../state/sealing.ts';
+import type { TenantStateCounter } from '../state/state-counter.ts';
 
 /** Whether the patient must be read before a channel is used: for an address, a consent, or what it tells. */
 export function needsPatient(

@@ -3,7 +3,7 @@ import type { StateProbe } from '../control/doctor.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { hostsIn } from '../settings/outbound-checks.ts';
-import { requireRights } from '../state/redis-rights.ts';
+import { requireRights } from '../state/redis-check.ts';
 import type { Composition } from './compose.ts';
 
 /** What `doctor` asks of Redis, of keys and of names. @param check as `checkRedis`, with the patience of a person */

@@ -3,13 +3,11 @@ import type { Clock } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
-import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
-import { createStateCounter, type StateCounter } from '../state/epoch.ts';
 import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';
 import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
 import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
 import { openProcesses, type Processes } from '../state/processes.ts';
-import { connectRedis, type RedisClient } from '../state/redis.ts';
+import { type AwaitDurable, connectRedis, createAwaitDurable, type RedisClient } from '../state/redis.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
 import {
   type AlertStore,
@@ -20,6 +18,7 @@ import {
   type ReloadReports,
 } from '../state/reports.ts';
 import type { SealingKey } from '../state/sealing.ts';
+import { createStateCounter, type StateCounter } from '../state/state-counter.ts';
 
 /** What is no single tenant's of the state. */
 export interface Stores {

@@ -5,9 +5,8 @@ import { type HttpClient, withBudget } from '../http/client.ts';
 import { openForm } from '../jobs/open-crm.ts';
 import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Item } from '../model/items.ts';
-import { lazily } from '../model/lazily.ts';
-import type { StreamName } from '../model/streams.ts';
+import { lazily } from '../model/cache.ts';
+import type { Item, StreamName } from '../model/items.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { TenantFeeds } from '../state/feeds.ts';
@@ -19,8 +18,8 @@ import {
   type StoredSubscription,
 } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
-import type { EvaluateExpressions } from '../sync/mapping/index.ts';
-import { type OpenConnection, requireEntry } from './connections.ts';
+import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
+import { type OpenConnection, requireEntry } from './open-connection.ts';
 
 /** Connectors by their names. */
 export type Connectors = ReadonlyMap<string, ConnectorModule<unknown, Item>>;

@@ -11,7 +11,7 @@ import type { TriggerSource } from '../features/triggers/ports.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { ClinicSource } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
-import { lazily } from '../model/lazily.ts';
+import { lazily } from '../model/cache.ts';
 import type { Clock } from '../model/time.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { profileFile } from '../settings/surroundings.ts';

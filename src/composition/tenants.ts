@@ -3,10 +3,10 @@ import type { Tenants } from '../control/installation.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import { type ConfigurationChanges, changesBetween } from '../settings/configuration-changes.ts';
 import { OnDemand } from '../settings/on-demand.ts';
-import { type ConfigVersion, createConfigVersion, joinAll, takeLeases } from '../state/generations.ts';
-import { createTenantCache, mayClose, type TenantCache } from './closing.ts';
-import { requireEntry } from './connections.ts';
+import { type ConfigVersion, createConfigVersion, joinAll, takeLeases } from '../state/config-version.ts';
+import { requireEntry } from './open-connection.ts';
 import { type ComposedTenant, composeTenant, type Shared } from './tenant.ts';
+import { createTenantCache, mayClose, type TenantCache } from './tenant-stores.ts';
 
 /** All tenants of a process. */
 export interface OpenTenants {

@@ -7,10 +7,10 @@ import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { Durability } from '../state/durability.ts';
-import type { StateCounter } from '../state/epoch.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
+import type { Durability } from '../state/redis.ts';
+import type { StateCounter } from '../state/state-counter.ts';
 import type { Composition } from './compose.ts';
 import { lookAtCertificates } from './outlook.ts';
 

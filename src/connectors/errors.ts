@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Code, isCode, type Message, message, type Text } from '../messages/message.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
 import { type Actor, type ErrorTexts, MirrorError, type Retry } from '../model/errors.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import type { WireResponse } from './wire.ts';
 
 /** What an error concerns: one operation, or the whole target, whose other operations would meet it too. */

@@ -1,6 +1,6 @@
-import { foldLines } from '../model/content-lines.ts';
 import type { FeedEntry } from '../model/feeds.ts';
 import type { ItemKey } from '../model/operations.ts';
+import { foldLines } from '../model/text.ts';
 import { carriable } from './icalendar.ts';
 import { timeZoneText } from './icalendar-zones.ts';
 

@@ -2,7 +2,7 @@ import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../model/items.ts';
 import type { Operation, Outcome } from '../model/operations.ts';
-import { shortened } from '../model/shown-text.ts';
+import { shortened } from '../model/text.ts';
 import { failed } from './settle.ts';
 
 /** What a property of a CRM takes, as far as the CRM tells it or documents it. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { base32hex } from '../model/base32.ts';
+import { base32hex } from '../model/hashes.ts';
 import { shared, type VendorErrors } from './errors.ts';
 
 /** For whom a container of ours is, beside its owner tag: told by its description, to whoever has another identity key. */

@@ -1,4 +1,4 @@
-import type { AccessRights } from '../model/access.ts';
+import type { AccessRights } from '../model/acts.ts';
 import type { Claims } from '../oauth/told-account.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
 

@@ -1,4 +1,4 @@
-import type { AccessRights } from '../model/access.ts';
+import type { AccessRights } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
 import type { AuthorizationServer } from '../oauth/server.ts';

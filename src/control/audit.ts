@@ -1,5 +1,5 @@
 import { auditTarget } from '../jobs/audit.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits } from './resume.ts';

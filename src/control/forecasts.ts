@@ -1,5 +1,5 @@
 import { message } from '../messages/message.ts';
-import type { Ending, QuotaStatus } from '../model/outlook.ts';
+import type { Ending, QuotaStatus } from '../model/problems.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { IDLE_LIFE_MS } from '../oauth/idle-lives.ts';

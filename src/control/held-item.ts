@@ -1,4 +1,4 @@
-import type { FieldChange } from '../model/field-changes.ts';
+import type { FieldChange } from '../model/plan-view.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
 

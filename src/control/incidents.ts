@@ -2,7 +2,7 @@ import { OUTAGE_CODES } from '../jobs/outages.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { needsPerson, type Problem, type SERVER_AWAY } from '../model/problems.ts';
-import { shellWord } from '../model/shell-words.ts';
+import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { type HostOutage, type OtherWork, PROBE_EVERY_MS } from '../state/outages.ts';
 import type { Installation } from './installation.ts';

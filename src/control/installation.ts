@@ -3,7 +3,7 @@ import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { type ErrorTexts, MirrorError } from '../model/errors.ts';
-import type { Ending, QuotaStatus } from '../model/outlook.ts';
+import type { Ending, QuotaStatus } from '../model/problems.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import {
   type InvalidTenant,
@@ -11,10 +11,10 @@ import {
   type TenantOutline,
   uncheckedError,
 } from '../settings/configuration.ts';
-import type { StateCounter } from '../state/epoch.ts';
-import type { ApprovalRequest } from '../state/kept-documents.ts';
 import type { RemovedStore } from '../state/removed.ts';
 import type { AlertStore, ReloadReport } from '../state/reports.ts';
+import type { StateCounter } from '../state/state-counter.ts';
+import type { ApprovalRequest } from '../state/stored-documents.ts';
 
 /** Where one login stands, in the same words on every surface. */
 export interface ConnectionStatus {

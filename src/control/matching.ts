@@ -6,7 +6,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { CrmItem } from '../model/items.ts';
 import type { Patient } from '../model/records.ts';
 import type { CrmFile } from '../settings/crm-schema.ts';
-import { phoneReader } from '../sync/mapping/phone.ts';
+import { phoneReader } from '../sync/mapping/fields.ts';
 import { patientSource } from '../sync/mapping-sources.ts';
 import {
   comparedProperties,

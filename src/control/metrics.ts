@@ -4,7 +4,7 @@ import type { HttpObserver } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import type { Axes } from '../model/standing.ts';
+import type { Axes } from '../model/sync-state.ts';
 import { LONGEST_WAIT_MS } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';

@@ -1,7 +1,7 @@
-import { countsUntil, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { Problem } from '../model/problems.ts';
-import type { SyncState } from '../model/standing.ts';
+import type { SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
+import { countsUntil, NO_CHANGES } from '../state/runs.ts';
 import type { Installation } from './installation.ts';
 import type { Status, TenantStatus } from './status-view.ts';
 import type { Statuses } from './statuses.ts';

@@ -3,9 +3,9 @@ import type { Cycle } from '../jobs/cycle.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
-import type { PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 import type { PlannedChange } from '../model/plan.ts';
-import type { Progress } from '../model/progress.ts';
+import type { PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/plan-view.ts';
+import type { Progress } from '../model/tasks.ts';
 import type { TargetSetup } from '../sync/cycle-input.ts';
 import { fieldTeller, hasPlainTitles } from '../sync/field-changes.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
@@ -13,7 +13,7 @@ import { heldObjects } from './held-objects.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './matching.ts';
 
-export type { PlanLine, PlanLineView, PlanView } from '../model/kept-plan.ts';
+export type { PlanLine, PlanLineView, PlanView } from '../model/plan-view.ts';
 
 /** Reads clinic and state and, of what would change, the targets; shows the difference, and writes nothing anywhere. */
 export async function planTenant(

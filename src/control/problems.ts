@@ -1,11 +1,11 @@
 import { forTenant, type Message, message, type Text } from '../messages/message.ts';
 import { redisUnreachable } from '../model/errors.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
-import { shellWord } from '../model/shell-words.ts';
+import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { ALL_MANAGED } from '../settings/managed-tenant.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { FORGED } from '../state/forged.ts';
+import { FORGED } from '../state/sealing.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';

@@ -4,7 +4,7 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS } from '../model/time.ts';
 import type { ApprovalSettings } from '../settings/approval-schema.ts';
 import type { AuditLog } from '../state/audit-log.ts';
-import type { ApprovalRequest, ApprovalStore } from '../state/kept-documents.ts';
+import type { ApprovalRequest, ApprovalStore } from '../state/stored-documents.ts';
 
 /** What acts are recorded with, and allowed by; put together by `composition/`. */
 export interface ActServices {

@@ -1,15 +1,15 @@
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
-import type { SyncState } from '../model/standing.ts';
+import type { SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import type { TriggerStatus } from '../model/triggers.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
-import type { StateCounterView } from '../state/epoch.ts';
 import type { FeedAccess } from '../state/feeds.ts';
-import type { ApprovalRequest } from '../state/kept-documents.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { AlertFailure, RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
+import type { StateCounterView } from '../state/state-counter.ts';
+import type { ApprovalRequest } from '../state/stored-documents.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import type { ConnectionStatus, Forecast } from './installation.ts';

@@ -2,7 +2,7 @@ import { forTenant, type Message, message, type Text } from '../messages/message
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { FORGED } from '../state/forged.ts';
+import { FORGED } from '../state/sealing.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import { type Installation, settingsLocation } from './installation.ts';
 import type { TargetStatus } from './status-view.ts';

@@ -3,8 +3,7 @@ import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError, storedError } from '../model/errors.ts';
-import type { StoredTask, TaskKind } from '../model/kept-task.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress, StoredTask, TaskKind } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { type Installation, requireTenant } from './installation.ts';
 

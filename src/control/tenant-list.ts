@@ -1,5 +1,5 @@
 import { type Problem, problemsWithin } from '../model/problems.ts';
-import { type SyncState, worstOf } from '../model/standing.ts';
+import { type SyncState, worstOf } from '../model/sync-state.ts';
 import type { Installation } from './installation.ts';
 import { type Page, type PageQuestion, pageOf } from './paging.ts';
 import { status } from './status.ts';

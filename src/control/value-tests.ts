@@ -11,8 +11,7 @@ import { clinicProvider, googleProvider, microsoftProvider, type Provider } from
 import { createAuthorizationServer } from '../oauth/server.ts';
 import { unprotected } from '../settings/redis-schema.ts';
 import { connectRedis } from '../state/redis.ts';
-import { checkRedis } from '../state/redis-check.ts';
-import { requireRights } from '../state/redis-rights.ts';
+import { checkRedis, requireRights } from '../state/redis-check.ts';
 
 /** A registration at an authorization server, as the settings hold it. */
 export type ClientValues =

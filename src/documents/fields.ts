@@ -1,5 +1,5 @@
 import type { Language } from '../messages/message.ts';
-import type { FieldChange, FieldValue } from '../model/field-changes.ts';
+import type { FieldChange, FieldValue } from '../model/plan-view.ts';
 import { type Inline, type Span, toned } from './document.ts';
 import { FIELDS, SPOKEN, VALUES } from './texts/fields.ts';
 

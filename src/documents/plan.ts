@@ -1,6 +1,6 @@
 import type { Language } from '../messages/message.ts';
-import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/kept-plan.ts';
-import { sentenceOfRemark } from '../model/reading-remarks.ts';
+import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/plan-view.ts';
+import { sentenceOfRemark } from '../model/snapshots.ts';
 import { explainAddress } from './addresses.ts';
 import {
   type Block,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { ACCESS_LEVELS, type AccessLevel, type AccessRights } from '../model/access.ts';
+import { ACCESS_LEVELS, type AccessLevel, type AccessRights } from '../model/acts.ts';
 
-export { maySee } from '../model/access.ts';
+export { maySee } from '../model/acts.ts';
 export type { AccessLevel };
 
 /** An administrator who looks at pages or calls the API. */

@@ -1,6 +1,5 @@
 import type { MirrorError } from '../model/errors.ts';
-import { MOST_VALUES, parseJson, valuesIn } from '../model/json.ts';
-import { layoutWorkIn, MOST_LAYOUT_WORK, mayHoldManyNames } from '../model/json-names.ts';
+import { layoutWorkIn, MOST_LAYOUT_WORK, MOST_VALUES, mayHoldManyNames, parseJson, valuesIn } from '../model/json.ts';
 import { APART_LIMITS, Apart } from './apart.ts';
 import { answerTooLarge } from './transport.ts';
 

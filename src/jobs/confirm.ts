@@ -1,5 +1,5 @@
+import type { StreamName } from '../model/items.ts';
 import type { Snapshot } from '../model/snapshots.ts';
-import type { StreamName } from '../model/streams.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetStore } from '../state/targets.ts';
 import {

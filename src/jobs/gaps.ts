@@ -1,6 +1,6 @@
-import { lazily } from '../model/lazily.ts';
+import { lazily } from '../model/cache.ts';
+import type { StreamName } from '../model/items.ts';
 import type { InvalidRow } from '../model/records.ts';
-import type { StreamName } from '../model/streams.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { Confirmations } from '../sync/absence.ts';

@@ -2,7 +2,7 @@ import { forTenant } from '../messages/message.ts';
 import { MirrorError, storedError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
-import { laneLease, SUPERSEDED } from '../state/generations.ts';
+import { laneLease, SUPERSEDED } from '../state/config-version.ts';
 import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { TargetSummary } from '../state/targets.ts';

@@ -1,6 +1,6 @@
 import { asMirrorError } from '../model/errors.ts';
 import { eachInPieces } from '../model/pieces.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';

@@ -1,10 +1,9 @@
-import type { MappedProperty } from '../model/items.ts';
-import type { Refusal } from '../model/refusals.ts';
-import type { StreamName } from '../model/streams.ts';
+import type { MappedProperty, Refusal, StreamName } from '../model/items.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import { createPatientHistory } from '../sync/derive.ts';
 import { CALENDAR_FORM, crmForm, type ItemForm } from '../sync/identity.ts';
-import { compileMapping, type EvaluateExpressions } from '../sync/mapping/index.ts';
+import { compileMapping } from '../sync/mapping/compile.ts';
+import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import { nothingTaken } from './stream-memory.ts';
 import type { OpenCrm } from './tenant.ts';
 

@@ -1,5 +1,5 @@
 import { spanned } from '../log/spans.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { CycleInput, TargetSetup } from '../sync/cycle-input.ts';

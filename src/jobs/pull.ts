@@ -1,8 +1,8 @@
 import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
-import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
+import { PLAN_LEASE, SUPERSEDED } from '../state/config-version.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';

@@ -1,5 +1,5 @@
-import type { Progress } from '../model/progress.ts';
-import { STREAMS_LEASE } from '../state/generations.ts';
+import type { Progress } from '../model/tasks.ts';
+import { STREAMS_LEASE } from '../state/config-version.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type CycleRunner, pullWhenFree, type RefusalOf } from './pull.ts';
 import { readStreams } from './stream-readers.ts';

@@ -1,9 +1,9 @@
 import type { JobsOptions, Queue } from 'bullmq';
-import { fnv1a } from '../model/fnv.ts';
-import { slices } from '../model/slices.ts';
+import { fnv1a } from '../model/hashes.ts';
+import { slices } from '../model/pieces.ts';
 import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
-import { pauseFor } from '../state/pause.ts';
 import type { RedisClient } from '../state/redis.ts';
+import { pauseFor } from '../state/redis.ts';
 import { redisScript } from '../state/script.ts';
 import type { JobName } from './catalogue.ts';
 import type { IsNeedless } from './needless.ts';

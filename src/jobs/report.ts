@@ -1,8 +1,15 @@
 import { type MirrorError, storedError } from '../model/errors.ts';
-import { type HourlyChanges, NO_CHANGES, withChanges } from '../model/hourly-changes.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
-import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
+import {
+  type HourlyChanges,
+  NO_CHANGES,
+  type Pace,
+  type RunReport,
+  runIdOf,
+  type TargetRun,
+  withChanges,
+} from '../state/runs.ts';
 import type { Confirmation } from '../sync/absence.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Cycle } from './cycle.ts';

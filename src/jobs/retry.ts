@@ -1,6 +1,5 @@
-import { exponentialBackoffMs } from '../model/backoff.ts';
+import { exponentialBackoffMs, unnamedWaitMs } from '../model/backoff.ts';
 import type { MirrorError } from '../model/errors.ts';
-import { unnamedWaitMs } from '../model/rate-limits.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
 /** When failed work is tried again. `parked`: it needs a change or a person, and is tried daily in case that came. */

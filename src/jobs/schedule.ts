@@ -1,5 +1,5 @@
 import type { Logger } from '../log/logger.ts';
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings-schema.ts';

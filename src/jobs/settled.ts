@@ -2,7 +2,7 @@ import type { Lease } from '../state/leases.ts';
 import type { PushedState } from '../sync/diff.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { windowOf } from '../sync/followed.ts';
-import { idleUntil } from '../sync/settled.ts';
+import { idleUntil } from '../sync/idle-target.ts';
 import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
 import type { Cycle, LoadContext } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';

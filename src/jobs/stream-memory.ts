@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ReadingMemory } from '../clinic/read/reading-memory.ts';
+import type { CacheBudget } from '../model/cache.ts';
 import type { MirrorError } from '../model/errors.ts';
-import type { CacheBudget } from '../model/kept.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';

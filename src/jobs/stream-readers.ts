@@ -1,5 +1,5 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { type SlowStream, unusableIn } from '../sync/followed.ts';
 import { isBelievable } from './doubt.ts';

@@ -1,4 +1,4 @@
-import type { Progress } from '../model/progress.ts';
+import type { Progress } from '../model/tasks.ts';
 import type { Lease, Leases } from '../state/leases.ts';
 
 /** Whom a person's command tells what it waits for. */

@@ -5,7 +5,7 @@ import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { UNCHECKED } from '../settings/configuration.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
-import { SUPERSEDED } from '../state/generations.ts';
+import { SUPERSEDED } from '../state/config-version.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import type { Processes } from '../state/processes.ts';
 import { connectForWorkers, type RedisClient } from '../state/redis.ts';

@@ -1,6 +1,5 @@
-import { lazily } from './lazily.ts';
+import { lazily, remembered } from './cache.ts';
 import type { Patient } from './records.ts';
-import { remembered } from './remembered.ts';
 
 /** Something of a patient that a text may tell. */
 export type PatientFact = 'first-name' | 'last-name' | 'email' | 'phone' | 'tax-code' | 'birth-date' | 'address';

@@ -1,5 +1,5 @@
 import { render, type Text } from '../messages/message.ts';
-import type { Axes } from './standing.ts';
+import type { Axes } from './sync-state.ts';
 import type { Instant } from './time.ts';
 
 /** Code of the problem that a server is away: one for all clinics that wait for it. */
@@ -51,7 +51,7 @@ export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: 
 }
 
 /** What a problem says that a person ends. */
-export interface NeededPerson {
+interface NeededPerson {
   /** Null for the whole installation. */
   tenant: string | null;
   subject: Text;
@@ -69,4 +69,24 @@ export function needsPerson({ tenant, subject, code, sentence, next }: NeededPer
     ...{ sinceAt: null, breaksAt: null, nextTryAt: null, stands: null, waiting: 0 },
     texts: { subject, sentence, next },
   };
+}
+
+/** Something outside of the daemon that ends at a known time unless somebody replaces it. */
+export interface Ending {
+  kind: 'certificate' | 'secret';
+  /** The server, `<host>:<port>`, or where the settings name it: `googleClients main`. */
+  of: string;
+  /** Since when it has counted; null where that is not known. */
+  beganAt: Instant | null;
+  endsAt: Instant;
+}
+
+/** What a client has used of what it may ask, as counted where the requests are allowed. */
+export interface QuotaStatus {
+  /** Where the settings name it: `hubspotClients main`. */
+  client: string;
+  /** Of what the budget gives in an hour: 0 to 1, or a little more. */
+  hourShare: number;
+  /** Tenants whose account has used so much of what the other side allows in 24 hours, where the settings say how much that is. */
+  days: readonly { tenant: string; share: number; usedUpAt: Instant | null }[];
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as PhoneNumbers from 'libphonenumber-js/max';
-import { plainText } from './plain-text.ts';
+import { plainText } from './text.ts';
 
 /** Loads a package when it is first needed: many installations never need this one. */
 const load = createRequire(import.meta.url);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT, unnamedWaitMs } from '../model/backoff.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT, unnamedWaitMs } from '../model/rate-limits.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { type ExpectedAccount, requireRightAccount } from './accounts.ts';
 import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { nameOf } from '../control/recording.ts';
-import { ACCESS_LEVELS } from '../model/access.ts';
-import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { ACCESS_LEVELS } from '../model/acts.ts';
+import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { operation } from './operation.ts';
 import { instant } from './schemas.ts';
 

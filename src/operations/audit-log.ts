@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maySee } from '../model/access.ts';
+import { maySee } from '../model/acts.ts';
 import { operation } from './operation.ts';
 import { instant, pageOfItems, paging } from './schemas.ts';
 import { actFacts, principal } from './status-schemas.ts';

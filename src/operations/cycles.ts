@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requireTenant, settingsLocation } from '../control/installation.ts';
-import { maySee } from '../model/access.ts';
-import type { PlanView, StoredPlan } from '../model/kept-plan.ts';
+import { maySee } from '../model/acts.ts';
+import type { PlanView, StoredPlan } from '../model/plan-view.ts';
 import { operation } from './operation.ts';
 import { countsByCode, id, instant, pageOfItems, paging, tenant } from './schemas.ts';
 import { auditReply, syncReply } from './status-schemas.ts';

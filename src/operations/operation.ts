@@ -9,11 +9,9 @@ import type { Statuses } from '../control/statuses.ts';
 import type { Document } from '../documents/document.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { Language } from '../messages/message.ts';
-import type { AccessLevel, AccessRights } from '../model/access.ts';
-import type { ActFacts } from '../model/acts.ts';
+import type { AccessLevel, AccessRights, ActFacts } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { TaskKind } from '../model/kept-task.ts';
-import type { Progress } from '../model/progress.ts';
+import type { Progress, TaskKind } from '../model/tasks.ts';
 
 /** What operations work on. Parts that few operations use are opened when they are asked for; a feature adds its own by declaration merging. */
 export interface Services {

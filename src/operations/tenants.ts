@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { requireTenant } from '../control/installation.ts';
-import { maySee } from '../model/access.ts';
-import { TASK_KINDS } from '../model/kept-task.ts';
+import { maySee } from '../model/acts.ts';
 import { problemsWithin } from '../model/problems.ts';
+import { TASK_KINDS } from '../model/tasks.ts';
 import { operation, type Services } from './operation.ts';
 import { failure, id, instant, pageOfItems, paging, problem, tenant } from './schemas.ts';
 import { connectionStatus, statusReply, syncState, targetStatus, tenantLine, tenantStatus } from './status-schemas.ts';

@@ -1,9 +1,8 @@
 import { parseDocument } from 'yaml';
 import { totalHeader } from '../clinic/http/answer-places.ts';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
-import { MirrorError } from '../model/errors.ts';
+import { MirrorError, withoutStacks } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
-import { withoutStacks } from '../model/without-stacks.ts';
 import { epochUnitOfNumber, UNTOLD, type ValueSchema } from './values.ts';
 
 /** A parameter of an operation in the query. */

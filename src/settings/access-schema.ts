@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ACCESS_LEVELS } from '../model/access.ts';
+import { ACCESS_LEVELS } from '../model/acts.ts';
 import { address, baseAddress, name, text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { didYouMean } from './did-you-mean.ts';
 
 /** A name that people choose. */

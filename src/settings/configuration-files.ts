@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { NAME } from '../model/names.ts';
 import { atOnce, type Pieces } from '../model/pieces.ts';
+import { NAME } from '../model/text.ts';
 import { type Configuration, uncheckedError } from './configuration.ts';
 import { takeUpSettings } from './configuration-changes.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, extname, join, sep } from 'node:path';
-import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 
 /** A YAML file whose name, without `.yaml`, is the id of what it describes. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
 /** Fields that a text may name in braces. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { COLOURS } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
-import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
+import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
 import { tenantApprovals } from './approval-schema.ts';
 import { mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';

@@ -12,7 +12,7 @@ import {
   parseDocument,
   type YAMLError,
 } from 'yaml';
-import { withoutStacks } from '../model/without-stacks.ts';
+import { withoutStacks } from '../model/errors.ts';
 import type { ConfigurationFault } from './faults.ts';
 
 /** Where a value stands in a file: keys of mappings and indexes of lists. */

@@ -1,11 +1,11 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import type { AccessLevel } from '../model/access.ts';
+import type { AccessLevel } from '../model/acts.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import { type Counted, countOne } from './counting.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { sealedTable, sealedValue } from './sealed-store.ts';
+import { type Counted, countOne } from './redis-commands.ts';
 import type { Sealer } from './sealing.ts';
+import { sealedTable, sealedValue } from './sealing.ts';
 
 /** Counts by whoever it is that asks, which all processes share. */
 export interface CallerCounts {

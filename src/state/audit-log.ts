@@ -2,7 +2,7 @@ import { type KeyObject, randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from '../log/logger.ts';
 import type { AuditDraft, AuditEntry } from '../model/acts.ts';
-import { derivedKey } from '../model/derived-key.ts';
+import { derivedKey } from '../model/hashes.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
 import { keys } from './keys.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { message } from '../messages/message.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
 import { MirrorError } from '../model/errors.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { pauseFor } from './pause.ts';
 import type { RedisClient } from './redis.ts';
-import { scoresOf } from './replies.ts';
+import { pauseFor } from './redis.ts';
+import { scoresOf } from './redis-commands.ts';
 import { redisScript } from './script.ts';
 
 const scripts = {

@@ -2,9 +2,8 @@ import type { Logger } from '../log/logger.ts';
 import type { Credential, CredentialState } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
-import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
+import type { AwaitDurable, RedisClient } from './redis.ts';
 import { compareAndSet, fencedScript, type LeaseToken, type LocatedValue } from './script.ts';
 import type { Sealer } from './sealing.ts';
 

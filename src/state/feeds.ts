@@ -1,10 +1,10 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { derivedKey } from '../model/derived-key.ts';
 import type { FeedEntry, FeedStore, StoodThere } from '../model/feeds.ts';
+import { derivedKey } from '../model/hashes.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
-import { countOne } from './counting.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { countOne } from './redis-commands.ts';
 import { redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
 

@@ -5,8 +5,8 @@ import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { sealedTable } from './sealed-store.ts';
 import type { Sealer } from './sealing.ts';
+import { sealedTable } from './sealing.ts';
 
 /** Letters and digits that can't be mistaken for one another when read aloud. */
 const ID_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
 import type { ReasonCode } from '../model/operations.ts';
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, keysLike, scoresOf } from './replies.ts';
-import { sealedValue } from './sealed-store.ts';
-import { createProofSealer, opens, type Sealer } from './sealing.ts';
-import { openTargetProofs } from './target-proof.ts';
+import { askEach, keysLike, scoresOf } from './redis-commands.ts';
+import { createProofSealer, opens, type Sealer, sealedValue } from './sealing.ts';
+import { openTargetProofs } from './target-record.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */
 export type JournalEffect = 'updated' | 'deleted';

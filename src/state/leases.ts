@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { type Life, MARGIN_SHARE } from './life.ts';
-import { pauseFor } from './pause.ts';
-import { type Processes, unregistered } from './processes.ts';
+import { type Life, MARGIN_SHARE, type Processes, unregistered } from './processes.ts';
 import type { RedisClient } from './redis.ts';
+import { pauseFor } from './redis.ts';
 import { fencedError, redisScript } from './script.ts';
 
 const scripts = {

@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { CacheBudget } from '../model/cache.ts';
 import { MirrorError } from '../model/errors.ts';
-import { fnv1a } from '../model/fnv.ts';
-import { CacheBudget } from '../model/kept.ts';
+import { fnv1a } from '../model/hashes.ts';
 import type { Link } from '../model/operations.ts';
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
-import { CachedLinks, type LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
-import { createLinkFormat, encodeTime, type LinkFormat } from './link-format.ts';
+import { CachedLinks, createLinkFormat, encodeTime, type LinkFormat, type LinkVersions } from './link-format.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, scoresOf } from './replies.ts';
+import { askEach, scoresOf } from './redis-commands.ts';
 import { type FencedScript, fencedScript, KeyIndex } from './script.ts';
 
 const scripts = {

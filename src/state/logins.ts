@@ -2,8 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { sealedTable, sealedValue } from './sealed-store.ts';
-import { createSealer, type Sealer, type SealingKey } from './sealing.ts';
+import { createSealer, type Sealer, type SealingKey, sealedTable, sealedValue } from './sealing.ts';
 
 /** How long a person has to finish a login (RFC 6819 section 5.1.5.3: state and codes live shortly). */
 const LOGIN_TTL_MS = 10 * MINUTE_MS;

@@ -2,9 +2,8 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Clock } from '../model/time.ts';
 import type { ManagedTenant, ManagedTenants } from '../settings/managed-tenant.ts';
 import type { Counter } from './data-directory.ts';
-import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
+import type { AwaitDurable, RedisClient } from './redis.ts';
 import { compareAndSet, type LocatedValue, redisScript } from './script.ts';
 import { createProofSealer, openSealed, type Sealer } from './sealing.ts';
 

@@ -3,9 +3,9 @@ import type { Item } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
-import { codeIn } from './forged.ts';
 import type { JournalEffect } from './journal.ts';
 import type { Sealer } from './sealing.ts';
+import { codeIn } from './sealing.ts';
 
 /** An entry as the lane takes it: the wanted item opened. */
 export interface OutboxEntry extends PendingChange {

@@ -1,10 +1,10 @@
+import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { JOURNAL_RETENTION_MS, journalLine } from './journal.ts';
-import type { LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
+import type { LinkVersions } from './link-format.ts';
 import { changeName, type LinkStore } from './links.ts';
 import {
   type KeyPositions,

@@ -1,7 +1,6 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
-import type { TenantStateCounter } from './epoch.ts';
 import type { RedisClient } from './redis.ts';
 import {
   entriesOf,
@@ -10,6 +9,7 @@ import {
   type ProtectionRecord,
   type SafeguardStore,
 } from './safeguard-tables.ts';
+import type { TenantStateCounter } from './state-counter.ts';
 
 /** Why it isn't known who was forgotten and who opted out. */
 export interface Uncertainty {

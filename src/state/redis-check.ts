@@ -2,10 +2,9 @@ import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
-import { MINUTE_MS } from '../model/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, serversOf } from './redis.ts';
-import { refusedLogin, requireRights } from './redis-rights.ts';
 
 /**
  * Checks again every minute, and says in the log what is wrong: a server that took over may be set up otherwise than the one before.
@@ -140,4 +139,116 @@ type RedisFault = 'redis-evicts' | 'redis-not-durable' | 'redis-open' | 'redis-t
 
 function redisSettingError(code: string & RedisFault): MirrorError {
   return new MirrorError(message(code), { actor: 'settings', code, retry: 'never', remedy: message(`${code}.remedy`) });
+}
+
+/** Places of ours where nothing stands: beside the keys of `keys.ts`, and beside BullMQ's. */
+const TEST_KEYS = ['cm:{rights}:nothing', '{clinic-mirror}:rights-nothing'] as const;
+/** A server that is there answers within this. Our choice. */
+const ANSWER_MS = 3 * SECOND_MS;
+/** Commands that an error names; of the others it gives the number. */
+const NAMED = 5;
+
+/** Every command that work takes, as config/redis-users.acl allows them, with arguments that fit; K is a key. */
+const COMMANDS = `
+  ping|info|time|scan 0|wait 0 1|waitaof 0 0 1|eval return(1) 0|evalsha ${'0'.repeat(40)} 0
+  del K|exists K|persist K|pexpire K 1|pexpireat K 1|pttl K|rename K K|type K|unlink K
+  get K|getdel K|incr K|incrby K 1|mget K|set K 1
+  hdel K f|hexists K f|hget K f|hgetall K|hincrby K f 1|hkeys K|hlen K|hmget K f|hmset K f 1|hscan K 0|hset K f 1|hsetnx K f 1|hvals K
+  lindex K 0|llen K|lpop K|lpos K 1|lpush K 1|lrange K 0 0|lrem K 0 1|lset K 0 1|ltrim K 0 0|rpop K|rpoplpush K K|rpush K 1
+  sadd K 1|scard K|sismember K 1|smembers K|smismember K 1|srem K 1
+  bzpopmin K 1|zadd K 1 m|zcard K|zcount K 0 1|zlexcount K - +|zpopmin K|zrange K 0 0|zrangebylex K - +|zrangebyscore K 0 1|zrem K m
+  zremrangebyrank K 0 0|zremrangebyscore K 0 1|zrevrange K 0 0|zrevrangebyscore K 1 0|zscore K m
+  xadd K * f 1|xdel K 0-1|xlen K|xrange K - +|xread STREAMS K 0|xtrim K MAXLEN 0`
+  .trim()
+  .split(/\s*[|\n]\s*/);
+
+/**
+ * Whether our user may give every command that work takes, on our keys and BullMQ's. Each is queued in a transaction that is never carried
+ * out: Redis refuses what a user may not give when it is queued (https://redis.io/docs/latest/develop/using-commands/transactions/).
+ * @throws MirrorError `settings`, code `redis-rights`, that names what is refused; an error of ioredis where Redis does not answer
+ */
+export async function requireRights(client: RedisClient): Promise<void> {
+  for (const server of client instanceof Cluster ? await serversOf(client) : [client]) {
+    const { commands, places } = await refusedBy(server);
+    if (places.length > 0) throw rightsMissing(`use keys such as ${places.join(' and ')}`);
+    if (commands.length === 0) continue;
+    const more = commands.length - NAMED;
+    throw rightsMissing(`give ${commands.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more commands` : ''}`);
+  }
+}
+
+/**
+ * Why Redis does not take the login that we give; null where it does, or where it is not known: of a cluster, or of a server that is away.
+ */
+async function refusedLogin(client: RedisClient): Promise<MirrorError | null> {
+  if (client instanceof Cluster) return null;
+  const asked = openSeparate(client);
+  let said = '';
+  asked.on('error', ({ message }: Error) => {
+    said ||= message;
+  });
+  try {
+    await asked.ping();
+    return null;
+  } catch (error) {
+    if (error instanceof Error) said = `${said} ${error.message}`;
+    if (!/NOAUTH|WRONGPASS|invalid username-password|without any password configured/.test(said)) return null;
+    const isMissing = (client.options.password ?? '') === '';
+    return new MirrorError(
+      isMissing ? 'Redis wants a password, and none is given' : 'Redis does not take our password',
+      {
+        actor: 'settings',
+        code: 'redis-login-refused',
+        retry: 'never',
+        remedy:
+          'write user and password of Redis into redis.url of clinic-mirror.yaml (redis://user:password@host:port), or beside sentinels',
+      },
+    );
+  } finally {
+    asked.disconnect();
+  }
+}
+
+/** Another connection to the same server, which is not tried again. */
+function openSeparate(server: Redis): Redis {
+  const times = { connectTimeout: ANSWER_MS, commandTimeout: ANSWER_MS };
+  return server.duplicate({ ...times, enableReadyCheck: false, maxRetriesPerRequest: 0, retryStrategy: () => null });
+}
+
+async function refusedBy(server: Redis): Promise<{ commands: string[]; places: string[] }> {
+  const asked = openSeparate(server);
+  asked.on('error', () => {});
+  const commands = new Set<string>();
+  const refusedKeys = new Set<string>();
+  const ask = (words: readonly string[], testKey: string) =>
+    asked.call(words[0] ?? '', ...words.slice(1)).catch(({ message }: Error) => {
+      if (!message.startsWith('NOPERM')) return;
+      if (/\bkeys?\b/.test(message)) refusedKeys.add(testKey);
+      else commands.add(words[0] ?? '');
+    });
+  try {
+    for (const word of ['multi', 'exec', 'multi']) await ask([word], '');
+    // What follows would be carried out.
+    if (commands.has('multi')) return { commands: [...commands], places: [] };
+    for (const command of COMMANDS) {
+      for (const testKey of TEST_KEYS)
+        await ask(
+          command.split(' ').map((word) => (word === 'K' ? testKey : word)),
+          testKey,
+        );
+    }
+    return { commands: [...commands], places: [...refusedKeys] };
+  } finally {
+    // Ends the transaction: nothing of it was carried out.
+    asked.disconnect();
+  }
+}
+
+function rightsMissing(what: string): MirrorError {
+  return new MirrorError(`Redis does not let our user ${what}`, {
+    actor: 'settings',
+    code: 'redis-rights',
+    retry: 'never',
+    remedy: 'give its user what config/redis-users.acl allows (docs/redis.md#who-may-ask-it)',
+  });
 }

@@ -1,9 +1,9 @@
-import { slices } from '../model/slices.ts';
+import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { keysLike } from './replies.ts';
+import { keysLike } from './redis-commands.ts';
 import { fencedScript } from './script.ts';
 
 const recordRemoved = fencedScript<number>(import.meta.url, 'removed-note');

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../log/logger.ts';
-import type { Ending } from '../model/outlook.ts';
+import type { Ending } from '../model/problems.ts';
 import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { sealedTable } from './sealed-store.ts';
-import { createProofSealer } from './sealing.ts';
+import { createProofSealer, sealedTable } from './sealing.ts';
 
 /** Why whoever is to be told can't be told. */
 export interface AlertFailure {

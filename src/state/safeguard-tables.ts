@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { derivedKey } from '../model/derived-key.ts';
+import { derivedKey } from '../model/hashes.ts';
 import type { Instant } from '../model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, pairsOf } from './replies.ts';
+import { askEach, pairsOf } from './redis-commands.ts';
 import { compareAndSet, type LocatedValue, redisScript } from './script.ts';
 import { createProofSealer, openSealed } from './sealing.ts';
 

@@ -3,8 +3,7 @@ import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { sealedTable, sealedValue } from './sealed-store.ts';
-import { createProofSealer, type Sealer } from './sealing.ts';
+import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
 
 /** A vendor's promise to tell us of changes, as it is kept. The secret is not in it. */
 export interface StoredSubscription {

@@ -1,23 +1,27 @@
-import { slices } from '../model/slices.ts';
-import type { StreamName } from '../model/streams.ts';
+import type { StreamName } from '../model/items.ts';
+import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { pairsOf } from './replies.ts';
+import { pairsOf } from './redis-commands.ts';
 import { compareAndSet, fencedScript, redisScript } from './script.ts';
-import { sealedTable } from './sealed-store.ts';
 import type { Sealer } from './sealing.ts';
+import { sealedTable } from './sealing.ts';
 import {
+  fieldOf,
   type GoneReason,
   goneOnDays,
   goneSince,
   openTargetProofs,
+  recordListsIn,
+  recordOf,
   type StoredFields,
+  type StoredTarget,
+  type TargetCounter,
   type TargetProofs,
   withGone,
-} from './target-proof.ts';
-import { fieldOf, recordListsIn, recordOf, type StoredTarget, type TargetCounter } from './target-record.ts';
+} from './target-record.ts';
 
 const scripts = {
   settle: fencedScript<number>(import.meta.url, 'target-settle'),

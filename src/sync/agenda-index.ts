@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
-import { lazily } from '../model/lazily.ts';
+import { lazily } from '../model/cache.ts';
 import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 

@@ -1,10 +1,9 @@
 import type { MirrorError } from '../model/errors.ts';
+import type { Refusal, RefusedThere, StreamName } from '../model/items.ts';
 import type { FactSearch } from '../model/patient-facts.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
-import type { Refusal, RefusedThere } from '../model/refusals.ts';
 import type { Snapshot } from '../model/snapshots.ts';
-import type { StreamName } from '../model/streams.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { Confirmations } from './absence.ts';
@@ -12,8 +11,7 @@ import type { AgendaIndex } from './agenda-index.ts';
 import type { PatientHistory } from './derive.ts';
 import type { PushedState } from './diff.ts';
 import type { GuardInput } from './guard.ts';
-import type { TargetIdentity } from './identity.ts';
-import type { FingerprintMemory } from './known-fingerprints.ts';
+import type { FingerprintMemory, TargetIdentity } from './identity.ts';
 import type { Mapped, Mapping } from './mapping/contract.ts';
 import type { Directory } from './project.ts';
 

@@ -4,8 +4,8 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { hasPassed, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { CachedFingerprints } from './identity.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
-import type { CachedFingerprints } from './known-fingerprints.ts';
 
 /** What the target was last given, and what is on its way to it. */
 export interface PushedState {

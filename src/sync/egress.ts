@@ -1,3 +1,4 @@
+import { remembered } from '../model/cache.ts';
 import type { CalendarItem, CrmItem, ItemTime } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import {
@@ -8,7 +9,6 @@ import {
   phoneDigitsOf,
 } from '../model/patient-facts.ts';
 import type { Appointment, AppointmentPatient } from '../model/records.ts';
-import { remembered } from '../model/remembered.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';

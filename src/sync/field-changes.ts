@@ -1,5 +1,5 @@
-import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD, WITHHELD } from '../model/field-changes.ts';
 import type { CalendarItem, CrmItem, Item, ItemTime, Presets, PropertyValue } from '../model/items.ts';
+import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD, WITHHELD } from '../model/plan-view.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import { UNKNOWN_FIELD } from './identity.ts';

@@ -1,5 +1,5 @@
+import type { StreamName } from '../model/items.ts';
 import type { Snapshot } from '../model/snapshots.ts';
-import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicShown, Reach } from './cycle-input.ts';
 import { absentCandidates, type PushedState } from './diff.ts';

@@ -2,7 +2,7 @@ import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import { FactSearch } from '../model/patient-facts.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
-import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
+import { type Contacts, contactsAfter, contactsBefore } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { computesFromHistory } from './followed.ts';
 import { holdAll } from './guard.ts';

@@ -1,15 +1,13 @@
 import type { Pieces } from '../model/pieces.ts';
-import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
-import { hasPassed, type TimeWindow } from '../model/time.ts';
+import type { Hold, PendingChange, PlannedChange, TargetHoldKind } from '../model/plan.ts';
+import { DAY_MS, hasPassed, type Instant, type TimeWindow } from '../model/time.ts';
 import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts';
-import type { Contacts } from './contacts.ts';
+import type { Contacts } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
 import { type Diff, type PushedState, restoring } from './diff.ts';
 import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './followed.ts';
-import { findAbandoned } from './given-up.ts';
 import { deletionClass, guard } from './guard.ts';
-import { checkReading, type ReadingCheck } from './reading-verdict.ts';
-import { replacesNearlyAll } from './replaced.ts';
+import { checkReading, type ReadingCheck, replacesNearlyAll } from './replaced.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 import { type TargetView, viewOf } from './views.ts';
 
@@ -283,4 +281,36 @@ function personsIn(
     if (stream !== 'appointments') return true;
     return (clinicReading.snapshot.records.get(recordId) ?? found.get(recordId))?.patientId !== null;
   };
+}
+
+/** What was decided longer ago, and of which a plan knows nothing, is not written any more. */
+const DOUBTFUL_AFTER_MS = DAY_MS;
+
+/** What a plan knows of the records that changes wait for. */
+export interface Knowledge {
+  window: TimeWindow;
+  now: Instant;
+  /** Whether this cycle learned where a record stands. */
+  speaksOf(recordId: string): boolean;
+  /** Whether a complete list should have shown it and did not, nor did reading it alone. */
+  isMissing(recordId: string): boolean;
+}
+
+/**
+ * Changes that wait and of whose records this plan knows nothing: they are not sent any more when they left the window or were decided
+ * long ago. Nothing is lost by it: a record that is seen again is compared with what the target has, and planned again.
+ */
+export function findAbandoned(
+  pending: Iterable<PendingChange>,
+  { window, now, speaksOf, isMissing }: Knowledge,
+): string[] {
+  const isDoubtful = (waiting: PendingChange) => {
+    const isOld = waiting.enqueuedAt <= now - DOUBTFUL_AFTER_MS;
+    if (hasPassed(waiting, window)) return isOld || waiting.parked;
+    // Removals were proved when they were decided; what may have been written already must be brought to its end.
+    return waiting.want === 'present' && !waiting.sent && (isOld || isMissing(waiting.recordId));
+  };
+  return [...pending]
+    .filter((waiting) => !speaksOf(waiting.recordId) && isDoubtful(waiting))
+    .map(({ recordId }) => recordId);
 }

@@ -8,7 +8,7 @@ import type {
   Location,
   Treatment,
 } from '../model/records.ts';
-import { isVisible } from '../model/shown-text.ts';
+import { isVisible } from '../model/text.ts';
 import { formatTitle, type TitleFormat, type TitleValue, valuesOf } from '../model/title-format.ts';
 import { toZonedIso } from '../model/zones.ts';
 

@@ -1,8 +1,7 @@
-import type { CrmItem, Item } from '../model/items.ts';
+import type { CrmItem, Item, Refusal, RefusedThere } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Patient } from '../model/records.ts';
-import type { Refusal, RefusedThere } from '../model/refusals.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { isSameContent, type TargetIdentity, UNKNOWN_FIELD } from './identity.ts';
 import type { Mapped } from './mapping/contract.ts';

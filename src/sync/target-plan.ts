@@ -1,7 +1,7 @@
 import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
 import type { Reach, TargetSetup } from './cycle-input.ts';
 import type { TimedLink } from './diff.ts';
-import type { ReadingCheck } from './reading-verdict.ts';
+import type { ReadingCheck } from './replaced.ts';
 
 /** What one cycle means to do to one target. */
 export interface TargetPlan {

@@ -2,15 +2,14 @@ import type { ItemKey } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
-import type { Contacts } from './contacts.ts';
+import type { Contacts } from './crm-rules.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
 import { eventCheck } from './egress.ts';
-import { describeAppointment, exclusionOf } from './feed.ts';
 import { shownOf } from './followed.ts';
-import type { CachedFingerprints } from './known-fingerprints.ts';
-import { describeInvoice, describePatient } from './mapping-sources.ts';
+import type { CachedFingerprints } from './identity.ts';
+import { describeAppointment, describeInvoice, describePatient, exclusionOf } from './mapping-sources.ts';
 import { type Directory, project } from './project.ts';
 
 /** The comparison of one target, but for what it compares with. */

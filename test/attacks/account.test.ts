@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { createLoginServices } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { acceptAccount, beginRemoteLogin } from '../../src/control/logins.ts';
 import { status } from '../../src/control/status.ts';
 import { silentLogger } from '../../src/log/logger.ts';

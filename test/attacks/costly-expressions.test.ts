@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { outlineApart } from '../../src/composition/outline-apart.ts';
+import { outlineApart } from '../../src/composition/expression-threads.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { inPieces } from '../../src/jobs/in-pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';

@@ -2,8 +2,8 @@ import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NAME } from '../../src/model/names.ts';
 import { atOnce } from '../../src/model/pieces.ts';
+import { NAME } from '../../src/model/text.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { isSameStamps } from '../../src/settings/list-files.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { isWhole, type SyncResult } from '../../src/control/sync.ts';
-import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
-import { FIRST_PACE } from '../../src/state/runs.ts';
+import { FIRST_PACE, NO_CHANGES } from '../../src/state/runs.ts';
 
 test('what was changed by hand and is restored counts as changed', () => {
   const planned = { 'content-changed': 3, 'edited-by-hand': 2, 'removed-by-hand': 1 };

@@ -20,11 +20,11 @@ import { explanationDocument } from '../../src/documents/explain.ts';
 import { planDocument } from '../../src/documents/plan.ts';
 import type { MatchResult } from '../../src/features/match/apply.ts';
 import type { MatchView } from '../../src/features/match/propose.ts';
-import type { FieldValue } from '../../src/model/field-changes.ts';
-import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
+import type { FieldValue } from '../../src/model/plan-view.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/tenant-schema.ts';
-import type { ApprovalRequest } from '../../src/state/kept-documents.ts';
 import type { RunReport } from '../../src/state/runs.ts';
+import { NO_CHANGES } from '../../src/state/runs.ts';
+import type { ApprovalRequest } from '../../src/state/stored-documents.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 /** Ids of the configuration, and ids and words that come from the clinic: whatever they are. */

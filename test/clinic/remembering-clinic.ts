@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ReadingMemory } from '../../src/clinic/read/reading-memory.ts';
-import { CacheBudget } from '../../src/model/kept.ts';
+import { CacheBudget } from '../../src/model/cache.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
 import { DAY_MS } from '../../src/model/time.ts';

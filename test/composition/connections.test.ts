@@ -1,15 +1,40 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
+import { listenNode } from '../../sandbox/kit/listen.ts';
+import { startMailSandbox } from '../../sandbox/mail/index.ts';
+import { startSmsSandbox } from '../../sandbox/sms/index.ts';
+import { clinicScopes } from '../../src/composition/connections.ts';
+import { channelModule } from '../../src/composition/reminders.ts';
 import { connectors } from '../../src/connectors/registry.ts';
-import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import type { Digest } from '../../src/features/alerts/digest.ts';
+import { alertChannels } from '../../src/features/alerts/send.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import { postSigned } from '../../src/http/signed-webhook.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { asMirrorError } from '../../src/model/errors.ts';
+import { OPERATORS_REACH } from '../../src/settings/outbound-schema.ts';
+import { reminderOf } from '../features/reminders/channels/bed.ts';
+import { NEVER } from '../oauth/connection.ts';
+import {
+  ENV,
+  load,
+  SETTINGS,
+  TENANT,
+  writeConfiguration,
+  writeConnections,
+} from '../settings/configuration-directory.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { openTenantConnections } from './tenant-connections.ts';
 
 const redis = useRedis();
-const NEVER = new AbortController().signal;
+
 const MAILBOX = 'doctor@clinic.example';
 
-const TENANT = `
+const MAILBOXES = `
 name: Studio Uno
 language: it
 zone: Europe/Rome
@@ -39,7 +64,7 @@ async function openTenant() {
   const client = `{ authority: ${sandbox.url}, clientId: ${clientId}, clientSecret: { env: GRAPH_SECRET } }`;
   const dir = writeConfiguration({
     'clinic-mirror.yaml': `${SETTINGS}microsoftClients:\n  clinics: ${client}\n`,
-    'tenants/uno.yaml': TENANT.replaceAll('DIRECTORY', sandbox.tenantId),
+    'tenants/uno.yaml': MAILBOXES.replaceAll('DIRECTORY', sandbox.tenantId),
   });
   const configuration = load(dir, { connectors, env: { ...ENV, GRAPH_SECRET: clientSecret ?? '' } });
   const spent: number[] = [];
@@ -79,4 +104,201 @@ describe('logins at Microsoft', () => {
     expect(spent).toEqual([1]);
     expect(tenant.targets.get('other')?.settings).toMatchObject({ mailbox: MAILBOX, deleteMode: 'soft' });
   });
+});
+
+const SECRET = 'a-secret-of-this-test';
+
+/** The connections of a tenant whose every secret is refused by the one server that all addresses lead to. */
+async function openRefused() {
+  const server = await listenNode(
+    createServer((request, response) => {
+      const endpoints = { authorization_endpoint: `${server.url}/a`, token_endpoint: `${server.url}/t` };
+      const isMetadata = request.url?.includes('well-known');
+      const body = isMetadata ? { issuer: server.url, ...endpoints } : { error: 'invalid_client' };
+      response.writeHead(isMetadata ? 200 : 401, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    }),
+  );
+  onTestFinished(() => server.close());
+  const { url } = server;
+  const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' });
+  const account = JSON.stringify({ client_email: 'a@b.example', private_key: key, token_uri: `${url}/t` });
+  const secret = (name: string) => `clientId: c, clientSecret: { file: keys/${name} }`;
+  const clients = ['clinic', 'google', 'microsoft', 'hubspot', 'salesforce', 'oauth'];
+  const dir = writeConnections({
+    settings: SETTINGS.replace('https://login.clinic.test', url)
+      .replace('clientSecret: { env: CLIENT_SECRET }', 'clientSecret: { file: keys/clinic }')
+      .replace(
+        '  main: { clientId: g, clientSecret: { env: CLIENT_SECRET } }',
+        `  main: { ${secret('google')}, issuer: "${url}" }`,
+      ),
+    clients: `
+microsoftClients: { main: { ${secret('microsoft')}, authority: "${url}" } }
+hubspotClients: { main: { ${secret('hubspot')}, authorizeUrl: "${url}/a", tokenUrl: "${url}/t" } }
+salesforceClients: { main: { ${secret('salesforce')}, loginUrl: "${url}" } }
+oauthClients: { main: { ${secret('oauth')}, authorizationEndpoint: "${url}/a", tokenEndpoint: "${url}/t" } }
+`,
+    connections: `
+  google: { kind: google, client: main }
+  service: { kind: google-service-account, keyFile: { file: secrets/uno/service }, subject: a@b.example }
+  microsoft: { kind: microsoft, client: main }
+  microsoft-app: { kind: microsoft-app, client: main, directory: d }
+  hubspot: { kind: hubspot, client: main }
+  salesforce: { kind: salesforce, client: main }
+  salesforce-app: { kind: salesforce-app, client: main }
+  oauth: { kind: oauth, client: main }
+  caldav: { kind: caldav, username: u, password: { file: secrets/uno/caldav } }
+  basic: { kind: basic, username: u, password: { env: TENANT_UNO__BASIC } }
+  key: { kind: api-key, header: X-Api-Key, key: { file: secrets/uno/key } }
+  token: { kind: bearer, token: { env: TENANT_UNO__TOKEN } }
+`,
+    files: {
+      ...Object.fromEntries(clients.map((name) => [`keys/${name}`, SECRET])),
+      'secrets/uno/service': account,
+      'secrets/uno/caldav': SECRET,
+      'secrets/uno/key': SECRET,
+    },
+  });
+  const env = { ...ENV, TENANT_UNO__BASIC: SECRET, TENANT_UNO__TOKEN: SECRET };
+  return openTenantConnections(load(dir, { connectors, env }), redis.connect()).connections;
+}
+
+/** Where an error says that the refused secret is read from; else its code and remedy. */
+async function placeToldBy(refused: Promise<unknown>, secret: string): Promise<string> {
+  const error = asMirrorError(await refused.catch((thrown: unknown) => thrown));
+  expect(`${error.stack} ${JSON.stringify(error)} ${error.remedy}`).not.toContain(secret);
+  return error.remedy?.split('the secret is read from ')[1] ?? `${error.code}: ${error.remedy}`;
+}
+
+/** Each connection, and where its secret is read from. */
+const PLACES = {
+  clinic: 'the file keys/clinic',
+  google: 'the file keys/google',
+  service: 'the file secrets/uno/service',
+  microsoft: 'the file keys/microsoft',
+  'microsoft-app': 'the file keys/microsoft',
+  hubspot: 'the file keys/hubspot',
+  salesforce: 'the file keys/salesforce',
+  'salesforce-app': 'the file keys/salesforce',
+  oauth: 'the file keys/oauth',
+  caldav: 'the file secrets/uno/caldav',
+  basic: 'the environment variable TENANT_UNO__BASIC',
+  key: 'the file secrets/uno/key',
+  token: 'the environment variable TENANT_UNO__TOKEN',
+};
+
+test('a refused secret of any connection is told with the file or variable that it is read from, and never shown', async () => {
+  const connections = await openRefused();
+  const told: Record<string, string> = {};
+  for (const [id, connection] of connections) {
+    const { tokens } = connection;
+    const refused = tokens === null ? connection.authorizer('t').renew(NEVER) : tokens.login.server.refresh('r', NEVER);
+    told[id] = await placeToldBy(refused, SECRET);
+  }
+  expect(told).toEqual(PLACES);
+});
+
+const SIGNING = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const NO_PROBLEMS: Digest = { begun: [], again: [], over: [], others: 0 };
+
+/** Whatever else than a connection proves itself by a secret: by its name, an attempt that is refused. */
+async function openOtherSecrets(): Promise<Record<string, () => Promise<unknown>>> {
+  const receiver = await startReceiver(() => ({ status: 401 }));
+  const gateway = await startSmsSandbox();
+  const mail = await startMailSandbox({ login: { user: 'u', password: 'another' } });
+  for (const server of [receiver, gateway, mail]) onTestFinished(() => server.close());
+  const mailServer = (password: string, certificate: string) =>
+    `{ host: ${mail.host}, port: ${mail.port}, from: a@b.example, login: { user: u, password: ${password} }, ` +
+    `certificateAuthority: { file: ${certificate} }`;
+  const dir = writeConnections({
+    connections: '  {}',
+    clients: `
+outbound: { webhooks: [127.0.0.0/8], sms: [127.0.0.0/8], mail: [127.0.0.0/8] }
+alerts:
+  email: ${mailServer('{ env: ALERT_MAIL }', 'keys/certificate')}, to: [c@d.example] }
+  webhook: { url: "${receiver.url}", secrets: [{ file: keys/new }, { file: keys/old }], allowPrivateAddresses: true }
+`,
+    more: `
+triggers:
+  endpoints:
+    erp: { url: "${receiver.url}", secrets: [{ env: TENANT_UNO__ERP }], events: [report.available] }
+reminders:
+  rules: { day: { before: P1D, channels: [sms] } }
+  channels:
+    sms: { kind: sms, settings: { accountSid: ${gateway.accountSid}, authToken: { file: secrets/uno/sms },
+      from: "${gateway.from}", server: "${gateway.url}" } }
+    mail: { kind: email, settings: ${mailServer('{ file: secrets/uno/mail }', 'secrets/uno/certificate')} } }
+    untrusted: { kind: email, settings: ${mailServer('{ file: secrets/uno/mail }', 'secrets/uno/wrong')} } }
+    post: { kind: webhook, settings: { url: "${receiver.url}", secrets: [{ file: secrets/uno/post }], fields: [] } }
+`,
+    files: {
+      'keys/certificate': mail.certificate,
+      ...{ 'keys/new': SIGNING, 'keys/old': SIGNING, 'secrets/uno/post': SIGNING },
+      ...{ 'secrets/uno/sms': SIGNING, 'secrets/uno/mail': SIGNING },
+      'secrets/uno/certificate': mail.certificate,
+      'secrets/uno/wrong': 'no certificate',
+    },
+  });
+  const env = { ...ENV, ALERT_MAIL: SIGNING, TENANT_UNO__ERP: SIGNING };
+  const { settings, tenants } = load(dir, { connectors, reminderChannels, env });
+  const { reminders, triggers } = tenants.get('uno')!;
+  const http = createHttpClient({ userAgent: 'test', clock: Date.now });
+  const alerts = alertChannels(settings.alerts, http);
+  const message = { label: 'test', id: 'm', now: Date.now(), body: '{}' };
+  const toChannel = ([id, { kind, settings: own }]: [string, { kind: string; settings?: unknown }]) => {
+    const channel = channelModule(kind).open({
+      ...{ settings: own, tenant: 'uno', callbackUrl: null, unsubscribeProof: () => '', reach: OPERATORS_REACH },
+      ...{ http, log: silentLogger, clock: Date.now, heard: () => {} },
+    });
+    return [`reminders by ${id}`, () => channel.send(reminderOf(), NEVER)] as const;
+  };
+  return {
+    ...Object.fromEntries([...reminders!.channels].map(toChannel)),
+    'triggers to erp': () => postSigned(http, triggers!.endpoints.get('erp')!, message, NEVER),
+    'alerts by email': () => alerts.get('email')!(NO_PROBLEMS, Date.now(), NEVER),
+    'alerts by webhook': () => alerts.get('webhook')!(NO_PROBLEMS, Date.now(), NEVER),
+  };
+}
+
+/** The same of what is no connection. */
+const OTHER_PLACES = {
+  'reminders by sms': 'the file secrets/uno/sms',
+  'reminders by mail': 'the file secrets/uno/mail',
+  'reminders by untrusted': 'the file secrets/uno/wrong',
+  'reminders by post': 'the file secrets/uno/post',
+  'triggers to erp': 'the environment variable TENANT_UNO__ERP',
+  'alerts by email': 'the environment variable ALERT_MAIL',
+  'alerts by webhook': 'the file keys/new or the file keys/old',
+};
+
+test('a refused secret of a reminder channel, a trigger or an alert is told with where it is read from, and never shown', async () => {
+  const told: Record<string, string> = {};
+  for (const [name, attempt] of Object.entries(await openOtherSecrets())) {
+    told[name] = await placeToldBy(attempt(), SIGNING);
+  }
+  expect(told).toEqual(OTHER_PLACES);
+});
+
+test('the login to the clinic asks for the scopes that the operator wants, each once', () => {
+  const text = TENANT.replace('tenantId: "7"', 'tenantId: "7", scopes: [invoices, agenda, fhir]');
+  const tenant = load(writeConfiguration({ 'tenants/uno.yaml': text })).tenants.get('uno');
+  if (tenant === undefined) throw new Error('no tenant');
+  expect(clinicScopes(tenant, 'x.')).toEqual(expect.arrayContaining(['openid', 'x.invoices', 'x.agenda', 'x.fhir']));
+  expect(clinicScopes(tenant, 'x.').filter((scope) => scope === 'x.agenda')).toHaveLength(1);
+});
+
+const HOOK_SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const HOOK = 'kind: webhook, settings: { url: "https://hook.test/in", secrets: [{ env: TENANT_UNO__HOOK }]';
+
+test.each([
+  ['no reminders', null, false],
+  ['a webhook that is told ids', `{ ${HOOK} } }`, false],
+  ['a webhook that is told the text', `{ ${HOOK}, fields: [text] } }`, true],
+  ['a webhook for those who agreed', `{ consent: privacy, ${HOOK} } }`, true],
+  ['mails', '{ kind: email, settings: { host: mail.test, from: us@clinic.test } }', true],
+])('%s: whether the login to the clinic needs its patients', (_, channel, needsPatients) => {
+  const reminders = `reminders: { channels: { one: ${channel} }, rules: { r: { before: P1D, channels: [one] } } }\n`;
+  const dir = writeConfiguration({ 'tenants/uno.yaml': channel === null ? TENANT : TENANT + reminders });
+  const tenant = load(dir, { reminderChannels, env: { ...ENV, TENANT_UNO__HOOK: HOOK_SECRET } }).tenants.get('uno');
+  if (tenant === undefined) throw new Error('no tenant');
+  expect(clinicScopes(tenant, 'x.').includes('x.patients')).toBe(needsPatients);
 });

@@ -6,7 +6,7 @@ import {
   type SalesforceSandboxOptions,
   startSalesforceSandbox,
 } from '../../sandbox/salesforce/index.ts';
-import type { OpenConnection } from '../../src/composition/connections.ts';
+import type { OpenConnection } from '../../src/composition/open-connection.ts';
 import type { Authorizer } from '../../src/connectors/connector.ts';
 import {
   beginRemoteLogin,

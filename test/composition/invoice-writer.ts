@@ -1,4 +1,4 @@
-import { serialiseSections } from '../../src/composition/invoice-sections.ts';
+import { serialiseSections } from '../../src/composition/clinic.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { connectRedis } from '../../src/state/redis.ts';

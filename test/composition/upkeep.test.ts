@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { watchStateCounter } from '../../src/composition/upkeep.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
-import type { Durability } from '../../src/state/durability.ts';
-import type { StateCounter, StateCounterView } from '../../src/state/epoch.ts';
+import type { Durability } from '../../src/state/redis.ts';
+import type { StateCounter, StateCounterView } from '../../src/state/state-counter.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

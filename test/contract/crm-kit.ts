@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
-import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
+import type { CrmItem, PropertyValue, StreamName } from '../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
-import type { StreamName } from '../../src/model/streams.ts';
 import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
 import { type ContractKit, createKitOf, describeOutcome, keyOf, written } from './contract-kit.ts';
 import { CRM_ROLES, type CrmRole, type CrmTarget, type CrmValues, type RemoteRow } from './crm-target.ts';

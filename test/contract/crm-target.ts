@@ -1,6 +1,5 @@
-import type { CrmItem, MappedProperty, PropertyKind, PropertyValue } from '../../src/model/items.ts';
+import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../src/model/items.ts';
 import type { ItemKey } from '../../src/model/operations.ts';
-import type { StreamName } from '../../src/model/streams.ts';
 import type { Instant } from '../../src/model/time.ts';
 import type { ServerOf, ShownObject, TargetOf } from './contract-target.ts';
 

@@ -9,8 +9,7 @@ import { hubspot } from '../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
-import type { StreamName } from '../../src/model/streams.ts';
+import type { CrmItem, PropertyValue, StreamName } from '../../src/model/items.ts';
 import { paced } from '../support/pace.ts';
 import type { ContractDialect, Worker } from './contract-target.ts';
 import {

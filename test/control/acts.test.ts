@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { restoreBackup } from '../../src/features/backup/backups.ts';
 import { decideHold } from '../../src/features/holds/decide.ts';
 import { OPERATIONS } from '../../src/features/operations.ts';
-import { createApprovalStore } from '../../src/state/kept-documents.ts';
+import { createApprovalStore } from '../../src/state/stored-documents.ts';
 import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

@@ -10,7 +10,7 @@ import { payloadOf, textOf } from '../../src/features/alerts/message.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
-import { AXES_WORDS, type Axes, type CanGoOn, type FirstSync, type InStep } from '../../src/model/standing.ts';
+import { AXES_WORDS, type Axes, type CanGoOn, type FirstSync, type InStep } from '../../src/model/sync-state.ts';
 import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
 import { runProgram } from '../cli/run-program.ts';
 import { openPages } from '../http-server/pages/open-pages.ts';

@@ -2,10 +2,10 @@ import type { ConfigurationServices } from '../../src/features/managed-tenants/m
 import type { Configuration } from '../../src/settings/configuration.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
-import { createAwaitDurable } from '../../src/state/durability.ts';
 import type { HeadMark } from '../../src/state/managed-ledger.ts';
 import { createManagedTenants } from '../../src/state/managed-tenants.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import { createAwaitDurable } from '../../src/state/redis.ts';
 import type { SealingKey } from '../../src/state/sealing.ts';
 
 /** The key that seals in tests. */

@@ -6,7 +6,7 @@ import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import { planTenant } from '../../src/control/plan.ts';
 import { planDocument } from '../../src/documents/plan.ts';
-import type { ReadingRemark } from '../../src/model/reading-remarks.ts';
+import type { ReadingRemark } from '../../src/model/snapshots.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

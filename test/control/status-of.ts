@@ -1,7 +1,7 @@
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetState, TargetStatus, TenantStatus } from '../../src/control/status-view.ts';
-import { worstOf } from '../../src/model/standing.ts';
+import { worstOf } from '../../src/model/sync-state.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../sync/arbitraries.ts';
 

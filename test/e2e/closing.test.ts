@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type Composition, compose } from '../../src/composition/compose.ts';
-import { requireEntry } from '../../src/composition/connections.ts';
+import { requireEntry } from '../../src/composition/open-connection.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';

@@ -1,7 +1,7 @@
 import { appendFile, chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { requireEntry } from '../../src/composition/connections.ts';
+import { requireEntry } from '../../src/composition/open-connection.ts';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import type { Finding } from '../../src/control/findings.ts';
 import { requireTenant } from '../../src/control/installation.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../demo/daemon.ts';
-import { createLoginServices } from '../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import type { ForgetReceipt } from '../../src/model/forgetting.ts';
 import { paced } from '../support/pace.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkJson, LARGE_BYTES } from '../../src/http/json-check.ts';
-import { layoutWorkIn, MOST_LAYOUT_WORK } from '../../src/model/json-names.ts';
+import { layoutWorkIn, MOST_LAYOUT_WORK } from '../../src/model/json.ts';
 
 const bytes = (text: string) => [Buffer.from(text)];
 const row = (index: number) =>

@@ -6,8 +6,8 @@ import { DAY_MS } from '../../src/model/time.ts';
 import { adopt } from '../../src/sync/adopt.ts';
 import { audit } from '../../src/sync/audit.ts';
 import { diff } from '../../src/sync/diff.ts';
-import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { describeAppointment } from '../../src/sync/mapping-sources.ts';
 import { project } from '../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../sync/arbitraries.ts';
 

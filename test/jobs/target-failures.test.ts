@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { wakeAfterChange } from '../../src/composition/wake-after-change.ts';
+import { wakeAfterChange } from '../../src/composition/daemon-work.ts';
 import { failed } from '../../src/connectors/settle.ts';
 import { tryWhatWaits } from '../../src/control/resume.ts';
 import { recordFailure } from '../../src/jobs/lanes.ts';

@@ -12,8 +12,8 @@ import { createRefresher } from '../../src/oauth/refresh.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
 import type { ConnectionContext, CredentialStorage } from '../../src/oauth/store.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
-import type { AwaitDurable } from '../../src/state/durability.ts';
 import { createLeases } from '../../src/state/leases.ts';
+import type { AwaitDurable } from '../../src/state/redis.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 
 export const TENANT = 'studio-rossi';

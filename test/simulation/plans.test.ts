@@ -7,8 +7,8 @@ import type { PendingChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
 import { absentCandidates, type Diff, diff, outlying } from '../../src/sync/diff.ts';
-import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { describeAppointment } from '../../src/sync/mapping-sources.ts';
 import { project } from '../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../sync/arbitraries.ts';
 

@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import type { Credential } from '../../src/model/credentials.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
-import { createAwaitDurable } from '../../src/state/durability.ts';
 import { createLeases } from '../../src/state/leases.ts';
+import { createAwaitDurable } from '../../src/state/redis.ts';
 import { createSealer, type SealingKey } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 

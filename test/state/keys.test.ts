@@ -10,10 +10,10 @@ import {
   createSessionStore,
 } from '../../src/state/access.ts';
 import { createTenantFeeds } from '../../src/state/feeds.ts';
-import { createApprovalStore, createStoredDocuments } from '../../src/state/kept-documents.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createClinicTenantStore, createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
+import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { person } from '../control/acting.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
-import { CacheBudget } from '../../src/model/kept.ts';
+import { CacheBudget } from '../../src/model/cache.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore, type LinkStore } from '../../src/state/links.ts';

@@ -60,7 +60,7 @@ describe('the commands that the daemon may give', () => {
 });
 
 test('each of them is asked for by whoever looks whether a user may do what work takes, but for those of connections', () => {
-  const source = readFileSync(join(ROOT, 'src/state/redis-rights.ts'), 'utf8');
+  const source = readFileSync(join(ROOT, 'src/state/redis-check.ts'), 'utf8');
   const samples = /const COMMANDS = `([\s\S]*?)`\n/.exec(source)?.[1] ?? '';
   const asked = allMatches(samples, /(?:^|\|)\s*([a-z]+)/gm);
   const others = new Set([...OF_CONNECTIONS, 'CONFIG|GET', 'MULTI', 'EXEC']);

@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
+import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';

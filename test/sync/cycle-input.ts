@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { MirrorError } from '../../src/model/errors.ts';
+import type { StreamName } from '../../src/model/items.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import { HOLD_KINDS, type Hold, type PendingChange, type PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../../src/model/records.ts';
 import type { Completeness, Snapshot } from '../../src/model/snapshots.ts';
-import type { StreamName } from '../../src/model/streams.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { type Confirmation, type Confirmations, nothingMissing } from '../../src/sync/absence.ts';

@@ -6,9 +6,8 @@ import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
 import { absentCandidates, type DiffInput, diff, outlying, type PushedState, restoring } from '../../src/sync/diff.ts';
-import { describeAppointment } from '../../src/sync/feed.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
+import { createTargetIdentity, FingerprintMemory } from '../../src/sync/identity.ts';
+import { describeAppointment } from '../../src/sync/mapping-sources.ts';
 import { type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { appointmentOf, asOfFirstVersion, EMPTY_DIRECTORY, NOTHING_MORE, NOW, STATUSES } from './arbitraries.ts';
 

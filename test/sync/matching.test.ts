@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { phoneReader } from '../../src/sync/mapping/phone.ts';
+import { phoneReader } from '../../src/sync/mapping/fields.ts';
 import {
   comparedProperties,
   contactAsPerson,

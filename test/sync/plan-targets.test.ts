@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { atOnce, type Pieces } from '../../src/model/pieces.ts';
 import type { CycleInput } from '../../src/sync/cycle-input.ts';
-import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
+import { FingerprintMemory } from '../../src/sync/identity.ts';
 import { type PlannedTargets, planTargets } from '../../src/sync/plan-targets.ts';
 import { patientOf } from '../jobs/crm-world.ts';
 import { appointmentOf } from './arbitraries.ts';

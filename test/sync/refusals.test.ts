@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
+import type { CrmItem, PropertyValue, RefusedThere } from '../../src/model/items.ts';
 import type { Link, RemoteItem } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Patient } from '../../src/model/records.ts';
-import type { RefusedThere } from '../../src/model/refusals.ts';
 import type { Snapshot } from '../../src/model/snapshots.ts';
 import { nothingMissing } from '../../src/sync/absence.ts';
 import type { CycleInput, TargetInput } from '../../src/sync/cycle-input.ts';

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import type { ValueTests } from '../../control/value-tests.ts';
-import { NAME, NAME_REMEDY } from '../../model/names.ts';
 import type { Agenda, Location } from '../../model/records.ts';
+import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { isZone } from '../../model/zones.ts';
 import { zoneRemedy } from '../../settings/common-schemas.ts';
 import { tenantSecretFile } from '../../settings/tenant-secrets.ts';

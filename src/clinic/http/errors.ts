@@ -1,9 +1,9 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import { isCode, type Message, message, type Text } from '../../messages/message.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../../model/backoff.ts';
 import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
-import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../../model/rate-limits.ts';
 import { OPERATIONS } from '../schema/operations.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { isJsonObject, valueAt } from './rows.ts';

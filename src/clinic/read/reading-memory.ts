@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { HttpResponse } from '../../http/client.ts';
-import type { CacheBudget, Cached } from '../../model/kept.ts';
-import { lazily } from '../../model/lazily.ts';
+import type { CacheBudget, Cached } from '../../model/cache.ts';
+import { lazily } from '../../model/cache.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
 import { COUNT_HEADERS } from '../http/answer-places.ts';

@@ -1,4 +1,4 @@
-import type { ReadingRemark } from '../../model/reading-remarks.ts';
+import type { ReadingRemark } from '../../model/snapshots.ts';
 import { isZone } from '../../model/zones.ts';
 import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';

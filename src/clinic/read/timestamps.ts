@@ -1,4 +1,4 @@
-import { plainText } from '../../model/plain-text.ts';
+import { plainText } from '../../model/text.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { isZone, offsetMs } from '../../model/zones.ts';
 import { APART } from '../http/rows.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NAME, NAME_REMEDY } from '../../model/names.ts';
+import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { appointments, windowFilters } from './appointments.ts';
 import { field, fieldPaths, fullName, paths } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
-import { foldLines } from '../../model/content-lines.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
+import { foldLines } from '../../model/text.ts';
 import type { Instant } from '../../model/time.ts';
 import { addInstant, addText, addTimes, carriable, readTimes, textOf } from '../icalendar.ts';
 import { isModestCalendar } from '../modest-calendar.ts';

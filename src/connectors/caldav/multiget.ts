@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { comparablePath } from './addresses.ts';
 import { proveThere } from './calendars.ts';
 import { askCollection, type Collection, listMembers, type StoredObject } from './collection.ts';

@@ -1,6 +1,6 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import type { Holder } from '../connector.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { type Refusal, readRefusal } from './errors.ts';

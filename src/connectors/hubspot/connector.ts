@@ -1,7 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';

@@ -1,5 +1,5 @@
 import type { Operation } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, type Refusal, readRefusal, requireNothing } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';

@@ -1,7 +1,6 @@
 import type { Logger } from '../../log/logger.ts';
-import type { CrmItem, MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
+import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
-import type { StreamName } from '../../model/streams.ts';
 import { DAY_MS } from '../../model/time.ts';
 import type { Choices } from '../options.ts';
 import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp, withRevision } from '../stamp.ts';

@@ -1,5 +1,4 @@
-import type { CrmItem } from '../../model/items.ts';
-import type { StreamName } from '../../model/streams.ts';
+import type { CrmItem, StreamName } from '../../model/items.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';

@@ -1,5 +1,5 @@
 import { MEBIBYTE } from '../../http/client.ts';
-import type { StreamName } from '../../model/streams.ts';
+import type { StreamName } from '../../model/items.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** Where HubSpot serves its API (developers.hubspot.com, API overview). */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, walkPages } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';

@@ -1,7 +1,7 @@
 import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { notSent } from '../settle.ts';
 import { isRefusedForAddress, type SharedOut, shareOut, withoutAddress } from './addresses.ts';
 import { errors } from './errors.ts';

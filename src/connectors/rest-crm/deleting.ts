@@ -1,7 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { concernsOneItem, failed, inTurn, notSent } from '../settle.ts';
 import { supersededBy } from '../stamp.ts';
 import { isMissing, speaksOf } from './client.ts';

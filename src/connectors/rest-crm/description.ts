@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StreamName } from '../../model/streams.ts';
+import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { isPath, type Placeholder, pageAt, placeholdersIn } from './templates.ts';

@@ -1,7 +1,6 @@
 import type { Logger } from '../../log/logger.ts';
-import type { CrmItem, MappedProperty, PropertyValue } from '../../model/items.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
-import type { StreamName } from '../../model/streams.ts';
 import type { ContactStamp } from '../connector.ts';
 import type { PropertyRule } from '../fitting.ts';
 import type { Choices } from '../options.ts';

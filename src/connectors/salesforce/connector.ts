@@ -1,7 +1,7 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';

@@ -1,7 +1,7 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { failed } from '../settle.ts';
 import { fromStamp, isStampOfAnother } from '../stamp.ts';
 import type { WireResponse } from '../wire.ts';

@@ -1,5 +1,4 @@
-import type { MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
-import type { StreamName } from '../../model/streams.ts';
+import type { MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../model/items.ts';
 import type { CrmContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import type { PropertyRule, PropertyRules, TextForm } from '../fitting.ts';

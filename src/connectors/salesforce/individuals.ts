@@ -1,7 +1,7 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Outcome } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { failed } from '../settle.ts';
 import { resultsOf } from './deleting.ts';
 import { INDIVIDUAL, INDIVIDUAL_FIELD, type Individuals } from './description.ts';

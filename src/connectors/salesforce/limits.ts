@@ -1,5 +1,5 @@
 import { MEBIBYTE } from '../../http/client.ts';
-import type { Refusal } from '../../model/refusals.ts';
+import type { Refusal } from '../../model/items.ts';
 import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 
 /** The version of the REST API that is asked for unless the settings name another; retired ones answer 404 or 410. */

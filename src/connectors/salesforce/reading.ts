@@ -1,7 +1,7 @@
 import type { Logger } from '../../log/logger.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { parsedBy } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';

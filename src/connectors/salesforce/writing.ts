@@ -1,7 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import { failed } from '../settle.ts';
 import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';

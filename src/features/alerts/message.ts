@@ -1,6 +1,6 @@
 import { type Language, render, type Text } from '../../messages/message.ts';
 import { clinicsOf, type Problem } from '../../model/problems.ts';
-import { AXES_WORDS, type Axes } from '../../model/standing.ts';
+import { AXES_WORDS, type Axes } from '../../model/sync-state.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { Digest } from './digest.ts';
 

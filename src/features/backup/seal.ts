@@ -3,8 +3,8 @@ import type { Hold } from '../../model/plan.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ManagedContent } from '../../settings/managed-tenant.ts';
 import type { Safeguards } from '../../state/data-directory.ts';
-import { identityKeyChanged } from '../../state/epoch.ts';
 import type { Sealer } from '../../state/sealing.ts';
+import { identityKeyChanged } from '../../state/state-counter.ts';
 
 /** What of a tenant can't be rebuilt from its targets. */
 export interface TenantBackup {

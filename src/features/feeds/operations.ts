@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
-import { maySee } from '../../model/access.ts';
+import { maySee } from '../../model/acts.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
 import { id, instant, tenant } from '../../operations/schemas.ts';
 

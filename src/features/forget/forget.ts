@@ -4,7 +4,7 @@ import { drainTarget } from '../../control/sync.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { ForgetReceipt, ForgetWarning } from '../../model/forgetting.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { Progress } from '../../model/tasks.ts';
 import { type Erasure, erasedSoFar, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
 import { findRecords, type PatientRecords } from './records.ts';
 

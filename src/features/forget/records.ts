@@ -1,11 +1,11 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ForgetWarning } from '../../model/forgetting.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { StreamName } from '../../model/items.ts';
 import type { Appointment } from '../../model/records.ts';
-import type { StreamName } from '../../model/streams.ts';
+import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
-import type { TracedReminders } from '../../state/reminder-traces.ts';
+import type { TracedReminders } from '../../state/tombstones.ts';
 
 /** How far back the clinic is asked for a patient's appointments: as long as records of care are kept in most places. Our choice. */
 const YEARS_BACK = 10;

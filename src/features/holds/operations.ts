@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maySee } from '../../model/access.ts';
+import { maySee } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { HOLD_KINDS } from '../../model/plan.ts';
 import { operation } from '../../operations/operation.ts';

@@ -3,7 +3,7 @@ import { type Page, type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
 import { message } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
-import { NAME, NAME_REMEDY } from '../../model/names.ts';
+import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/approval-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../../settings/faults.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { maySee, requireAllTenants } from '../../model/access.ts';
 import type { ActVerb } from '../../model/acts.ts';
+import { maySee, requireAllTenants } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
 import { configurationFault, pageOfItems, paging, tenant } from '../../operations/schemas.ts';

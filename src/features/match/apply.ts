@@ -4,10 +4,10 @@ import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../co
 import { laneLease, openCalendar } from '../../jobs/lanes.ts';
 import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
-import type { Progress } from '../../model/progress.ts';
+import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
-import { slices } from '../../model/slices.ts';
-import { PLAN_LEASE } from '../../state/generations.ts';
+import type { Progress } from '../../model/tasks.ts';
+import { PLAN_LEASE } from '../../state/config-version.ts';
 import type { Lease } from '../../state/leases.ts';
 import { comparedProperties, digestOf, patientAsPerson } from '../../sync/matching.ts';
 import { type ApprovedPair, fromMatchFile } from './file.ts';

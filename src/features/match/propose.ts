@@ -3,7 +3,7 @@ import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { MirrorError } from '../../model/errors.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
 import { toMatchFile } from './file.ts';
 

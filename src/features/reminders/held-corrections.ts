@@ -1,7 +1,7 @@
 import type { HeldItem } from '../../control/held-item.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
-import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../model/field-changes.ts';
+import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../model/plan-view.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { base32hex } from '../../model/base32.ts';
-import { derivedKey } from '../../model/derived-key.ts';
+import { base32hex, derivedKey } from '../../model/hashes.ts';
 import type { Instant } from '../../model/time.ts';
 import type { NameReminder } from './rules.ts';
 

@@ -6,7 +6,7 @@ import type { Agenda, Appointment, Location, Patient } from '../../model/records
 import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { STATE_WENT_BACK } from '../../state/epoch.ts';
+import { STATE_WENT_BACK } from '../../state/state-counter.ts';
 import type { Delivery, Reminder } from './channels/channel.ts';
 import { type ContentInput, contentOf, namesAddress } from './content.ts';
 import { heldReasonOf, recordOutcome, stillFalse } from './corrections.ts';

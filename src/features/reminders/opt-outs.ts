@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { derivedKey } from '../../model/derived-key.ts';
+import { derivedKey } from '../../model/hashes.ts';
 import type { AddressKind } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { keys } from '../../state/keys.ts';

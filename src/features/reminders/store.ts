@@ -11,13 +11,12 @@ import type {
   WrongInformation,
 } from '../../model/reminders.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
-import { codeIn } from '../../state/forged.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
-import { askEach, pairsOf } from '../../state/replies.ts';
+import { askEach, pairsOf } from '../../state/redis-commands.ts';
 import { redisScript } from '../../state/script.ts';
-import { sealedTable } from '../../state/sealed-store.ts';
 import type { Sealer } from '../../state/sealing.ts';
+import { codeIn, sealedTable } from '../../state/sealing.ts';
 
 const scripts = {
   plan: redisScript<number>(import.meta.url, 'reminder-plan'),

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { base32hex } from '../../model/base32.ts';
-import { derivedKey } from '../../model/derived-key.ts';
+import { base32hex, derivedKey } from '../../model/hashes.ts';
 import type { TriggerEvent } from '../../model/triggers.ts';
 
 /** What makes a message that one. */

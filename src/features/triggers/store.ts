@@ -1,4 +1,4 @@
-import { slices } from '../../model/slices.ts';
+import { slices } from '../../model/pieces.ts';
 import type { Instant } from '../../model/time.ts';
 import type {
   StoredAppointment,
@@ -8,14 +8,12 @@ import type {
   TriggerReading,
   WaitingTrigger,
 } from '../../model/triggers.ts';
-import { codeIn, FORGED } from '../../state/forged.ts';
 import { keys } from '../../state/keys.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RedisClient } from '../../state/redis.ts';
-import { scoresOf } from '../../state/replies.ts';
+import { scoresOf } from '../../state/redis-commands.ts';
 import { type FencedScript, fencedScript } from '../../state/script.ts';
-import { sealedTable } from '../../state/sealed-store.ts';
-import { openSealed, type Sealer } from '../../state/sealing.ts';
+import { codeIn, FORGED, openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';
 
 const scripts = {
   setFields: fencedScript<number>(import.meta.url, '../../../state/scripts/fenced-set'),

@@ -2,7 +2,7 @@ import { type Installation, requireTenant, settingsLocation } from '../../contro
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import { MirrorError } from '../../model/errors.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
 import { TRIGGERS_LEASE } from './job.ts';
 import type { OpenTriggers } from './ports.ts';

@@ -3,7 +3,7 @@ import { type ClinicReader, type ClinicReading, readClinic } from '../../jobs/cl
 import { confirmAll } from '../../jobs/confirm.ts';
 import { readAllStreams, type StreamReader } from '../../jobs/stream-readers.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
 import type { JournalEffect, JournalEntry } from '../../state/journal.ts';
 import type { Confirmation, Confirmations } from '../../sync/absence.ts';

@@ -3,7 +3,7 @@ import { syncTenant } from '../../control/sync.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { MirrorError } from '../../model/errors.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import type { JournaledRun } from '../../state/journal.ts';
 import { entriesOfRun, lookAtRun, type Recoverable, type Recovery } from './restore-records.ts';

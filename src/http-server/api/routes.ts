@@ -3,7 +3,7 @@ import type { Acting } from '../../control/recording.ts';
 import type { Tasks } from '../../control/tasks.ts';
 import { OPERATIONS } from '../../features/operations.ts';
 import type { StopSignals } from '../../jobs/push.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { Progress } from '../../model/tasks.ts';
 import type { AnyOperation, HttpBinding, OperationContext } from '../../operations/operation.ts';
 import { type OperatorServices, servicesOf } from '../operator-desk.ts';
 import type { AccessLevel, Visitor } from '../visitors.ts';

@@ -3,7 +3,7 @@ import type { Acting } from '../../control/recording.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { Progress } from '../../model/progress.ts';
+import type { Progress } from '../../model/tasks.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import { formOf } from '../forms.ts';
 import { type OperatorServices, servicesOf } from '../operator-desk.ts';

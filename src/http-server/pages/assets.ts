@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import { lazily } from '../../model/lazily.ts';
+import { lazily } from '../../model/cache.ts';
 import { weekStyles } from './week/style.ts';
 
 const require = createRequire(import.meta.url);

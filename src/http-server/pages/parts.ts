@@ -1,7 +1,7 @@
 import type { Texts } from '../../documents/texts/texts.ts';
 import { render, type Text } from '../../messages/message.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
-import { AXES_WORDS, type CanGoOn, type InStep, inStepWords, type SyncState } from '../../model/standing.ts';
+import { AXES_WORDS, type CanGoOn, type InStep, inStepWords, type SyncState } from '../../model/sync-state.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';

@@ -13,10 +13,16 @@ import {
 } from './contract.ts';
 import type { EvaluateExpressions } from './evaluate.ts';
 import type { ExpressionInput, ExpressionOutcome, ExpressionRule } from './expressions.ts';
-import { consentPaths, type FieldRules, type FieldValue, fieldReader } from './fields.ts';
-import { phoneReader } from './phone.ts';
+import {
+  asProperty,
+  consentPaths,
+  type FieldRules,
+  type FieldValue,
+  fieldReader,
+  phoneReader,
+  transformed,
+} from './fields.ts';
 import { cleanLines, guardFormula } from './text.ts';
-import { asProperty, transformed } from './transforms.ts';
 
 /** One property: where its value comes from and what becomes of it. */
 interface CompiledRule {

@@ -1,6 +1,11 @@
 import { MirrorError } from '../../model/errors.ts';
-import type { ExpressionInput, ExpressionOutcome, ExpressionRule } from './expressions.ts';
-import type { ExpressionThread, ThreadAnswer } from './thread.ts';
+import type {
+  ExpressionInput,
+  ExpressionOutcome,
+  ExpressionRule,
+  ExpressionThread,
+  ThreadAnswer,
+} from './expressions.ts';
 
 /**
  * Works every rule out over every input.

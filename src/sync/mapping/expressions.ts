@@ -22,10 +22,10 @@ export type ExpressionOutcome = { value: PropertyValue } | { code: ExpressionFau
  * Why: `expression-too-slow`, longer than the limit; `expression-wrong-type`, a result that is not of the rule's kind;
  * `expression-failed`, an error of JSONata itself, such as a function that was given the wrong thing.
  */
-export type ExpressionFault = 'expression-too-slow' | 'expression-wrong-type' | 'expression-failed';
+type ExpressionFault = 'expression-too-slow' | 'expression-wrong-type' | 'expression-failed';
 
 /** An expression that can be worked out for record after record. */
-export type CompiledExpression = (input: ExpressionInput) => Promise<ExpressionOutcome>;
+type CompiledExpression = (input: ExpressionInput) => Promise<ExpressionOutcome>;
 
 /** Bounds of JSONata itself: lengths of lists, and nested calls. Time and memory are bounded from outside. */
 const BOUNDS = { sequence: 10_000, stack: 500 };
@@ -82,4 +82,39 @@ function instantOf(result: unknown): string | undefined {
   if (typeof result !== 'string' || !WITH_OFFSET.test(result)) return undefined;
   const at = Date.parse(result.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'));
   return Number.isFinite(at) ? new Date(at).toISOString() : undefined;
+}
+
+/** What a thread is asked: every rule over every input, record by record, from a place in that count on. */
+export interface ThreadRequest {
+  rules: readonly ExpressionRule[];
+  inputs: readonly ExpressionInput[];
+  /** Record × number of rules + rule. */
+  from: number;
+}
+
+/** `ready` once the rules are compiled; then one outcome for each place asked for, in order. */
+export type ThreadAnswer = 'ready' | ExpressionOutcome;
+
+/** A thread as it is seen from outside. It may be ended at any moment, whatever it is doing. */
+export interface ExpressionThread {
+  ask(request: ThreadRequest): void;
+  /** The next answer; `silent` when none came in time, `ended` when the thread is gone. */
+  next(withinMs: number): Promise<ThreadAnswer | 'silent' | 'ended'>;
+  /** Processor time that the thread has used since its start, in milliseconds; null when it can't be told. */
+  processorMs(): Promise<number | null>;
+  end(): Promise<void>;
+}
+
+/** What goes on inside the thread for one request. */
+export async function answerRequest(
+  { rules, inputs, from }: ThreadRequest,
+  answer: (answer: ThreadAnswer) => void,
+): Promise<void> {
+  const compiled = rules.map(compileExpression);
+  answer('ready');
+  for (let position = from; position < inputs.length * rules.length; position += 1) {
+    const input = inputs[Math.floor(position / rules.length)] ?? {};
+    const work = compiled[position % rules.length];
+    if (work !== undefined) answer(await work(input));
+  }
 }

@@ -1,8 +1,16 @@
+import { remembered } from '../../model/cache.ts';
+import { firstTelephone } from '../../model/telephones.ts';
 import { type Instant, MINUTE_MS } from '../../model/time.ts';
 import { toZonedIso } from '../../model/zones.ts';
-import { CONSENT_PREFIX, type CrmStream, consentOf } from '../../settings/crm-sources.ts';
+import {
+  CONSENT_PREFIX,
+  type CrmStream,
+  type CrmTransform,
+  consentOf,
+  type SourceKind,
+} from '../../settings/crm-sources.ts';
 import type { InvoiceFacts, MappingSource } from './contract.ts';
-import { cleanLine, cleanLines } from './text.ts';
+import { cleanLine, cleanLines, titleCase } from './text.ts';
 
 /** A field's value: texts, dates as `YYYY-MM-DD`, instants as epoch milliseconds, numbers, flags; null is empty. */
 export type FieldValue = string | number | boolean | null;
@@ -108,9 +116,9 @@ export function consentPaths(source: MappingSource): string[] {
 }
 
 /** The day of an instant in a zone, `YYYY-MM-DD`. */
-export function localDate(zone: string, at: Instant): string;
-export function localDate(zone: string, at: Instant | null | undefined): string | null;
-export function localDate(zone: string, at: Instant | null | undefined): string | null {
+function localDate(zone: string, at: Instant): string;
+function localDate(zone: string, at: Instant | null | undefined): string | null;
+function localDate(zone: string, at: Instant | null | undefined): string | null {
   return at === null || at === undefined ? null : toZonedIso(zone, at).slice(0, 10);
 }
 
@@ -146,4 +154,60 @@ function isPaid({ total, paid }: InvoiceFacts): boolean | null {
   const remaining = difference(total, paid);
   if (remaining === null || total === null) return null;
   return total < 0 ? remaining >= 0 : remaining <= 0;
+}
+
+type Transform = (value: string | number, rules: FieldRules) => FieldValue;
+
+/** What each does to a value that is there; that its kind fits is checked with the configuration. */
+const TRANSFORMS: Readonly<Record<CrmTransform, Transform>> = {
+  e164: (value, { phone }) => phone(String(value)),
+  lower: (value) => String(value).toLowerCase(),
+  upper: (value) => String(value).toUpperCase(),
+  'title-case': (value) => titleCase(String(value)),
+  date: dateOf,
+  year: (value, rules) => Number(dateOf(value, rules).split('-', 1)[0]),
+  'first-line': (value) => String(value).split('\n', 1)[0] ?? null,
+};
+
+/** A value after its transforms, and whether a text was given up because it is no telephone number. */
+export function transformed(
+  value: FieldValue,
+  transforms: readonly CrmTransform[],
+  rules: FieldRules,
+): { value: FieldValue; isPhoneUnusable: boolean } {
+  let current = value;
+  for (const name of transforms) {
+    if (current === null || typeof current === 'boolean') break;
+    current = TRANSFORMS[name](current, rules);
+    if (current === null && name === 'e164') return { value: null, isPhoneUnusable: true };
+    if (typeof current === 'string') current = cleanLines(current) || null;
+  }
+  return { value: current, isPhoneUnusable: false };
+}
+
+/** An instant is a number here, a date a text. */
+function dateOf(value: string | number, { zone }: FieldRules): string {
+  return typeof value === 'number' ? localDate(zone, value) : value;
+}
+
+/** An instant in the form that CRMs get, ISO 8601 in UTC with milliseconds; other kinds stay as they are. */
+export function asProperty(value: FieldValue, kind: SourceKind): FieldValue {
+  return kind === 'instant' && typeof value === 'number' ? new Date(value).toISOString() : value;
+}
+
+/**
+ * The number of a telephone field in E.164 (`+390612345678`): the first mobile one of several, else the first.
+ * @param region ISO 3166 country of numbers without an international prefix
+ * @returns null where there is none, or one with an extension alone, which E.164 would lose
+ */
+export function toE164(written: string, region: string): string | null {
+  return firstTelephone(written, region)?.number ?? null;
+}
+
+/** Numbers that are remembered; those of 50,000 patients, who may have two each, come again with every cycle. Some 15 MB. */
+const REMEMBERED = 120_000;
+
+/** {@link toE164} for one region, remembering what it was asked: reading a number takes a fifth of a millisecond. */
+export function phoneReader(region: string): (written: string) => string | null {
+  return remembered(REMEMBERED, (written) => toE164(written, region));
 }

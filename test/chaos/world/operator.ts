@@ -1,7 +1,7 @@
 import { authorizeInBrowser } from '../../../sandbox/clinic/index.ts';
 import { openBackups } from '../../../src/composition/backup.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
-import { createLoginServices } from '../../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../../src/composition/operator-services.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import { status } from '../../../src/control/status.ts';

@@ -12,7 +12,7 @@ import { isLocalFormat } from '../../../src/clinic/read/windows.ts';
 import type { ClinicProfile } from '../../../src/clinic/schema/profile.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
-import { CacheBudget } from '../../../src/model/kept.ts';
+import { CacheBudget } from '../../../src/model/cache.ts';
 import type { Appointment, InvalidRow } from '../../../src/model/records.ts';
 import { type Tries, tryCases } from '../../support/tried.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';

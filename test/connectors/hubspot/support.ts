@@ -12,9 +12,8 @@ import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
-import type { StreamName } from '../../../src/model/streams.ts';
 import { createTargetIdentity, crmForm, type TargetIdentity } from '../../../src/sync/identity.ts';
 
 export const KEY = 'clinic_mirror_key';

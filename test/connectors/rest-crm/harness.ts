@@ -4,9 +4,8 @@ import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
-import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
-import type { StreamName } from '../../../src/model/streams.ts';
 import { createTargetIdentity, crmForm, type TargetIdentity } from '../../../src/sync/identity.ts';
 import { paced } from '../../support/pace.ts';
 

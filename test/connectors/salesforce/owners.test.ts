@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem } from '../../../src/model/items.ts';
+import type { CrmItem, StreamName } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
-import type { StreamName } from '../../../src/model/streams.ts';
-import { compileMapping, type MappingSource } from '../../../src/sync/mapping/index.ts';
+import { compileMapping } from '../../../src/sync/mapping/compile.ts';
+import type { MappingSource } from '../../../src/sync/mapping/contract.ts';
 import { crmBesideContacts, crmOf } from '../../settings/crm-file.ts';
 import { noExpressions, ofAppointment, ofInvoice, ofPatient } from '../../sync/mapping/sources.ts';
 import {

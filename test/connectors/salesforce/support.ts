@@ -12,9 +12,8 @@ import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
-import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
-import type { StreamName } from '../../../src/model/streams.ts';
 import { paced } from '../../support/pace.ts';
 
 const MARK = 'salesforcemark00';

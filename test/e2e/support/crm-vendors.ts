@@ -1,5 +1,5 @@
 import type { FaultPlan } from '../../../sandbox/kit/faults.ts';
-import type { StreamName } from '../../../src/model/streams.ts';
+import type { StreamName } from '../../../src/model/items.ts';
 
 /** A record of a CRM under names that all of them share; what the CRM shows as empty is null. */
 export interface CrmRecord {

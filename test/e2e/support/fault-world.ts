@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
-import { openOperatorServices } from '../../../src/composition/operator-desk.ts';
+import { openOperatorServices } from '../../../src/composition/operator-services.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { requireTenant } from '../../../src/control/installation.ts';
 import { createMetrics, type Metrics } from '../../../src/control/metrics.ts';

@@ -12,7 +12,7 @@ import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/
 import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
-import { createLoginServices } from '../../../src/composition/login-desk.ts';
+import { createLoginServices } from '../../../src/composition/operator-services.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { acceptAccount, loginWithBrowser } from '../../../src/control/logins.ts';
 import type { SyncResult } from '../../../src/control/sync.ts';

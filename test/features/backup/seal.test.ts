@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { openBackup, sealBackup, type TenantBackup } from '../../../src/features/backup/seal.ts';
 import type { Credential } from '../../../src/model/credentials.ts';
-import { identityFingerprint } from '../../../src/state/epoch.ts';
 import { createSealer } from '../../../src/state/sealing.ts';
+import { identityFingerprint } from '../../../src/state/state-counter.ts';
 
 const RING = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 const IDENTITY = identityFingerprint(Buffer.alloc(32, 7));

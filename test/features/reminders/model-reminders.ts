@@ -10,10 +10,10 @@ import { silentLogger } from '../../../src/log/logger.ts';
 import type { Patient } from '../../../src/model/records.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { reminderSchema } from '../../../src/settings/reminder-schema.ts';
-import type { StateCounter } from '../../../src/state/epoch.ts';
 import { createProtection, type Protection } from '../../../src/state/protection.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
+import type { StateCounter } from '../../../src/state/state-counter.ts';
 import { openEpoch } from '../../jobs/open-tenant.ts';
 import { NOW } from '../../sync/arbitraries.ts';
 

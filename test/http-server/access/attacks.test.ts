@@ -3,7 +3,7 @@ import type { RouteOptions } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { ownPath } from '../../../src/http-server/access/own-address.ts';
 import { visitorOf } from '../../../src/http-server/visitors.ts';
-import { ACCESS_LEVELS, type AccessLevel } from '../../../src/model/access.ts';
+import { ACCESS_LEVELS, type AccessLevel } from '../../../src/model/acts.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { accessSettings } from '../../control/access-world.ts';
 import { openActing } from '../../control/acting.ts';

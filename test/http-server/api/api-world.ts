@@ -12,7 +12,7 @@ import { silentLogger } from '../../../src/log/logger.ts';
 import type { AuditEntry } from '../../../src/model/acts.ts';
 import type { ApprovalSettings } from '../../../src/settings/approval-schema.ts';
 import type { AuditLog } from '../../../src/state/audit-log.ts';
-import { createApprovalStore } from '../../../src/state/kept-documents.ts';
+import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';
 import { openActsWorld } from '../../control/acts-world.ts';
 import { type ConfigurationsChoice, openConfigurations } from '../../control/open-configurations.ts';

@@ -11,7 +11,7 @@ import { silentLogger } from '../../../src/log/logger.ts';
 import type { Appointment } from '../../../src/model/records.ts';
 import type { ApprovalSettings } from '../../../src/settings/approval-schema.ts';
 import type { TargetConfiguration } from '../../../src/settings/configuration.ts';
-import { createApprovalStore } from '../../../src/state/kept-documents.ts';
+import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { cycle } from '../../jobs/cycle.ts';

@@ -5,7 +5,7 @@ import { asMirrorError } from '../../../src/model/errors.ts';
 import type { ConnectionAuthorizer } from '../../../src/oauth/authorizer.ts';
 import { REFUSAL_UNCONFIRMED } from '../../../src/oauth/login-state.ts';
 import type { Provider } from '../../../src/oauth/providers.ts';
-import { createAwaitDurable } from '../../../src/state/durability.ts';
+import { createAwaitDurable } from '../../../src/state/redis.ts';
 import { NEVER, openWorker } from '../connection.ts';
 
 /**

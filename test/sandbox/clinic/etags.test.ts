@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
-import { CacheBudget } from '../../../src/model/kept.ts';
+import { CacheBudget } from '../../../src/model/cache.ts';
 import type { Appointment } from '../../../src/model/records.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';

@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { startExpressionThread } from '../../../src/composition/expression-thread.ts';
+import { startExpressionThread } from '../../../src/composition/expression-threads.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Patient } from '../../../src/model/records.ts';
 import type { SourceKind } from '../../../src/settings/crm-sources.ts';
-import { compileExpression } from '../../../src/sync/mapping/expressions.ts';
-import {
-  compileMapping,
-  createEvaluator,
-  EXPRESSION_LIMITS,
-  type ExpressionThread,
-} from '../../../src/sync/mapping/index.ts';
+import { compileMapping } from '../../../src/sync/mapping/compile.ts';
+import { createEvaluator, EXPRESSION_LIMITS } from '../../../src/sync/mapping/evaluate.ts';
+import { compileExpression, type ExpressionThread } from '../../../src/sync/mapping/expressions.ts';
 import { crmOf } from '../../settings/crm-file.ts';
 import { BARE_PATIENT, ofAppointment, ofPatient, PATIENT } from './sources.ts';
 

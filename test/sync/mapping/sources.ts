@@ -1,6 +1,7 @@
 import type { Appointment, Patient } from '../../../src/model/records.ts';
 import type { DerivedFields } from '../../../src/sync/derived-fields.ts';
-import type { EvaluateExpressions, InvoiceFacts, MappingSource } from '../../../src/sync/mapping/index.ts';
+import type { InvoiceFacts, MappingSource } from '../../../src/sync/mapping/contract.ts';
+import type { EvaluateExpressions } from '../../../src/sync/mapping/evaluate.ts';
 
 /** A patient of whom everything is told. */
 export const PATIENT: Patient = {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clinicAddress } from '../../../documents/addresses.ts';
 import { neededSecrets, type TenantDocument } from '../../../features/managed-tenants/managed-tenants.ts';
 import { CONFIGURATION_OPERATIONS } from '../../../features/managed-tenants/operations.ts';
-import { requireAllTenants } from '../../../model/access.ts';
+import { requireAllTenants } from '../../../model/acts.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { ConfigurationError } from '../../../settings/faults.ts';

@@ -4,7 +4,7 @@ import { clinicAddress } from '../../../documents/addresses.ts';
 import { explanationDocument } from '../../../documents/explain.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
 import { type Html, html } from '../../../model/html.ts';
-import { shellWord } from '../../../model/shell-words.ts';
+import { shellWord } from '../../../model/text.ts';
 import type { OperatorServices } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';

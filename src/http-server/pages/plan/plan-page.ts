@@ -6,7 +6,7 @@ import { clinicAddress } from '../../../documents/addresses.ts';
 import { planDocument } from '../../../documents/plan.ts';
 import { PLAN } from '../../../documents/texts/plan.ts';
 import { type Html, html } from '../../../model/html.ts';
-import type { StoredPlan } from '../../../model/kept-plan.ts';
+import type { StoredPlan } from '../../../model/plan-view.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
 import { formOf } from '../../forms.ts';

@@ -1,5 +1,5 @@
 import ICAL from 'ical.js';
-import { foldLines } from '../../../../model/content-lines.ts';
+import { foldLines } from '../../../../model/text.ts';
 import type { Instant } from '../../../../model/time.ts';
 import type { Reminder } from '../channel.ts';
 

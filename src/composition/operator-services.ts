@@ -1,0 +1,99 @@
+import { requireTenant } from '../control/installation.ts';
+import type { LoginPurpose, LoginServices, RemoteLoginUrls } from '../control/logins.ts';
+import { resumeTargets } from '../control/resume.ts';
+import { principalOf } from '../control/sign-in.ts';
+import type { Statuses } from '../control/statuses.ts';
+import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
+import type { OperatorServices } from '../http-server/operator-desk.ts';
+import { withoutSubscriptions } from '../jobs/subscriptions.ts';
+import { MirrorError } from '../model/errors.ts';
+import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { openBackups } from './backup.ts';
+import type { Composition } from './compose.ts';
+
+/** The logins that persons can make. */
+export function createLoginServices(composition: Composition): LoginServices {
+  const { http } = composition.configuration.settings;
+  return {
+    pending: composition.logins,
+    links: composition.loginLinks,
+    clock: composition.installation.clock,
+    log: composition.log,
+    remote: http.publicUrl === null ? null : remoteUrls(http.publicUrl),
+    loopbackPort: http.loginPort,
+    beforeLogout: (tenant, connection, logOut, signal) =>
+      withoutSubscriptions(requireTenant(composition.installation, tenant), connection, logOut, signal),
+    async onLogin(id, connection) {
+      const { queues, installation } = composition;
+      const tenant = requireTenant(installation, id);
+      await resumeTargets(tenant);
+      await queues.pullNow(id);
+      await queues.keepSubscriptions(id, { hurry: true });
+      await tenant.triggers?.wake(0, { read: true });
+      // It may be another account, with other calendars behind the same names.
+      for (const { id: target, configuration } of tenant.targets.values()) {
+        if (configuration.connection === connection) await queues.checkTarget(id, target, { delayMs: 0, whole: true });
+      }
+    },
+    target(tenant, connection) {
+      requireTenant(composition.installation, tenant);
+      const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
+      const verify = composition.composed.get(tenant)?.verifyClinicLogin;
+      if (tokens != null)
+        return connection === CLINIC_CONNECTION && verify ? { ...tokens.login, verify } : tokens.login;
+      throw new MirrorError(`tenant "${tenant}" has no connection "${connection}" that a person logs in to`, {
+        actor: 'settings',
+        code: 'no-such-login',
+        retry: 'never',
+        remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
+      });
+    },
+    about: (tenant, connection) => purposeOf(composition, tenant, connection),
+    isUsed: (tenant, connection) =>
+      connection === CLINIC_CONNECTION ||
+      [...requireTenant(composition.installation, tenant).targets.values()].some(
+        ({ configuration }) => configuration.connection === connection,
+      ),
+  };
+}
+
+/** What a login is for, as its configuration tells. */
+function purposeOf({ installation }: Composition, id: string, connection: string): LoginPurpose {
+  const { configuration: tenant, targets } = requireTenant(installation, id);
+  const using = [...targets.values()].filter((target) => target.configuration.connection === connection);
+  return {
+    clinic: tenant.name,
+    language: tenant.language,
+    targets: using.map(({ crm, configuration: { connector } }) => ({
+      connector,
+      holds: crm === null ? 'events' : 'objects',
+    })),
+  };
+}
+
+function remoteUrls(publicUrl: string): RemoteLoginUrls {
+  return { callbackUrl: `${publicUrl}${LOGIN_CALLBACK_PATH}`, linkUrl: `${publicUrl}${LOGIN_LINK_PATH}` };
+}
+
+function loginNames({ composed }: Composition, tenant: string): string[] {
+  const connections = [...(composed.get(tenant)?.connections.values() ?? [])];
+  return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
+}
+
+/** What pages and API work on. */
+export function openOperatorServices(
+  composition: Composition,
+  statuses: Statuses,
+  configurations: OperatorServices['configurations'],
+): OperatorServices {
+  const { installation, acts, log } = composition;
+  return {
+    installation,
+    statuses,
+    loginDesk: () => createLoginServices(composition),
+    backups: openBackups(composition, configurations),
+    configurations,
+    acting: (visitor, why) => ({ who: principalOf(visitor), why, desk: acts }),
+    log,
+  };
+}

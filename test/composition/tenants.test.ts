@@ -1,0 +1,110 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Composition, compose } from '../../src/composition/compose.ts';
+import { requireEntry } from '../../src/composition/open-connection.ts';
+import { connectors } from '../../src/connectors/registry.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
+import { inPieces } from '../../src/jobs/in-pieces.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { ConfigurationChanges } from '../../src/settings/configuration-changes.ts';
+import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { retitle, tenantFile } from '../e2e/support/reloaded-world.ts';
+import { useSmallWorld } from '../e2e/support/use-small-world.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const redis = useRedis();
+const NEVER = new AbortController().signal;
+
+/** The product over two clinics, both open, and its files. */
+async function open() {
+  const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, targets: ['google-calendar'] });
+  const { configDir: dir, env } = world;
+  const files = new ConfigurationFiles({ dir, env, connectors, reminderChannels, mode: 'set-aside' });
+  const { configuration } = files;
+  const composition = compose({ configuration, log: silentLogger, priority: 'interactive' });
+  onTestFinished(() => composition.close());
+  return {
+    world,
+    composition,
+    settings: join(dir, 'clinic-mirror.yaml'),
+    async takeUp(signal = NEVER): Promise<ConfigurationChanges> {
+      const next = await inPieces(files.readAgain(await inPieces(files.readStamps())));
+      return composition.takeUp(next, signal);
+    },
+  };
+}
+
+const entry = ({ composed }: Composition, id: string) => requireEntry(composed, id);
+
+test('who did not change stays open; who did is opened anew, under another generation, with what protects people', async () => {
+  const { world, composition, takeUp } = await open();
+  const [one, two] = [entry(composition, 'clinic-1'), entry(composition, 'clinic-2')];
+  await retitle(world, 'clinic-1', 'busy');
+  expect(await takeUp()).toMatchObject({ changed: ['clinic-1'], unchanged: 1 });
+  const [changed, same] = [entry(composition, 'clinic-1'), entry(composition, 'clinic-2')];
+  expect(same).toBe(two);
+  expect(changed).not.toBe(one);
+  expect(changed.tenant.generation).not.toBe(one.tenant.generation);
+  expect([one.tenant.generation.hasEnded(), changed.tenant.generation.hasEnded()]).toEqual([true, false]);
+  expect(changed.tenant.targets.get('doctor-1')?.configuration.title).toBe('busy');
+  expect(changed.tenant.protection).toBe(one.tenant.protection);
+  expect(changed.tenant.memory).not.toBe(one.tenant.memory);
+  await expect(one.tenant.leases.tryTake('plan')).rejects.toMatchObject({ code: 'configuration-superseded' });
+  expect(await changed.tenant.leases.tryTake('plan')).not.toBeNull();
+});
+
+test('what changes no plan opens the tenants anew, with all that is known of them and under their generations', async () => {
+  const { composition, settings, takeUp } = await open();
+  const before = entry(composition, 'clinic-1');
+  await writeFile(settings, `${await readFile(settings, 'utf8')}push: { sliceOperations: 17 }\n`);
+  expect(await takeUp()).toMatchObject({ changed: [], reopened: ['clinic-1', 'clinic-2'], unchanged: 0 });
+  const after = entry(composition, 'clinic-1');
+  expect(after.tenant.slice.operations).toBe(17);
+  for (const part of ['generation', 'links', 'memory', 'protection'] as const) {
+    expect(after.tenant[part], part).toBe(before.tenant[part]);
+  }
+  expect(before.tenant.generation.hasEnded()).toBe(false);
+});
+
+test('who is taken out is gone for all who ask, and who comes is there', async () => {
+  const { world, composition, takeUp } = await open();
+  const { tenants } = composition.installation;
+  const content = await readFile(tenantFile(world, 'clinic-2'), 'utf8');
+  await rm(tenantFile(world, 'clinic-2'));
+  const leases = entry(composition, 'clinic-2').tenant.leases;
+  await leases.tryTake('plan');
+  const removed = await takeUp();
+  await composition.register(removed, { anew: false });
+  expect([tenants.size, tenants.get('clinic-2'), composition.generations.has('clinic-2')]).toEqual([
+    1,
+    undefined,
+    false,
+  ]);
+  expect(await redis.connect().exists('cm:{clinic-2}:lease:plan')).toBe(0);
+  await writeFile(tenantFile(world, 'clinic-2'), content);
+  await composition.register(await takeUp(), { anew: false });
+  expect(tenants.get('clinic-2')?.id).toBe('clinic-2');
+  expect((await composition.generations.get('clinic-2')?.newest())?.isOurs).toBe(true);
+});
+
+test('nothing is replaced while a rotated token is in memory alone', async () => {
+  const { world, composition, takeUp } = await open();
+  const before = entry(composition, 'clinic-1');
+  const { refresher } = before.connections.get('clinic')?.tokens ?? {};
+  if (refresher === undefined) throw new Error('there are no tokens');
+  let asked = 0;
+  let isStored = false;
+  refresher.isAtRest = () => {
+    asked += 1;
+    return isStored;
+  };
+  await retitle(world, 'clinic-1', 'busy');
+  const taking = takeUp();
+  await waitFor(() => asked > 1, { what: 'it to be asked again' });
+  expect(entry(composition, 'clinic-1')).toBe(before);
+  isStored = true;
+  expect(await taking).toMatchObject({ changed: ['clinic-1'] });
+  expect(entry(composition, 'clinic-1')).not.toBe(before);
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../src/model/records.ts';
+import { exclusionOf, type FeedRules } from '../../src/sync/mapping-sources.ts';
+
+const ALL: FeedRules = { agendas: 'all', treatments: 'all', blockedTime: 'show' };
+
+function appointment(changes: Partial<Appointment> = {}): Appointment {
+  return {
+    id: '1',
+    agendaId: 'a1',
+    locationId: null,
+    patientId: 'p1',
+    patient: null,
+    treatmentId: 't1',
+    time: { kind: 'timed', startAt: 0, endAt: 1 },
+    status: 'booked',
+    rawStatus: 'Booked',
+    updatedAt: null,
+    ...changes,
+  };
+}
+
+describe('an appointment feeds a target', () => {
+  test.each<[string, Partial<Appointment>, Partial<FeedRules>, ReturnType<typeof exclusionOf>]>([
+    ['of all agendas', {}, {}, null],
+    ['of its agenda among several', {}, { agendas: ['a0', 'a1'] }, null],
+    ['not of other agendas', {}, { agendas: ['a2'] }, 'agenda'],
+    ['of its treatment', {}, { treatments: ['t1'] }, null],
+    ['not of other treatments', {}, { treatments: ['t2'] }, 'treatment'],
+    ['not without a treatment where treatments are chosen', { treatmentId: null }, { treatments: ['t1'] }, 'treatment'],
+    ['as blocked time whatever the treatments', { patientId: null, treatmentId: null }, { treatments: ['t1'] }, null],
+    ['not as blocked time where that is hidden', { patientId: null }, { blockedTime: 'hide' }, 'blocked-time'],
+    ['with a patient where blocked time is hidden', {}, { blockedTime: 'hide' }, null],
+    ['not of another agenda as blocked time', { patientId: null }, { agendas: ['a2'] }, 'agenda'],
+  ])('%s', (_, changes, rules, expected) => {
+    expect(exclusionOf(appointment(changes), { ...ALL, ...rules })).toBe(expected);
+  });
+});
