@@ -1,11 +1,10 @@
-import type { WayWrite } from '../control/appointment-way.ts';
-import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
+import type { Explanation, SourceView, TargetExplanation, WayWrite } from '../control/explain.ts';
 import type { Language } from '../messages/message.ts';
-import { holdAddress } from './addresses.ts';
 import {
   code,
   type Document,
   type DocumentStep,
+  holdAddress,
   type Inline,
   joined,
   link,

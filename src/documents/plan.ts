@@ -1,13 +1,13 @@
 import type { Language } from '../messages/message.ts';
 import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/kept-plan.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
-import { explainAddress } from './addresses.ts';
 import {
   type Block,
   code,
   command,
   type Document,
   type DocumentTable,
+  explainAddress,
   type Inline,
   joined,
   link,
@@ -17,7 +17,7 @@ import {
   toned,
 } from './document.ts';
 import { fieldChangeLines, fieldNames } from './fields.ts';
-import { reasonWord } from './reasons.ts';
+import { reasonWord } from './texts/explain.ts';
 import { PLAN } from './texts/plan.ts';
 
 /** A plan target by target: what would be written where, and why; of a stored plan also the command that applies it. */

@@ -9,7 +9,7 @@ import {
   heldBackMs,
   SIGN_IN_PATH,
 } from '../../control/access.ts';
-import { type RememberedBrowser, rememberedBrowserOf } from '../../control/known-browsers.ts';
+import { type RememberedBrowser, rememberedBrowserOf } from '../../control/sign-in.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { bearerIn } from '../bearer.ts';
 import { browserKeyOf } from '../cookies.ts';

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type AccessServices, heldBackMs, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
-import { REMEMBERED_BROWSER_LIFE_MS, rememberBrowser } from '../../control/known-browsers.ts';
 import {
   beginOidcSignIn,
   describeSignInLink,
   endOidcSignIn,
   type NewSession,
+  REMEMBERED_BROWSER_LIFE_MS,
+  rememberBrowser,
   SHORTEST_PASSPHRASE,
   signInByPassphrase,
   signOut,

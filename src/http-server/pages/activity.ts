@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { type ActivityLine, type ActivityPage, readActivity } from '../../control/activity.ts';
 import { requireTenant } from '../../control/installation.ts';
-import { clinicAddress } from '../../documents/addresses.ts';
-import type { Texts } from '../../documents/texts/texts.ts';
+import type { Texts } from '../../documents/document.ts';
+import { clinicAddress } from '../../documents/document.ts';
 import type { ActFacts, ActOutcome, AuditEntry, AuditVerb } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
 import type { OperatorServices } from '../operator-desk.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { SIGN_OUT_PATH } from '../../control/access.ts';
-import { clinicAddress } from '../../documents/addresses.ts';
+import { clinicAddress } from '../../documents/document.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import type { Instant } from '../../model/time.ts';
 import type { Visitor } from '../visitors.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import type { OverviewCache } from '../../control/overview.ts';
+import type { OverviewCache } from '../../control/tenant-list.ts';
 import type { Logger } from '../../log/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { OperatorServices } from '../operator-desk.ts';

@@ -1,4 +1,4 @@
-import { clinicAddress } from '../../documents/addresses.ts';
+import { clinicAddress } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
 import { type AccessLevel, mayDo } from '../visitors.ts';
 import type { OperationPage, PageContext } from './context.ts';

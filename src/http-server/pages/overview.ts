@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { ClinicSummary, Overview, OverviewCache } from '../../control/overview.ts';
-import { clinicAddress } from '../../documents/addresses.ts';
+import type { ClinicSummary, Overview, OverviewCache } from '../../control/tenant-list.ts';
+import { clinicAddress } from '../../documents/document.ts';
 import { type Html, html } from '../../model/html.ts';
 import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
 import type { OperatorServices } from '../operator-desk.ts';

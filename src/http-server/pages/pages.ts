@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { openOverview } from '../../control/overview.ts';
+import { openOverview } from '../../control/tenant-list.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { html } from '../../model/html.ts';
 import type { OperatorServices } from '../operator-desk.ts';

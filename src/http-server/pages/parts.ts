@@ -1,4 +1,4 @@
-import type { Texts } from '../../documents/texts/texts.ts';
+import type { Texts } from '../../documents/document.ts';
 import { render, type Text } from '../../messages/message.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import { AXES_WORDS, type CanGoOn, type InStep, inStepWords, type SyncState } from '../../model/standing.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { clinicAddress, explainAddress } from '../../documents/addresses.ts';
+import { clinicAddress, explainAddress } from '../../documents/document.ts';
 import { type Html, html } from '../../model/html.ts';
 import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Texts } from '../../documents/texts/texts.ts';
+import type { Texts } from '../../documents/document.ts';
 import type { ShownJob, ShownQueue } from '../../jobs/shown-queues.ts';
 import { type Html, html } from '../../model/html.ts';
 import type { OperatorServices } from '../operator-desk.ts';

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify';
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { accountIdOf, type SignedIn } from '../../../src/control/access-rights.ts';
+import { accountIdOf, type SignedIn } from '../../../src/control/access.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
 import type { OperatorServices } from '../../../src/http-server/operator-desk.ts';
 import { createOperatorServer } from '../../../src/http-server/operator-server.ts';

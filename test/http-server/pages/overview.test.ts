@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ClinicSummary, Overview } from '../../../src/control/overview.ts';
+import type { ClinicSummary, Overview } from '../../../src/control/tenant-list.ts';
 import type { PageContext } from '../../../src/http-server/pages/context.ts';
 import { framed } from '../../../src/http-server/pages/layout.ts';
 import { overviewFor, overviewPage } from '../../../src/http-server/pages/overview.ts';

@@ -1,5 +1,5 @@
 import type { ConnectionStatus } from '../../../control/installation.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { mayDo } from '../../visitors.ts';
 import type { PageContext } from '../context.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
-import { type RunView, recentRuns } from '../../../control/runs.ts';
+import { type RunView, recentRuns } from '../../../control/sync.ts';
 import { openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
-import { reasonWord } from '../../../documents/reasons.ts';
+import { clinicAddress } from '../../../documents/document.ts';
+import { reasonWord } from '../../../documents/texts/explain.ts';
 import { listHolds } from '../../../features/holds/holds.ts';
 import { type ReminderLine, upcomingReminders } from '../../../features/reminders/reminders.ts';
 import { type Html, html } from '../../../model/html.ts';

@@ -7,8 +7,8 @@ import {
   type RecordList,
   type RecordState,
 } from '../../../control/records.ts';
-import { explainAddress } from '../../../documents/addresses.ts';
-import type { Texts } from '../../../documents/texts/texts.ts';
+import type { Texts } from '../../../documents/document.ts';
+import { explainAddress } from '../../../documents/document.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { OperatorServices } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';

@@ -1,5 +1,5 @@
 import type { TargetStatus } from '../../../control/status-view.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { canGoOnMark, emptyState, inStepMark, section, table } from '../parts.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { clinicAddress, explainAddress } from '../../../documents/addresses.ts';
+import { clinicAddress, explainAddress } from '../../../documents/document.ts';
 import { RUN_OPERATIONS } from '../../../features/undo/operations.ts';
 import { UNDO_RESULTS } from '../../../features/undo/texts.ts';
 import type { UndoView } from '../../../features/undo/undo.ts';

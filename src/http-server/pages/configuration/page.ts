@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { neededSecrets, type TenantDocument } from '../../../features/managed-tenants/managed-tenants.ts';
 import { CONFIGURATION_OPERATIONS } from '../../../features/managed-tenants/operations.ts';
 import { requireAllTenants } from '../../../model/access.ts';

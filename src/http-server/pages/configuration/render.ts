@@ -1,4 +1,4 @@
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import type { TenantDocument } from '../../../features/managed-tenants/managed-tenants.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { ConfigurationFault } from '../../../settings/faults.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Explanation, explain } from '../../../control/explain.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { explanationDocument } from '../../../documents/explain.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
 import { type Html, html } from '../../../model/html.ts';

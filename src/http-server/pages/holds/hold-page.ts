@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { HeldItem } from '../../../control/held-item.ts';
-import { holdAddress } from '../../../documents/addresses.ts';
+import type { HeldItem } from '../../../control/target-objects.ts';
+import { holdAddress } from '../../../documents/document.ts';
 import { decideHold } from '../../../features/holds/decide.ts';
 import { type HoldView, secondPersonAbove, viewHold } from '../../../features/holds/hold-view.ts';
 import { listHolds } from '../../../features/holds/holds.ts';

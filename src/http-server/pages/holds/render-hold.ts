@@ -1,5 +1,5 @@
-import type { HeldItem } from '../../../control/held-item.ts';
-import { explainAddress, holdAddress } from '../../../documents/addresses.ts';
+import type { HeldItem } from '../../../control/target-objects.ts';
+import { explainAddress, holdAddress } from '../../../documents/document.ts';
 import { fieldChangeLines } from '../../../documents/fields.ts';
 import { HOLD_NAMES } from '../../../documents/texts/explain.ts';
 import type { HoldView } from '../../../features/holds/hold-view.ts';

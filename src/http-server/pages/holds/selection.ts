@@ -1,4 +1,4 @@
-import type { HeldItem } from '../../../control/held-item.ts';
+import type { HeldItem } from '../../../control/target-objects.ts';
 import { DAY_MS, type Instant } from '../../../model/time.ts';
 import { offsetMs } from '../../../model/zones.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { newestPlan, planSummary, storePlan } from '../../../control/kept-plans.ts';
+import { newestPlan, planSummary, storePlan } from '../../../control/plan.ts';
 import type { SyncResult } from '../../../control/sync.ts';
 import { type BegunTask, openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { planDocument } from '../../../documents/plan.ts';
 import { PLAN } from '../../../documents/texts/plan.ts';
 import { type Html, html } from '../../../model/html.ts';

@@ -1,7 +1,7 @@
 import type { WeekEntryView, WeekNext, WeekTime, WeekView } from '../../../control/week.ts';
-import { explainAddress, holdAddress } from '../../../documents/addresses.ts';
+import { explainAddress, holdAddress } from '../../../documents/document.ts';
 import { fieldNames } from '../../../documents/fields.ts';
-import { ruleName } from '../../../documents/reasons.ts';
+import { ruleName } from '../../../documents/texts/explain.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { emptyState, section } from '../parts.ts';

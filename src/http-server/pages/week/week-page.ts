@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
 import { viewWeek, type WeekTime, type WeekView } from '../../../control/week.ts';
-import { clinicAddress, explainAddress } from '../../../documents/addresses.ts';
+import { clinicAddress, explainAddress } from '../../../documents/document.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { DAY_MS, SECOND_MS } from '../../../model/time.ts';
 import type { OperatorServices } from '../../operator-desk.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rightsOf, type SignedIn, signedInBy } from '../../src/control/access-rights.ts';
+import { rightsOf, type SignedIn, signedInBy } from '../../src/control/access.ts';
 import { ACCESS_LEVELS } from '../../src/model/access.ts';
 import type { OidcSettings } from '../../src/settings/access-schema.ts';
 import { accessSettings } from './access-world.ts';
