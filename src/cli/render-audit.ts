@@ -1,5 +1,5 @@
 import type { AuditView } from '../control/audit.ts';
-import { fieldName } from '../documents/fields.ts';
+import { fieldName } from '../documents/names.ts';
 import type { DriftReport } from '../state/targets.ts';
 import { renderTable, wrap } from './table.ts';
 

@@ -1,5 +1,5 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
-import { fieldName } from '../documents/fields.ts';
+import { fieldName } from '../documents/names.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import { firstRows } from './paper.ts';
 import { renderConnection } from './render-status.ts';

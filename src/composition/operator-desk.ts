@@ -1,6 +1,6 @@
 import { principalOf } from '../control/sign-in.ts';
 import type { Statuses } from '../control/statuses.ts';
-import type { OperatorServices } from '../http-server/operator-desk.ts';
+import type { OperatorServices } from '../http-server/operators.ts';
 import { openBackups } from './backup.ts';
 import type { Composition } from './compose.ts';
 import { createLoginServices } from './login-desk.ts';

@@ -13,7 +13,7 @@ import { createReminderLedger } from '../features/reminders/store.ts';
 import { withViews } from '../features/reminders/views.ts';
 import type { HostObserver, HttpClient } from '../http/client.ts';
 import { ANSWERS_PATH } from '../http-server/answers.ts';
-import { REMINDERS_PATH } from '../http-server/reminder-callbacks.ts';
+import { REMINDERS_PATH } from '../http-server/public-server.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';

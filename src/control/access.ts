@@ -55,8 +55,6 @@ export interface Entrant extends AccessRights {
 
 /** Below it stands everything of signing in. */
 export const SIGN_IN_PATH = '/sign-in';
-/** Where a session ends. */
-export const SIGN_OUT_PATH = '/sign-out';
 
 /** How long sessions last by the settings. */
 export function sessionLifeOf({ sessionHours, idleMinutes }: AccessSettings): SessionLife {

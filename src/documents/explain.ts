@@ -12,8 +12,8 @@ import {
   timeAndAge,
   toned,
 } from './document.ts';
-import { fieldNames } from './fields.ts';
-import { COMPARISONS, DECISIONS, EXPLAIN, HOLD_NAMES } from './texts/explain.ts';
+import { fieldNames, HOLD_NAMES } from './names.ts';
+import { COMPARISONS, DECISIONS, EXPLAIN } from './texts/explain.ts';
 
 /** One appointment's way into each target: five steps, each with when and by which evidence. */
 export function explanationDocument(explanation: Explanation, language: Language): Document {

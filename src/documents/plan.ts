@@ -16,8 +16,7 @@ import {
   timeAndAge,
   toned,
 } from './document.ts';
-import { fieldChangeLines, fieldNames } from './fields.ts';
-import { reasonWord } from './texts/explain.ts';
+import { fieldChangeLines, fieldNames, reasonWord } from './names.ts';
 import { PLAN } from './texts/plan.ts';
 
 /** A plan target by target: what would be written where, and why; of a stored plan also the command that applies it. */

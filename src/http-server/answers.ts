@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { AnswerPage, AnswerWord } from '../features/reminders/answers.ts';
-import { LOCALES } from '../features/reminders/texts/texts.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Language } from '../messages/message.ts';
+import { type Language, LOCALES } from '../messages/message.ts';
 import { escapeHtml } from '../model/html.ts';
 import type { Answer } from '../model/reminders.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { languageOf } from './languages.ts';
+import { languageOf } from './browser-request.ts';
 import type { PublicVerbs } from './verbs.ts';
 
 /** Title and text of each page; `{phone}` is a sentence that says where to call, where the clinic's number is known. */

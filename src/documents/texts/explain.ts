@@ -1,7 +1,6 @@
 import type { Comparison } from '../../control/explain.ts';
 import { type DecisionCode, DECISIONS as ENGLISH_DECISIONS } from '../../control/explain.ts';
 import type { Language } from '../../messages/message.ts';
-import type { HoldKind } from '../../model/plan.ts';
 import type { Texts } from '../document.ts';
 
 const en = {
@@ -160,54 +159,6 @@ export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, 
     removal: 'da togliere',
   },
 };
-
-/** What a hold keeps back. */
-export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, string>>>> = {
-  en: {
-    vanished: 'removals of what the clinic no longer shows',
-    cancelled: 'removals of what the clinic cancelled',
-    'first-run': 'everything of a first run',
-    replaced: 'a reading that replaces nearly everything',
-    people: 'writes of people',
-    corrections: 'messages to patients that their appointment has changed',
-  },
-  it: {
-    vanished: 'rimozioni di ciò che la clinica non mostra più',
-    cancelled: 'rimozioni di ciò che la clinica ha annullato',
-    'first-run': 'tutto il primo ciclo',
-    replaced: 'una lettura che sostituisce quasi tutto',
-    people: 'scritture di persone',
-    corrections: 'messaggi ai pazienti che il loro appuntamento è cambiato',
-  },
-};
-
-const REASONS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
-  en: {
-    new: 'new',
-    'content-changed': 'changed',
-    cancelled: 'cancelled',
-    excluded: 'no longer belongs here',
-    vanished: 'gone from the clinic',
-    'edited-by-hand': 'edited by hand',
-    'removed-by-hand': 'deleted by hand',
-    forgotten: 'forgotten',
-  },
-  it: {
-    new: 'nuovi',
-    'content-changed': 'modificati',
-    cancelled: 'annullati',
-    excluded: 'non appartengono più qui',
-    vanished: 'scomparsi dalla clinica',
-    'edited-by-hand': 'modificati a mano',
-    'removed-by-hand': 'cancellati a mano',
-    forgotten: 'dimenticati',
-  },
-};
-
-/** Why something was changed, in words; a code that has none is shown as it is. */
-export function reasonWord(reason: string, language: Language): string {
-  return REASONS[language][reason] ?? reason;
-}
 
 /** A rule that leaves appointments out, in words; a code that has none is shown as it is. */
 export function ruleName(rule: string, language: Language): string {

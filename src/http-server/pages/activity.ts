@@ -3,10 +3,11 @@ import { type ActivityLine, type ActivityPage, readActivity } from '../../contro
 import { requireTenant } from '../../control/installation.ts';
 import type { Texts } from '../../documents/document.ts';
 import { clinicAddress } from '../../documents/document.ts';
+import { maySee } from '../../model/access.ts';
 import type { ActFacts, ActOutcome, AuditEntry, AuditVerb } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { OperatorServices } from '../operator-desk.ts';
-import { maySee, visitorOf } from '../visitors.ts';
+import type { OperatorServices } from '../operators.ts';
+import { visitorOf } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
 import { copyable, emptyState, pager, table } from './parts.ts';

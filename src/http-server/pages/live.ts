@@ -4,9 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { OverviewCache } from '../../control/tenant-list.ts';
 import type { Logger } from '../../log/logger.ts';
+import { maySee } from '../../model/access.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import type { OperatorServices } from '../operator-desk.ts';
-import { maySee, type Visitor, visitorOf } from '../visitors.ts';
+import type { OperatorServices } from '../operators.ts';
+import { type Visitor, visitorOf } from '../operators.ts';
 import { digestOfOverview, overviewFor } from './overview.ts';
 
 /** How often it is looked whether something changed, while somebody follows. */

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type ListeningServer, listen } from '../../src/http-server/listen.ts';
+import { type ListeningServer, listen } from '../../src/http-server/app.ts';
 import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import type { OperatorVerbs } from '../../src/http-server/verbs.ts';
 import { silentLogger } from '../../src/log/logger.ts';

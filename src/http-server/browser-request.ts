@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Language } from '../messages/message.ts';
 import { SECOND_MS } from '../model/time.ts';
 
 /** What a browser keeps under this name (RFC 6265 section 5.4); empty for nothing. */
@@ -35,4 +36,26 @@ export function setBrowserKey(
 /** `__Host-`: no other host and no plain http can set it (RFC 6265bis section 4.1.3.2). Cookies know no ports, so others name whose they are. */
 function nameOf(key: BrowserKey, publicUrl: string): string {
   return publicUrl.startsWith('https:') ? `__Host-${key}` : `clinic-mirror-${key}`;
+}
+
+/** What a form sent: each name with its value, or its values. */
+export function formOf({ body }: FastifyRequest): URLSearchParams {
+  const form = new URLSearchParams();
+  for (const [name, values] of Object.entries(typeof body === 'object' && body !== null ? body : {})) {
+    for (const value of [values].flat()) if (typeof value === 'string') form.append(name, value);
+  }
+  return form;
+}
+
+/**
+ * The first of a browser's languages that there are pages in.
+ * @param accepted as the browser says it (Accept-Language, RFC 9110 section 12.5.4)
+ */
+export function languageOf(accepted: string, fallback: Language): Language {
+  const supported = accepted
+    .toLowerCase()
+    .split(',')
+    .map((tag) => tag.trim().slice(0, 2))
+    .find((tag): tag is Language => tag === 'it' || tag === 'en');
+  return supported ?? fallback;
 }
