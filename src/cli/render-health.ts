@@ -1,7 +1,7 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
 import { fieldName } from '../documents/names.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
-import { firstRows } from './paper.ts';
+import { firstRows } from './output.ts';
 import { renderConnection } from './render-status.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 

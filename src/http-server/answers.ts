@@ -135,6 +135,8 @@ function when({ startAt, zone }: NonNullable<AnswerPage['about']>, language: Lan
 
 /** Below it stand the pages behind the links in reminders; short, since text messages are paid by length. */
 export const ANSWERS_PATH = '/r';
+/** Below it stand the callback addresses: `/reminders/<tenant>/<channel>`. */
+export const REMINDERS_PATH = '/reminders';
 /** A button posts an answer and its proof. */
 const BODY_BYTES = 1_024;
 /** Longer than the clinic is waited for. */

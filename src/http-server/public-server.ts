@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { FEEDS_PATH } from '../features/feeds/feeds.ts';
 import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { addAnswers } from './answers.ts';
+import { addAnswers, REMINDERS_PATH } from './answers.ts';
 import { type AppOptions, openApp } from './app.ts';
 import { addLogins } from './logins.ts';
 import type { PublicVerbs } from './verbs.ts';
@@ -92,8 +92,6 @@ function addFeeds(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showFeed'>): v
   });
 }
 
-/** Below it stand the callback addresses: `/reminders/<tenant>/<channel>`. */
-export const REMINDERS_PATH = '/reminders';
 /** A report or a reply holds a few hundred bytes; a long text message some thousand. */
 const BODY_BYTES = 64 * 1_024;
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
-import { renderError } from '../../src/cli/render-error.ts';
+import { renderError } from '../../src/command-line.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
 import { call, firstTenant, frontDeskToken, logIn, NOW } from '../sandbox/clinic/support.ts';
 import { runClinic } from './run-clinic.ts';

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS, withOutputOptions } from '../../src/cli/paper.ts';
+import { PLAIN_COLUMNS, withOutputOptions } from '../../src/cli/output.ts';
 import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { renderAudit } from '../../src/cli/render-audit.ts';
+import { renderHolds, renderMatches, renderMatchResult } from '../../src/cli/render-decisions.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
-import { renderHolds } from '../../src/cli/render-holds.ts';
-import { renderMatches, renderMatchResult } from '../../src/cli/render-match.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { renderAge, renderTable, renderTime, wrap } from '../../src/cli/table.ts';

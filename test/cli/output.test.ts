@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { printer, zoneOf } from '../../src/cli/answer.ts';
-import { firstRows, inZone, outputOptionsOf, stateWord, withOutputOptions } from '../../src/cli/paper.ts';
+import {
+  firstRows,
+  inZone,
+  outputOptionsOf,
+  printer,
+  stateWord,
+  withOutputOptions,
+  zoneOf,
+} from '../../src/cli/output.ts';
 import { renderTable, renderTime, wrap } from '../../src/cli/table.ts';
 import { toJson } from '../../src/operations/schemas.ts';
 

@@ -1,8 +1,35 @@
+import type { FEED_OPERATIONS } from '../features/feeds/operations.ts';
 import type { CONFIGURATION_OPERATIONS } from '../features/managed-tenants/operations.ts';
+import type { ACCESS_OPERATIONS } from '../operations/access.ts';
+import type { LOGIN_OPERATIONS } from '../operations/logins.ts';
 import type { ResultOf } from '../operations/operation.ts';
 import { renderFaults } from '../settings/faults.ts';
-import { firstRows } from './paper.ts';
-import { renderTable, wrap } from './table.ts';
+import { firstRows } from './output.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
+
+/** Tokens by which programs call the API. */
+export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listAccessTokens>): string {
+  if (tokens.length === 0) return 'There is no token.';
+  return renderTable(
+    ['token', 'level', 'tenants', 'made by', 'good until'],
+    tokens.map(({ name, level, tenants, by, endsAt }) => [
+      name,
+      level,
+      tenants?.join(', ') ?? 'all',
+      by,
+      renderTime(endsAt),
+    ]),
+  );
+}
+
+/** Links by which somebody can log in. */
+export function renderLinks({ links }: ResultOf<typeof LOGIN_OPERATIONS.listLoginLinks>): string {
+  if (links.length === 0) return 'No link waits to be opened.';
+  return renderTable(
+    ['link', 'connection', 'made by', 'made at', 'good until'],
+    links.map(({ id, connection, by, madeAt, endsAt }) => [id, connection, by, renderTime(madeAt), renderTime(endsAt)]),
+  );
+}
 
 type Operations = typeof CONFIGURATION_OPERATIONS;
 
@@ -51,4 +78,18 @@ export function renderRemoved({ tenant, file }: ResultOf<Operations['removeTenan
     );
   }
   return wrap(`The tenant ${tenant} is removed. What is kept of it goes later, and what it wrote elsewhere stays.`);
+}
+
+/** Feeds as a table. */
+export function renderFeeds({ feeds }: ResultOf<typeof FEED_OPERATIONS.listFeeds>): string {
+  if (feeds.length === 0) return 'No target is a feed: add one with connector: feed (docs/feeds.md).';
+  const columns = ['tenant', 'target', 'address made', 'last fetched'];
+  const rows = feeds.map(({ tenant, target, access }) => [
+    tenant,
+    target,
+    access === null ? 'none' : renderTime(access.madeAt),
+    access === null ? '' : renderTime(access.fetchedAt),
+    access?.fetches ?? 0,
+  ]);
+  return renderTable([...columns, 'fetches'], rows);
 }

@@ -1,8 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
+import type * as CliProgress from 'cli-progress';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Installation } from '../control/installation.ts';
+import type { Progress } from '../model/progress.ts';
+import { toJson } from '../operations/schemas.ts';
 
 /** What answers are laid out for: a terminal of some width, a file, a pipe. */
-export interface OutputOptions {
+interface OutputOptions {
   /** Columns that a table may take; null: as many as it needs, and nothing is cut. */
   tableColumns: number | null;
   /** Columns at which sentences are broken. */
@@ -58,7 +64,7 @@ export function zoneOfTimes(): string | null {
 }
 
 /** As much of a stream as answers go by. */
-export type OutputStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
+type OutputStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
 
 /** What a stream is: a terminal has its width, and colours unless NO_COLOR or its kind says no; in a pipe nothing is cut. */
 export function outputOptionsOf(stream: OutputStream): Partial<OutputOptions> {
@@ -103,4 +109,84 @@ export function stateWord(word: string): string {
     [];
   // The stream was asked already: paper() knows it.
   return colour === undefined ? word : styleText(colour as keyof typeof TONES, word, { validateStream: false });
+}
+
+/** How an answer is wanted: the options of its command. */
+export interface Asked {
+  json?: boolean;
+  /** Most rows of each list, where lists may be long; whoever reads JSON gets all. */
+  limit?: number;
+  all?: boolean;
+}
+
+/**
+ * Prints an answer.
+ * @param value what is told as JSON
+ * @param render the same as text
+ * @param zone in which the text tells times; null or absent: UTC
+ */
+export type Print = (asked: Asked, value: object, render: () => string, zone?: string | null) => void;
+
+/** Prints by these. @param isUtc whether all times are wanted in UTC */
+export function printer(out: (text: string) => void, isUtc: () => boolean): Print {
+  return ({ json = false, limit, all = false }, value, render, zone = null) => {
+    if (json) return out(toJson(value));
+    const mostRows = all || limit === 0 ? Number.POSITIVE_INFINITY : (limit ?? null);
+    const text = withOutputOptions({ mostRows }, () => inZone(isUtc() ? null : zone, render));
+    if (text !== '') out(text);
+  };
+}
+
+/** The zone of a clinic; that of all, where none is named and they share one; else null. */
+export function zoneOf({ outlines }: Pick<Installation, 'outlines'>, tenant?: string): string | null {
+  if (tenant !== undefined) return outlines.get(tenant)?.zone ?? null;
+  const zones = new Set([...outlines.values()].map(({ zone }) => zone));
+  return zones.size === 1 ? ([...zones][0] ?? null) : null;
+}
+
+/** Lets a person say how many rows of a list are shown. */
+export function paged(command: Command, about = 'most rows of each list'): Command {
+  return command.option('--limit <count>', about, wholeNumber).option('--all', 'every row of each list');
+}
+
+/** A number among the arguments. @throws InvalidArgumentError */
+export function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('write a whole number');
+}
+
+/** Loads a package when it is first needed: most commands never show a bar. */
+const load = createRequire(import.meta.url);
+
+/** Where text goes: a terminal, or what takes its place. */
+export type Terminal = NodeJS.WritableStream & OutputStream;
+
+/** Progress on standard error: a bar in a terminal, one line a step elsewhere. */
+export function createProgress(stream: Terminal): Progress & { end(): void } {
+  return stream.isTTY ? barProgress(stream) : lineProgress(stream);
+}
+
+function barProgress(stream: Terminal): Progress & { end(): void } {
+  const { Presets, SingleBar } = load('cli-progress') as typeof CliProgress;
+  const bar = new SingleBar(
+    { stream, format: '{step} {bar} {value}/{total}', hideCursor: true, clearOnComplete: true },
+    Presets.shades_grey,
+  );
+  let running = false;
+  const show = (step: string, done = 0, total = 0) => {
+    if (!running) bar.start(total, done, { step });
+    running = true;
+    bar.setTotal(Math.max(total, done));
+    bar.update(done, { step });
+  };
+  return Object.assign(show, { end: () => bar.stop() });
+}
+
+function lineProgress(stream: Terminal): Progress & { end(): void } {
+  let last = '';
+  const show = (step: string) => {
+    if (step !== last) stream.write(`${step} …\n`);
+    last = step;
+  };
+  return Object.assign(show, { end: () => {} });
 }
