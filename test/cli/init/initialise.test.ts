@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { answersOf } from '../../src/cli/init/asker.ts';
-import { checkSettings, makeSettings, registrationsOf } from '../../src/cli/init/settings-part.ts';
-import { askCalendars, askTenant, tenantText } from '../../src/cli/init/tenant-part.ts';
-import { readExisting } from '../../src/cli/init/written-files.ts';
-import { MirrorError } from '../../src/model/errors.ts';
+import { answersOf } from '../../../src/cli/init/asker.ts';
+import { checkSettings, makeSettings, registrationsOf } from '../../../src/cli/init/settings-part.ts';
+import { askCalendars, askTenant, tenantText } from '../../../src/cli/init/tenant-part.ts';
+import { readExisting } from '../../../src/cli/init/written-files.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
 
 const AGENDAS = [
   { id: '12', name: 'Dott.ssa Àgnes Bianchi', locationId: 'l1', isActive: true },
