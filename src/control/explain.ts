@@ -71,7 +71,7 @@ interface AppointmentState {
 }
 
 /** Gathers the evidence; asks neither clinic nor target. */
-export async function wayOf(
+async function wayOf(
   tenant: Pick<OpenTenant, 'clock' | 'journal' | 'links'>,
   target: OpenTarget,
   recordId: string,
