@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { readLines, readTextFile, writeNewFile } from './cli/files.ts';
+import { createProgress, outputOptionsOf, type Terminal, withOutputOptions } from './cli/output.ts';
 import {
   type CliOutside,
   type GlobalOptions,
@@ -8,15 +9,14 @@ import {
   USUAL_CONFIG,
   type Wanted,
 } from './cli/outside.ts';
-import { outputOptionsOf, withOutputOptions } from './cli/paper.ts';
 import { createProgram } from './cli/program.ts';
-import { createProgress, type Terminal } from './cli/progress.ts';
-import type { renderError } from './cli/render-error.ts';
+import { wrap } from './cli/table.ts';
 import type { Role } from './control/roles.ts';
 import { requireCertificateChecks } from './http/certificate-checks.ts';
 import { takeLibraryWords } from './log/library-words.ts';
 import type { Logger } from './log/logger.ts';
-import { asMirrorError } from './model/errors.ts';
+import { forTenant } from './messages/message.ts';
+import { asMirrorError, type MirrorError } from './model/errors.ts';
 import { shellWord } from './model/text.ts';
 import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
@@ -31,7 +31,7 @@ const TELEMETRY_GRACE_MS = 500;
 const REDIS_PATIENCE_MS = 5_000;
 
 /** What a command has of whoever runs it: a process gives its own. */
-export interface CommandHost {
+interface CommandHost {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: Terminal;
@@ -88,18 +88,17 @@ function reportRefused(refused: readonly RefusedChange[], tenant: string | null,
 }
 
 /** @returns the exit code */
-async function reportFailure(
+function reportFailure(
   error: unknown,
-  { config, ...given }: NonNullable<Parameters<typeof renderError>[1]> & { config?: string | undefined },
+  { config, ...given }: Parameters<typeof renderError>[1] & { config?: string | undefined },
   host: CommandHost,
-): Promise<number> {
+): number {
   if (error instanceof ConfigurationError) {
     host.stderr.write(`${error.message}\n\n${checkAgain(config)}\n`);
     return 2;
   }
   if (host.interrupted.aborted) return 130;
   const failure = asMirrorError(error);
-  const { renderError } = await import('./cli/render-error.ts');
   host.stderr.write(`${renderError(failure, given)}\n`);
   return failure.code === 'tenant-set-aside' ? 2 : 1;
 }
@@ -305,4 +304,21 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     await new Promise<void>((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
   }
   await daemon.close();
+}
+
+/**
+ * An error for the person who gave the command.
+ * @param given.tenant the tenant that the command names: the remedy's command then has it in it, to be pasted
+ * @param given.asksForData the command shows what the clinic has: then what the other side said stands below in its own words, which may name
+ *   patients. What others print ends in the logs of whatever starts them.
+ */
+export function renderError(
+  error: MirrorError,
+  { asksForData = false, tenant = null }: { asksForData?: boolean; tenant?: string | null },
+): string {
+  const { message, code } = error;
+  const remedy = forTenant(error.remedy, tenant ?? '<tenant>');
+  const vendorMessages = asksForData ? error.told() : [];
+  const lines = vendorMessages.map((words) => wrap(`The other side says: ${words}`, '  '));
+  return [wrap(`${message} (${code})${remedy === null ? '' : `. What to do: ${remedy}`}`), ...lines].join('\n');
 }

@@ -23,7 +23,7 @@ import { addFeatureMetrics } from './features/metrics.ts';
 import { createAnswerServices } from './features/reminders/answers.ts';
 import { takeReminderCallback } from './features/reminders/callbacks.ts';
 import { clearTriggersIn } from './features/triggers/store.ts';
-import { type ListeningServer, listen } from './http-server/listen.ts';
+import { type ListeningServer, listen } from './http-server/app.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
 import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';

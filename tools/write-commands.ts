@@ -2,8 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Option } from 'commander';
-import { commandsOf, EXIT_CODES, endsWithOne } from '../src/cli/exit-codes.ts';
-import { createProgram } from '../src/cli/program.ts';
+import { commandsOf, createProgram, EXIT_CODES, endsWithOne } from '../src/cli/program.ts';
 import { unusedOutside } from './unused-outside.ts';
 
 const FILE = join(import.meta.dirname, '../docs/commands.md');

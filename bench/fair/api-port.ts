@@ -4,9 +4,8 @@ import type { Composition } from '../../src/composition/compose.ts';
 import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
-import { openApp } from '../../src/http-server/app.ts';
-import { type ListeningServer, listen } from '../../src/http-server/listen.ts';
-import type { Visitor } from '../../src/http-server/visitors.ts';
+import { type ListeningServer, listen, openApp } from '../../src/http-server/app.ts';
+import type { Visitor } from '../../src/http-server/operators.ts';
 
 const OWNER: Visitor = { id: 'token:bench', name: 'bench', level: 'owner', tenants: null, csrf: '' };
 

@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
-import type { AllBackups } from '../features/backup/backups.ts';
-import { type Print, zoneOf } from './answer.ts';
-import { renderAllRestored } from './render-backup.ts';
-import { wrap } from './table.ts';
+import type { AllBackups, Restored } from '../features/backup/backups.ts';
+import type { AllRestored } from '../features/backup/file.ts';
+import { type Print, zoneOf } from './output.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** What the commands need of the command line. */
-export interface BackupCommands {
+interface BackupCommands {
   withBackups(work: (installation: Installation, backups: AllBackups, acting: Acting) => Promise<void>): Promise<void>;
   /** A file's lines, from its beginning. */
   lines(file: string): AsyncIterable<string>;
@@ -51,4 +51,33 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
         if (result.failed.length > 0) exit(1);
       }),
     );
+}
+
+/** What came of restoring one tenant. */
+export function renderRestored({ restored, kept, protections, pins, rejections, at }: Restored): string {
+  return [
+    `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`,
+    `Tombstones, receipts and opt-outs put back: ${protections}; put back by hand before: ${pins}; rejections: ${rejections}.`,
+    `The backup is of ${renderTime(at)}: who was forgotten or opted out after that has to be given again.`,
+  ].join('\n');
+}
+
+/** What came of restoring a file of all tenants. */
+function renderAllRestored({ at, restored, failed }: AllRestored): string {
+  const columns = ['tenant', 'logins', 'newer kept', 'protections', 'put back by hand', 'rejections'];
+  const rows = restored.map((one) => [
+    one.tenant,
+    one.restored.length,
+    one.kept.length,
+    one.protections,
+    one.pins,
+    one.rejections,
+  ]);
+  return [
+    renderTable(columns, rows),
+    ...failed.map(({ tenant, code }) => wrap(`${tenant} is not as in the file (${code}).`)),
+    wrap(
+      `The backup is of ${renderTime(Date.parse(at))}: who was forgotten or opted out after that has to be given again.`,
+    ),
+  ].join('\n');
 }

@@ -1,18 +1,17 @@
 import { Readable } from 'node:stream';
 import { type Command, Option } from 'commander';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
-import type { ClinicAccess, ClinicRows } from '../control/clinic.ts';
+import type { ClinicAccess, ClinicRows, PreviewedRequest } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import type { Acting } from '../control/recording.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
-import { type Asked, wholeNumber } from './answer.ts';
-import { type ProfileCommands, writeProposal } from './profile-commands.ts';
-import { renderPreview, renderRecords } from './render-clinic.ts';
-import { wrap } from './table.ts';
+import { type ProfileCommands, writeProposal } from './check-commands.ts';
+import { type Asked, wholeNumber } from './output.ts';
+import { renderTable, wrap } from './table.ts';
 
 /** What the commands on the clinic need of the command line. */
-export interface ClinicCommands {
+interface ClinicCommands {
   /** Opens the clinic of a tenant, does the work, closes it again. */
   withClinic(tenant: string, work: (access: ClinicAccess, acting: Acting) => Promise<void>): Promise<void>;
   /** A file's text, or standard input. */
@@ -24,7 +23,7 @@ export interface ClinicCommands {
 }
 
 /** What a probe needs beside it. */
-export interface ProbeCommands extends Pick<ProfileCommands, 'print' | 'exit'> {
+interface ProbeCommands extends Pick<ProfileCommands, 'print' | 'exit'> {
   progress(): Progress & { end(): void };
 }
 
@@ -218,4 +217,43 @@ async function parametersOf({ params }: Choice, options: Pick<ClinicCommands, 'r
 
 function badData(message: string, remedy: string): MirrorError {
   return new MirrorError(message, { actor: 'settings', code: 'bad-data', retry: 'never', remedy });
+}
+
+/** Most columns of a list. */
+const MOST_COLUMNS = 7;
+
+/** Records as a table: of a list the first fields that any of them fills, of a single one all of them. */
+function renderRecords(records: readonly object[], isSingle: boolean): string {
+  const [first] = records;
+  if (first === undefined) return 'There is none.';
+  if (isSingle) {
+    const rows = Object.entries(first).map(([name, value]) => [name, cell(value)]);
+    return renderTable(['field', 'value'], rows);
+  }
+  const names = [...new Set(records.flatMap((record) => Object.keys(record)))];
+  const filled = names
+    .filter((name) => records.some((record) => isPlain(memberOf(record, name))))
+    .slice(0, MOST_COLUMNS);
+  const rows = records.map((record) => filled.map((name) => cell(memberOf(record, name))));
+  return renderTable(filled, rows);
+}
+
+/** A request that waits for a person's yes. */
+function renderPreview({ method, path, body, file }: PreviewedRequest): string {
+  const shown = body === null ? '' : `\n${JSON.stringify(body, null, 2)}`;
+  const carried = file === null ? '' : `\n${wrap(`With it goes the file ${file.name}, ${file.sizeBytes} bytes.`)}`;
+  return `${wrap(`This would be sent: ${method} ${path}`)}${shown}${carried}\nNothing was changed. Add --yes to send it.`;
+}
+
+function memberOf(record: object, name: string): unknown {
+  return Object.hasOwn(record, name) ? Reflect.get(record, name) : undefined;
+}
+
+function isPlain(value: unknown): boolean {
+  return value !== null && value !== undefined && typeof value !== 'object';
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '–';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

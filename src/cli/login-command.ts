@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { LOGIN_OPERATIONS } from '../operations/logins.ts';
-import { type Asked, wholeNumber } from './answer.ts';
 import { contextOf, type OperationCommands } from './operation-commands.ts';
+import { type Asked, wholeNumber } from './output.ts';
 import type { OpenInstallation } from './outside.ts';
 import { renderTime, wrap } from './table.ts';
 

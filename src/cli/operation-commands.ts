@@ -8,8 +8,8 @@ import {
   type OperationContext,
   type OptionBinding,
 } from '../operations/operation.ts';
-import { type Asked, type Print, paged, wholeNumber, zoneOf } from './answer.ts';
 import { OPERATION_REMARKS, OPERATION_SENTENCES, OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
+import { type Asked, type Print, paged, wholeNumber, zoneOf } from './output.ts';
 import type { CliOutside, GlobalOptions, OpenInstallation } from './outside.ts';
 
 /** What the commands of operations need of the command line. */

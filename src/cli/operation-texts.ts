@@ -37,22 +37,22 @@ export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
 
 /** How the command line shows what operations answer; each operation with a command has one, a sentence, or a document. What a text takes to render is loaded when it is rendered. */
 export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<Name>> } = {
-  listLoginLinks: async () => (await import('./render-access.ts')).renderLinks,
-  listConfigurations: async () => (await import('./render-tenants.ts')).renderSources,
-  readConfiguration: async () => (await import('./render-tenants.ts')).renderDocument,
+  listLoginLinks: async () => (await import('./render-administration.ts')).renderLinks,
+  listConfigurations: async () => (await import('./render-administration.ts')).renderSources,
+  readConfiguration: async () => (await import('./render-administration.ts')).renderDocument,
   async checkConfiguration() {
     const { renderFaults } = await import('../settings/faults.ts');
     return ({ faults }) => (faults.length === 0 ? 'It has no faults.' : renderFaults(faults));
   },
-  removeTenant: async () => (await import('./render-tenants.ts')).renderRemoved,
-  acceptTenants: async () => (await import('./render-tenants.ts')).renderAccepted,
-  listAccessTokens: async () => (await import('./render-access.ts')).renderTokens,
+  removeTenant: async () => (await import('./render-administration.ts')).renderRemoved,
+  acceptTenants: async () => (await import('./render-administration.ts')).renderAccepted,
+  listAccessTokens: async () => (await import('./render-administration.ts')).renderTokens,
   async readStatus() {
     const { renderStatus } = await import('./render-status.ts');
     return (view, { problems }) => renderStatus(view, { problemsOnly: problems });
   },
   readHealth: async () => (await import('./render-health.ts')).renderHealth,
-  listDuplicates: async () => (await import('./render-duplicates.ts')).renderDuplicates,
+  listDuplicates: async () => (await import('./render-audit.ts')).renderDuplicates,
   async applyPlan() {
     const { renderSync } = await import('./render-sync.ts');
     return (result) => renderSync(result, result.settings);
@@ -68,14 +68,14 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     };
   },
   auditTenant: async () => (await import('./render-audit.ts')).renderAudit,
-  listChangingRuns: async () => (await import('./render-undo.ts')).renderRuns,
-  undoRun: async () => (await import('./render-undo.ts')).renderUndo,
+  listChangingRuns: async () => (await import('./render-decisions.ts')).renderRuns,
+  undoRun: async () => (await import('./render-decisions.ts')).renderUndo,
   releaseRun: async () => {
     return ({ released, tenant }) => `${released} items of ${tenant} go by the rules again.`;
   },
-  listHolds: async () => (await import('./render-holds.ts')).renderHolds,
-  readHold: async () => (await import('./render-holds.ts')).renderHold,
-  decideHold: async () => (await import('./render-holds.ts')).renderDecision,
+  listHolds: async () => (await import('./render-decisions.ts')).renderHolds,
+  readHold: async () => (await import('./render-decisions.ts')).renderHold,
+  decideHold: async () => (await import('./render-decisions.ts')).renderDecision,
   async listReminders() {
     const { renderReminders } = await import('./render-reminders.ts');
     return (list, { state }) =>
@@ -107,7 +107,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     ({ lines }) =>
       lines.join('\n'),
   verifyAuditLog: async () => (await import('./render-audit-log.ts')).renderChainCheck,
-  listFeeds: async () => (await import('./render-feeds.ts')).renderFeeds,
+  listFeeds: async () => (await import('./render-administration.ts')).renderFeeds,
   rotateFeed: async () => {
     return ({ url, hadOne }) => {
       const before = hadOne ? 'The previous address has ended.' : 'Whoever has it reads the calendar.';
@@ -118,30 +118,30 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     return ({ target, hadOne }) =>
       `The feed ${target} ${hadOne ? 'ended. What calendars have fetched stays with them.' : 'had no address.'}`;
   },
-  previewForgetting: async () => (await import('./render-forget.ts')).renderForgetPreview,
-  forgetPatient: async () => (await import('./render-forget.ts')).renderReceipt,
+  previewForgetting: async () => (await import('./render-decisions.ts')).renderForgetPreview,
+  forgetPatient: async () => (await import('./render-decisions.ts')).renderReceipt,
   followAgain: async () => {
     return ({ changed }) => (changed ? 'The patient is followed again.' : 'There was no tombstone.');
   },
-  listReceipts: async () => (await import('./render-forget.ts')).renderReceipts,
+  listReceipts: async () => (await import('./render-decisions.ts')).renderReceipts,
   backUp: async () => {
     return ({ backup }) => backup;
   },
-  restore: async () => (await import('./render-backup.ts')).renderRestored,
+  restore: async () => (await import('./backup-commands.ts')).renderRestored,
   acceptLoss: async () => {
     return ({ changed }) =>
       changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.';
   },
   async proposeMatches() {
-    const { renderMatches } = await import('./render-match.ts');
+    const { renderMatches } = await import('./render-decisions.ts');
     return ({ view }, { file }) => renderMatches(view, file ?? null);
   },
   async applyMatches() {
-    const { renderMatchResult } = await import('./render-match.ts');
+    const { renderMatchResult } = await import('./render-decisions.ts');
     return (result) => renderMatchResult(result, 'apply');
   },
   async undoMatches() {
-    const { renderMatchResult } = await import('./render-match.ts');
+    const { renderMatchResult } = await import('./render-decisions.ts');
     return (result) => renderMatchResult(result, 'undo');
   },
 };

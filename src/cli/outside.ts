@@ -11,8 +11,8 @@ import type { AllBackups } from '../features/backup/backups.ts';
 import type { ConfigurationServices } from '../features/managed-tenants/managed-tenants.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { OperationContext } from '../operations/operation.ts';
+import type { ConfigCommand } from './check-commands.ts';
 import type { ConfiguredNames } from './completion.ts';
-import type { ConfigCommand } from './config-command.ts';
 
 /** What the commands need from outside; `command-line.ts` gives it. */
 export interface CliOutside {

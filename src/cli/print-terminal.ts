@@ -1,5 +1,5 @@
 import type { Block, Document, DocumentStep, DocumentTable, Inline, Span } from '../documents/document.ts';
-import { firstRows } from './paper.ts';
+import { firstRows } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 const INDENT = '  ';

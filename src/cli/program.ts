@@ -4,20 +4,17 @@ import type { ClinicAccess } from '../control/clinic.ts';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
-import { type Print, printer } from './answer.ts';
+import { OPERATIONS } from '../features/operations.ts';
+import type { AnyOperation } from '../operations/operation.ts';
 import { addBackups } from './backup-commands.ts';
+import { addConfig, addDoctor, addProfiles, type DoctorCommand } from './check-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addCompletion } from './completion.ts';
-import { addConfig } from './config-command.ts';
-import { addDoctor, type DoctorCommand } from './doctor-command.ts';
-import { describeExitCodes } from './exit-codes.ts';
-import { addInit } from './init/command.ts';
+import type { InitChoice, InitCommand } from './init/initialise.ts';
 import { addLogin } from './login-command.ts';
 import { addOperations, addOtherOperations, contextOf, type OperationCommands } from './operation-commands.ts';
-import type { CliOutside, GlobalOptions } from './outside.ts';
-import { USUAL_CONFIG } from './outside.ts';
-import { outputOptions } from './paper.ts';
-import { addProfiles } from './profile-commands.ts';
+import { outputOptions, type Print, printer } from './output.ts';
+import { type CliOutside, type GlobalOptions, USUAL_CONFIG } from './outside.ts';
 
 const ROLE_HELP =
   'a part of it, where several processes share the work: scheduler puts work into the queues in its time, worker does it, http takes logins, notifications and answers of patients; all have the probes';
@@ -153,4 +150,64 @@ function addMcp(program: Command, outside: CliOutside, options: () => GlobalOpti
         await outside.serveMcp(await contextOf(open, { progress: () => {}, signals }), manifest.version);
       }),
     );
+}
+
+/** What the command line ends with, whatever the command. */
+export const EXIT_CODES = {
+  0: 'done; of what only looks: it could be told, whatever it is',
+  1: 'something failed, was refused, is left to do or needs a person; or the command line is not understood',
+  2: 'the settings, or the file of the tenant that is named, have faults',
+  130: 'ended by Ctrl-C',
+} as const;
+
+/** When commands end with 1 although they could do what they were asked, by their usage. */
+const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
+  'check-spec': 'the document differs from the profile, or leaves something to decide',
+  'clinic probe': 'the clinic answers otherwise than the profile says',
+  'config check': 'with --live something does not answer, or an id is not known to the clinic',
+  doctor: 'something is in the way',
+  forget: 'not all is erased yet',
+  login:
+    'a permission was not granted, the account waits for accept-account, or whether the user can be used is not known',
+  match: 'something of the file was left as it is',
+};
+
+/** Commands that do something, with their words, in the order in which the help has them; not those that only hold others. */
+export function commandsOf(command: Command, before = ''): { words: string; command: Command }[] {
+  const words = before === '' ? command.name() : `${before} ${command.name()}`;
+  if (command.commands.length === 0) return [{ words, command }];
+  return command.commands.flatMap((each) => commandsOf(each, words));
+}
+
+/** When a command ends with 1 beside failing; null: never. @param words with the program's name before it */
+export function endsWithOne(words: string): string | null {
+  const command = words.slice(words.indexOf(' ') + 1);
+  const operation = Object.values(OPERATIONS as Record<string, AnyOperation>).find(({ commands }) =>
+    commands.some((binding) => binding.words.replaceAll(/ [<[].*/g, '') === command),
+  );
+  return operation?.endsWithOne?.when ?? ENDS_WITH_ONE[command] ?? null;
+}
+
+/** Says in each command's help when it ends with 1. */
+function describeExitCodes(program: Command): void {
+  for (const { words, command } of commandsOf(program)) {
+    const when = endsWithOne(words);
+    if (when !== null) command.addHelpText('after', `\nEnds with 1 when ${when}.`);
+  }
+}
+
+/** Adds `init`. */
+function addInit(program: Command, options: InitCommand): void {
+  program
+    .command('init [directory]')
+    .description(
+      'set up a clinic by questions: makes keys and files, logs in, and lets you choose what feeds which calendar',
+    )
+    .option('--answers <file>', 'answers from a YAML file, in place of questions')
+    .option('--device', 'log in by codes that are typed in on another device, where this machine has no browser')
+    .option('--json', 'what was made, as JSON')
+    .action(async (directory = 'clinic', choice: InitChoice) => {
+      const { initialise } = await import('./init/initialise.ts');
+      await initialise(directory, choice, options);
+    });
 }

@@ -1,7 +1,7 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
-import { fieldName } from '../documents/fields.ts';
+import { fieldName } from '../documents/names.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
-import { firstRows } from './paper.ts';
+import { firstRows } from './output.ts';
 import { renderConnection } from './render-status.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 

@@ -1,7 +1,7 @@
 import { sourceText } from '../documents/explain.ts';
 import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../features/reminders/reminders.ts';
 import { toZonedIso } from '../model/zones.ts';
-import { firstRows } from './paper.ts';
+import { firstRows } from './output.ts';
 import { plainText } from './print-terminal.ts';
 import { renderTable, wrap } from './table.ts';
 

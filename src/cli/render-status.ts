@@ -11,8 +11,8 @@ import { message, render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
 import { AXES_WORDS, inStepWords } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
-import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
+import { renderGaps, renderReading, renderUnconfirmed } from './render-sync.ts';
 import { remedyOf } from './render-triggers.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 

@@ -2,7 +2,7 @@ import type { Status, TenantStatus } from '../control/status-view.ts';
 import { clinicsOf, type Problem } from '../model/problems.ts';
 import { AXES_WORDS, type SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
-import { firstRows, stateWord } from './paper.ts';
+import { firstRows, stateWord } from './output.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /** Clinics of one problem that are named. */

@@ -1,7 +1,11 @@
+import type { TargetStatus } from '../control/status-view.ts';
 import type { SyncResult } from '../control/sync.ts';
 import { inStepWords } from '../model/sync-state.ts';
-import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
-import { renderTable, wrap } from './table.ts';
+import type { Instant } from '../model/time.ts';
+import type { RunReport } from '../state/runs.ts';
+import { FORGED } from '../state/sealing.ts';
+import type { TargetGap } from '../state/target-record.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** One cycle's result as a person reads it. @param settings where the tenant's targets are configured */
 export function renderSync({ tenant, run, targets }: SyncResult, settings = `tenants/${tenant}.yaml`): string {
@@ -61,4 +65,73 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
   );
   const remarks = [...first, ...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
   return [head, ...renderReading(run), '', renderTable(columns, rows), ...remarks].join('\n');
+}
+
+/** What a cycle could not use of the clinic's answers, what the login may not read, and what is read after it. */
+export function renderReading(
+  {
+    setAside,
+    unread = {},
+    withheld,
+    awaiting,
+    snapshot,
+  }: Pick<RunReport, 'setAside' | 'unread' | 'withheld' | 'awaiting' | 'snapshot'>,
+  indent = '',
+): string[] {
+  const lines: string[] = [];
+  if (snapshot?.completeness === 'partial' && indent === '') lines.push(`the reading is partial (${snapshot.reason})`);
+  const rows = Object.entries(setAside).map(([code, count]) => `${count} ${code}`);
+  if (rows.length > 0) lines.push(`rows set aside: ${rows.join(', ')}`);
+  const values = Object.entries(unread).map(([field, count]) => `${count} ${field}`);
+  if (values.length > 0) lines.push(`values that cannot be read, left empty: ${values.join(', ')}`);
+  for (const { part, code, remedy } of withheld) {
+    const act = remedy === null ? '' : `; ${remedy}`;
+    lines.push(`not readable, and so left out of entries: ${part} (${code})${act}`);
+  }
+  if (awaiting.length > 0) lines.push(`left as they are until what they follow is read: ${awaiting.join(', ')}`);
+  return lines.map((line) => wrap(line, indent));
+}
+
+/** What of targets, and of rules of reminders, is not known. @param othersAsOf all else is in sync as of then */
+export function renderGaps(
+  gaps: Readonly<Record<string, readonly TargetGap[]>>,
+  othersAsOf: Instant | null = null,
+  indent = '',
+): string[] {
+  const rest = othersAsOf === null ? '' : `; but for that in sync as of ${renderTime(othersAsOf)}`;
+  return Object.entries(gaps).flatMap(([owner, found]) =>
+    found.map((gap) => wrap(`${owner}: ${sentenceOf(gap)} (${gap.code})${rest}`, indent)),
+  );
+}
+
+/** Records that the clinic's list lacks and that are not confirmed as gone yet. */
+export function renderUnconfirmed(
+  { target, unconfirmed }: Pick<TargetStatus, 'target' | 'unconfirmed'>,
+  indent = '',
+): string[] {
+  if (unconfirmed === 0) return [];
+  const records = unconfirmed === 1 ? '1 record is' : `${unconfirmed} records are`;
+  return [wrap(`${target}: ${records} missing from the clinic's list and not confirmed as gone yet`, indent)];
+}
+
+function sentenceOf({ code, count, what, near }: TargetGap): string {
+  const ids = `${what.join(', ')}${count > what.length ? ', …' : ''}`;
+  const meant = near.length === 0 ? '' : `; is one of these meant: ${near.join(', ')}?`;
+  switch (code) {
+    case 'rows-unread':
+      return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;
+    case 'records-unlisted':
+      return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic shows one by one`;
+    case 'record-forged':
+      return FORGED.message;
+    case 'egress-stopped':
+      return `${count} kept back, since what would be written tells more of patients than it may: ${what.join(', ')}`;
+    case 'agenda-unknown':
+      return `the clinic has no agenda ${ids}${meant}`;
+    case 'treatment-unknown':
+      return `the clinic has no treatment ${ids}${meant}`;
+    case 'agenda-unconfirmed':
+    case 'treatment-unconfirmed':
+      return `whether the clinic has ${code.split('-')[0]} ${ids} is not known: the catalogue may not be read`;
+  }
 }

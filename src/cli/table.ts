@@ -1,5 +1,5 @@
 import { toZonedIso } from '../model/zones.ts';
-import { outputOptions, stateWord, zoneOfTimes } from './paper.ts';
+import { outputOptions, stateWord, zoneOfTimes } from './output.ts';
 
 /** A column: its heading, whether its values are set to the right as numbers are, and whether they are words of state. */
 interface Column {

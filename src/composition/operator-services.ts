@@ -4,7 +4,7 @@ import { resumeTargets } from '../control/resume.ts';
 import { principalOf } from '../control/sign-in.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
-import type { OperatorServices } from '../http-server/operator-desk.ts';
+import type { OperatorServices } from '../http-server/operators.ts';
 import { withoutSubscriptions } from '../jobs/subscriptions.ts';
 import { MirrorError } from '../model/errors.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';

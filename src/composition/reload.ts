@@ -1,5 +1,5 @@
 import { recordAct } from '../control/recording.ts';
-import { MOST_REPORTED, refusedFiles } from '../control/refused-files.ts';
+import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';

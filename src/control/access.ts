@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import type { AccessRights } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
 import type { AuthorizationServer } from '../oauth/server.ts';
+import type { Claims } from '../oauth/told-account.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
 import type {
   AccessCounts,
@@ -14,9 +16,7 @@ import type {
 } from '../state/access.ts';
 import type { LoginStore } from '../state/logins.ts';
 import type { Sealer } from '../state/sealing.ts';
-import { accountIdOf, rightsOf, type SignedIn, toRights } from './access-rights.ts';
 import { type Acting, type ActServices, recordAct } from './recording.ts';
-import { newSecret } from './secrets.ts';
 
 /** What administrators are let in with; put together by `composition/`. */
 export interface AccessServices extends AccessCounts {
@@ -55,8 +55,6 @@ export interface Entrant extends AccessRights {
 
 /** Below it stands everything of signing in. */
 export const SIGN_IN_PATH = '/sign-in';
-/** Where a session ends. */
-export const SIGN_OUT_PATH = '/sign-out';
 
 /** How long sessions last by the settings. */
 export function sessionLifeOf({ sessionHours, idleMinutes }: AccessSettings): SessionLife {
@@ -138,7 +136,7 @@ export async function isPassphraseMissing(services: AccessServices): Promise<boo
 }
 
 /** What a token is to be. */
-export interface TokenWish extends Pick<AccessToken, 'name' | 'level' | 'tenants'> {
+interface TokenWish extends Pick<AccessToken, 'name' | 'level' | 'tenants'> {
   days: number;
 }
 
@@ -201,4 +199,82 @@ function noAddress(): MirrorError {
 
 function accessRefused(code: string, message: string, remedy: string): MirrorError {
   return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+}
+
+/** Who signed in, as a session keeps it: what they may do is worked out anew with each request. */
+export type SignedIn =
+  | { way: 'passphrase' }
+  | {
+      way: 'oidc';
+      issuer: string;
+      subject: string;
+      /** Null where the provider vouches for none. */
+      email: string | null;
+      /** Addresses of rules that belong to this account since it first signed in with them, in small letters. */
+      addresses: readonly string[];
+      /** As people call them. */
+      name: string;
+      groups: readonly string[];
+    };
+
+/** What tells one administrator from another for good. */
+export function accountIdOf(who: SignedIn): string {
+  return who.way === 'passphrase' ? 'owner' : `account:${who.issuer}#${who.subject}`;
+}
+
+/** Longest value of a claim, and most groups, that are looked at: a session is read with each request. */
+const LONGEST_VALUE = 320;
+const MOST_GROUPS = 500;
+
+/**
+ * Whom the claims of a provider name. An address counts once the provider has verified it: elsewhere anybody may write what they like
+ * (OpenID Connect Core section 5.7).
+ * @returns null without a subject
+ */
+export function signedInBy({ issuer, groupsClaim }: OidcSettings, claims: Claims): SignedIn | null {
+  const subject = textOf(claims.sub);
+  if (subject === null) return null;
+  const email = claims.email_verified === true ? textOf(claims.email) : null;
+  const name = email ?? textOf(claims.preferred_username) ?? textOf(claims.name) ?? subject;
+  const groups = [claims[groupsClaim]]
+    .flat()
+    .slice(0, MOST_GROUPS)
+    .flatMap((value) => textOf(value) ?? []);
+  return { way: 'oidc', issuer, subject, email, addresses: [], name, groups };
+}
+
+/**
+ * What somebody may do by the settings of now; null: nothing. Of rules that fit the first counts, people before groups. A rule with an address fits
+ * the account that the address belongs to, whatever address that account has by now.
+ */
+export function rightsOf(who: SignedIn, { oidc, passphrase }: AccessSettings): AccessRights | null {
+  if (who.way === 'passphrase') return passphrase ? { level: 'owner', tenants: null } : null;
+  if (oidc === undefined || oidc.issuer !== who.issuer) return null;
+  const rule =
+    oidc.people.find(
+      ({ email, subject }) =>
+        subject === who.subject || (email !== undefined && who.addresses.includes(email.toLowerCase())),
+    ) ?? oidc.groups.find(({ value }) => who.groups.includes(value));
+  return rule === undefined ? null : toRights(rule);
+}
+
+/** Rights as they are written. */
+function toRights(written: {
+  level: AccessRights['level'];
+  tenants?: readonly string[] | null | undefined;
+}): AccessRights {
+  const { level, tenants = null } = written;
+  return { level, tenants: tenants === null ? null : new Set(tenants) };
+}
+
+/** One line without control characters. */
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_VALUE && !/\p{C}/u.test(value)
+    ? value
+    : null;
+}
+
+/** 256 bits that nobody can guess, as they stand in an address or a cookie. */
+export function newSecret(): string {
+  return randomBytes(32).toString('base64url');
 }

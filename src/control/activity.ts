@@ -1,8 +1,74 @@
 import type { AuditEntry } from '../model/acts.ts';
-import type { AuditPosition } from '../state/audit-log.ts';
-import { type AuditLogFilter, requireLog, wantedBy } from './audit-log.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Instant } from '../model/time.ts';
+import type { AuditLog, AuditLogCheck, AuditPosition } from '../state/audit-log.ts';
 import { cursorOf, type PageQuestion, readCursor } from './paging.ts';
 import type { ActServices } from './recording.ts';
+
+/** Which entries are wanted; null for all. */
+export interface AuditLogFilter {
+  tenant: string | null;
+  verb: string | null;
+  sinceAt: Instant | null;
+  /** What the clinic calls a record of that tenant: entries have keyed hashes of such ids. */
+  record: string | null;
+}
+
+/** One line of the log. */
+interface AuditLogLine {
+  /** JSON, as it stands in the log, with its MAC. */
+  line: string;
+  /** Null: it is not as it was written. */
+  entry: AuditEntry | null;
+}
+
+/**
+ * Entries, oldest first; those that are not as they were written come whatever is wanted.
+ * @throws MirrorError `settings`, code `no-audit-log`, `record-needs-tenant` or `audit-log-unwritable`
+ */
+export async function* readAuditLog(services: ActServices, filter: AuditLogFilter): AsyncGenerator<AuditLogLine, void> {
+  const isWanted = wantedBy(services, filter);
+  for await (const line of requireLog(services).read()) {
+    if (line.entry === null || isWanted(line.entry)) yield line;
+  }
+}
+
+/** Which entries a filter wants. @throws MirrorError `settings`, code `record-needs-tenant` */
+function wantedBy(
+  services: ActServices,
+  { tenant, verb, sinceAt, record }: AuditLogFilter,
+): (entry: AuditEntry) => boolean {
+  const key = record === null ? null : keyOfRecord(services, tenant, record);
+  return (entry) =>
+    (tenant === null || entry.tenant === tenant) &&
+    (verb === null || entry.verb === verb) &&
+    (sinceAt === null || Date.parse(entry.at) >= sinceAt) &&
+    (key === null || Object.values(entry.what).some((value) => String(value).split(' ').includes(key)));
+}
+
+/**
+ * Looks at every entry, at how each holds the one before, and at the ends that Redis knows.
+ * @param elsewhere names of chains that other machines keep
+ * @throws MirrorError `settings`, code `no-audit-log` or `audit-log-unwritable`
+ */
+export async function verifyAuditLog(services: ActServices, elsewhere: readonly string[]): Promise<AuditLogCheck> {
+  return requireLog(services).verify(new Set(elsewhere));
+}
+
+/** @throws MirrorError `settings`, code `no-audit-log` */
+function requireLog({ log }: ActServices): AuditLog {
+  if (log !== null) return log;
+  throw logRefusal('no-audit-log', 'no audit log is kept', 'set dataDirectory in clinic-mirror.yaml');
+}
+
+function keyOfRecord({ keyed }: ActServices, tenant: string | null, record: string): string {
+  if (tenant !== null) return keyed(tenant, record);
+  throw logRefusal('record-needs-tenant', 'a record is one of a tenant', 'give --tenant too');
+}
+
+function logRefusal(code: string, message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+}
 
 /** What somebody did, by the entry that tells most of it; an act that ended is told by its end alone. */
 export interface ActivityLine extends AuditPosition {
@@ -18,7 +84,7 @@ export interface ActivityPage {
 }
 
 /** What is wanted. */
-export interface ActivityQuestion extends PageQuestion {
+interface ActivityQuestion extends PageQuestion {
   filter: AuditLogFilter;
   /** Whether whoever asks may see what was done with a tenant; null: with none, or all. Lines that can't be read come whatever it says. */
   sees(tenant: string | null): boolean;

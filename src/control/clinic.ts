@@ -14,8 +14,7 @@ import { tenantInfo } from '../clinic/schema/shapes.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { InvalidRow } from '../model/records.ts';
-import { requireFiltered, requireValidFilters } from './clinic-filters.ts';
-import { inputOf, notTaken } from './clinic-input.ts';
+import { inputOf, notTaken, requireFiltered, requireValidFilters } from './clinic-input.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
 /** The API of one tenant's clinic, for verbs that a person gives. */

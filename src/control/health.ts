@@ -10,7 +10,7 @@ import type { ReadingRemark } from '../model/snapshots.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
-import { pagesOf } from './pages.ts';
+import { pagesOf } from './target-objects.ts';
 
 /** A record whose last write failed, or that waits for a person. Ids and codes, never contents. */
 export interface FailingRecord {

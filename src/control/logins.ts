@@ -17,7 +17,7 @@ import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
 import type { PendingLogins } from '../oauth/store.ts';
 import type { LoginLink, LoginLinks } from '../state/logins.ts';
-import { newSecret } from './secrets.ts';
+import { newSecret } from './access.ts';
 
 export type { Revocation };
 

@@ -16,7 +16,7 @@ import {
   type Person,
   patientAsPerson,
 } from '../sync/matching.ts';
-import { pagesOf } from './pages.ts';
+import { pagesOf } from './target-objects.ts';
 
 /** A pair that a person is to decide on. */
 export interface MatchRow {

@@ -5,12 +5,11 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { Axes } from '../model/sync-state.ts';
-import { LONGEST_WAIT_MS } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { redisAway } from './problems.ts';
 import type { Status } from './status-view.ts';
-import { openStatuses, type Statuses } from './statuses.ts';
+import { LONGEST_WAIT_MS, openStatuses, type Statuses } from './statuses.ts';
 
 /** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
 export interface Metrics {

@@ -4,8 +4,8 @@ import type { Instant } from '../model/time.ts';
 import type { LinkCursor } from '../state/links.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import { newestPlan } from './kept-plans.ts';
 import { cursorOf, type Page, type PageQuestion, pageOf, readCursor } from './paging.ts';
+import { newestPlan } from './plan.ts';
 
 /**
  * Where a record stands in a target. `in-sync`: its object is as it should be, as far as is known; `waiting` for its turn; `failing`: its last

@@ -1,14 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { loginUnknown } from '../oauth/login.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from '../oauth/sign-in.ts';
 import type { Claims } from '../oauth/told-account.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
-import { type AccessServices, SIGN_IN_PATH, sessionLifeOf } from './access.ts';
-import { accountIdOf, rightsOf, type SignedIn, signedInBy } from './access-rights.ts';
-import type { RememberedBrowser } from './known-browsers.ts';
+import {
+  type AccessServices,
+  accountIdOf,
+  rightsOf,
+  SIGN_IN_PATH,
+  type SignedIn,
+  sessionLifeOf,
+  signedInBy,
+} from './access.ts';
 import { type Acting, recordAct, recordEntry } from './recording.ts';
+
+/** Lifetime of the cookie; each sign-in renews it. */
+export const REMEMBERED_BROWSER_LIFE_MS = 90 * DAY_MS;
+const CONTEXT = 'known browser';
+
+const ticket = z.object({ id: z.string(), account: z.string(), endsAt: z.number() });
+
+/**
+ * A browser in which an account signed in before. It has a budget of tries of its own, so that the wrong tries of others do not lock the account's
+ * owner out. It is no session: who steals it gets the tries of that one budget, and who invents one gets nothing.
+ */
+export interface RememberedBrowser {
+  /** Names the budget. */
+  id: string;
+  /** Account that signed in with it, `owner` for the passphrase. */
+  account: string;
+}
+
+/** Opens what a browser shows; null if it is empty, expired, changed or invented. */
+export function rememberedBrowserOf({ sealer, clock }: AccessServices, shown: string): RememberedBrowser | null {
+  try {
+    const { endsAt, ...known } = ticket.parse(JSON.parse(sealer.open(shown, CONTEXT)));
+    return endsAt > clock() ? known : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Makes what a browser keeps after a sign-in. A browser that was known for the same account keeps its budget. */
+export function rememberBrowser(
+  { sealer, clock }: AccessServices,
+  account: string,
+  before: RememberedBrowser | null,
+): string {
+  const id = before?.account === account ? before.id : randomUUID();
+  return sealer.seal(JSON.stringify({ id, account, endsAt: clock() + REMEMBERED_BROWSER_LIFE_MS }), CONTEXT);
+}
 
 /** The account of the passphrase. */
 const OWNER = accountIdOf({ way: 'passphrase' });

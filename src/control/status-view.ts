@@ -1,3 +1,4 @@
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
 import type { SyncState } from '../model/sync-state.ts';
@@ -10,10 +11,10 @@ import type { AlertFailure, RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StateCounterView } from '../state/state-counter.ts';
 import type { ApprovalRequest } from '../state/stored-documents.ts';
+import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import type { ConnectionStatus, Forecast } from './installation.ts';
-import type { NotificationStatus } from './notification-status.ts';
 
 /** What the durability `unsupported` means for an administrator, and what they can do. */
 export const DURABILITY_UNSUPPORTED = {
@@ -176,4 +177,50 @@ export interface Status extends Forecast {
   awaitsRestart: string[];
   /** Tenants that were taken out of the configuration and still have keys here. */
   removed: RemovedStatus[];
+}
+
+/** Whether a target's vendor tells us of changes. Polling goes on either way. */
+interface NotificationStatus {
+  /** Since when it does; null when it doesn't. */
+  sinceAt: Instant | null;
+  /** When that ends unless it is prolonged. */
+  untilAt: Instant | null;
+  /**
+   * Why it doesn't: `not-offered` by the vendor, `no-public-address`, `paused`, `not-yet`, or the code of the error. While it does: the
+   * code of the error that kept the subscription from being looked after.
+   */
+  reason: string | null;
+}
+
+/** @param subscriptions of the whole tenant: targets on one calendar share a subscription */
+export function notificationStatus(
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
+  target: OpenTarget,
+  container: string | null,
+  subscriptions: ReadonlyMap<string, TargetSubscriptions>,
+): NotificationStatus {
+  const { connector, connection } = target.configuration;
+  const isOurs = ({ current }: TargetSubscriptions) =>
+    current?.container === container && current.connector === connector && current.connection === connection;
+  const subscription = [...subscriptions.values()].find(isOurs);
+  const reason = subscription?.failure?.code ?? subscriptions.get(target.id)?.failure?.code ?? null;
+  const current = subscription?.current ?? null;
+  if (current !== null && isHeard(tenant, target, current)) {
+    return { sinceAt: current.heardSinceAt, untilAt: current.expiresAt, reason };
+  }
+  return { sinceAt: null, untilAt: null, reason: whyNot(tenant, target) ?? reason ?? 'not-yet' };
+}
+
+function isHeard(
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
+  target: OpenTarget,
+  { expiresAt }: StoredSubscription,
+): boolean {
+  return expiresAt > tenant.clock() && whyNot(tenant, target) === null;
+}
+
+function whyNot(tenant: Pick<OpenTenant, 'configuration' | 'notifications'>, target: OpenTarget): string | null {
+  if (target.connector.subscriptions === undefined) return 'not-offered';
+  if (tenant.notifications.url === null) return 'no-public-address';
+  return tenant.configuration.paused || target.configuration.paused ? 'paused' : null;
 }

@@ -7,22 +7,23 @@ import type { Hold } from '../model/plan.ts';
 import type { Problem } from '../model/problems.ts';
 import { type Axes, type FirstSync, worstOf } from '../model/sync-state.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
+import type { RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
-import { notificationStatus } from './notification-status.ts';
 import { isForPerson, problemsOf } from './problems.ts';
-import { refusedFiles } from './refused-files.ts';
-import type {
-  ConfigurationStatus,
-  RemovedStatus,
-  Status,
-  TargetState,
-  TargetStatus,
-  TenantStatus,
+import {
+  type ConfigurationStatus,
+  notificationStatus,
+  type RemovedStatus,
+  type Status,
+  type TargetState,
+  type TargetStatus,
+  type TenantStatus,
 } from './status-view.ts';
 
 /** The two questions that a state answers. */
@@ -320,4 +321,21 @@ function stateOf(evidence: {
   // Without a time of its plan what was planned turned out to be overtaken: the next cycle looks again.
   if (evidence.waiting > 0 || evidence.plannedAsOf === null) return 'working';
   return evidence.readFailed ? 'stale' : 'in-sync';
+}
+
+/** Faults of one refusal that are told: settings may be at odds with every tenant. */
+export const MOST_REPORTED = 20;
+
+/** What is refused as it is told. @param before what was refused already, with the time since when */
+export function refusedFiles(
+  refused: readonly RefusedChange[],
+  before: readonly RefusedFiles[],
+  now: Instant,
+): RefusedFiles[] {
+  return refused.map(({ tenant, faults }) => ({
+    tenant,
+    sinceAt: before.find((one) => one.tenant === tenant)?.sinceAt ?? now,
+    faults: faults.slice(0, MOST_REPORTED).map(({ file, line, path, message }) => ({ file, line, path, message })),
+    more: Math.max(0, faults.length - MOST_REPORTED),
+  }));
 }

@@ -13,9 +13,8 @@ import { offsetMs } from '../model/zones.ts';
 import { restoring } from '../sync/diff.ts';
 import { windowOf } from '../sync/followed.ts';
 import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../sync/week.ts';
-import { type EventDecisionSource, eventDecision, NO_DIRECTORY } from './event-decision.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import { pagesOf } from './pages.ts';
+import { type EventDecisionSource, eventDecision, NO_DIRECTORY, pagesOf } from './target-objects.ts';
 
 /** Objects whose appointment is not in the list are asked for alone up to this many, and appointments whose object is elsewhere likewise. */
 const MOST_ASKED_ALONE = 20;

@@ -1,7 +1,11 @@
+import type { Language } from '../messages/message.ts';
 import type { Instant } from '../model/time.ts';
 
+/** The words of a view in every language: the same keys in each, which the compiler and a test compare. */
+export type Texts<Words> = Readonly<Record<Language, Words>>;
+
 /** How a text is marked: `quiet` is less important, `act` needs an operator, `wait` is retried, `hold` waits for a decision. */
-export type Tone = 'quiet' | 'strong' | 'act' | 'wait' | 'hold';
+type Tone = 'quiet' | 'strong' | 'act' | 'wait' | 'hold';
 
 /** A part of a sentence. Each printer writes times, commands and links in its own way; null and false print nothing. */
 export type Inline = string | number | null | false | Span | readonly Inline[];
@@ -16,7 +20,7 @@ export type Span =
   | { is: 'lines'; lines: readonly Inline[]; folded: { id: string; summary: string } | null };
 
 /** A row of a table. `address`: the page of the row's subject. `id`: identifies the row whatever its position. */
-export interface DocumentRow {
+interface DocumentRow {
   cells: readonly Inline[];
   address?: string;
   id?: string;
@@ -99,4 +103,19 @@ export function joined(parts: readonly Inline[], separator: string): Inline {
   return parts
     .filter((part) => part !== null && part !== false)
     .flatMap((part, at) => (at === 0 ? [part] : [separator, part]));
+}
+
+/** URL of a clinic's page, or of one below it. @param path begins with `/` or `?` */
+export function clinicAddress(tenant: string, path = ''): string {
+  return `/tenants/${encodeURIComponent(tenant)}${path}`;
+}
+
+/** URL of the page that explains an appointment. */
+export function explainAddress(tenant: string, appointment: string): string {
+  return clinicAddress(tenant, `/explain?id=${encodeURIComponent(appointment)}`);
+}
+
+/** URL of the page of a hold. */
+export function holdAddress(tenant: string, hold: string): string {
+  return clinicAddress(tenant, `/holds/${encodeURIComponent(hold)}`);
 }

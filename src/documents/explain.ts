@@ -1,11 +1,10 @@
-import type { WayWrite } from '../control/appointment-way.ts';
-import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
+import type { Explanation, SourceView, TargetExplanation, WayWrite } from '../control/explain.ts';
 import type { Language } from '../messages/message.ts';
-import { holdAddress } from './addresses.ts';
 import {
   code,
   type Document,
   type DocumentStep,
+  holdAddress,
   type Inline,
   joined,
   link,
@@ -13,8 +12,8 @@ import {
   timeAndAge,
   toned,
 } from './document.ts';
-import { fieldNames } from './fields.ts';
-import { COMPARISONS, DECISIONS, EXPLAIN, HOLD_NAMES } from './texts/explain.ts';
+import { fieldNames, HOLD_NAMES } from './names.ts';
+import { COMPARISONS, DECISIONS, EXPLAIN } from './texts/explain.ts';
 
 /** One appointment's way into each target: five steps, each with when and by which evidence. */
 export function explanationDocument(explanation: Explanation, language: Language): Document {

@@ -1,13 +1,13 @@
 import type { Language } from '../messages/message.ts';
 import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/plan-view.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
-import { explainAddress } from './addresses.ts';
 import {
   type Block,
   code,
   command,
   type Document,
   type DocumentTable,
+  explainAddress,
   type Inline,
   joined,
   link,
@@ -16,8 +16,7 @@ import {
   timeAndAge,
   toned,
 } from './document.ts';
-import { fieldChangeLines, fieldNames } from './fields.ts';
-import { reasonWord } from './reasons.ts';
+import { fieldChangeLines, fieldNames, reasonWord } from './names.ts';
 import { PLAN } from './texts/plan.ts';
 
 /** A plan target by target: what would be written where, and why; of a stored plan also the command that applies it. */

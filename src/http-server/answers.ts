@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { AnswerPage, AnswerWord } from '../features/reminders/answers.ts';
-import { LOCALES } from '../features/reminders/texts/texts.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Language } from '../messages/message.ts';
+import { type Language, LOCALES } from '../messages/message.ts';
 import { escapeHtml } from '../model/html.ts';
 import type { Answer } from '../model/reminders.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { languageOf } from './languages.ts';
+import { languageOf } from './browser-request.ts';
 import type { PublicVerbs } from './verbs.ts';
 
 /** Title and text of each page; `{phone}` is a sentence that says where to call, where the clinic's number is known. */
@@ -136,6 +135,8 @@ function when({ startAt, zone }: NonNullable<AnswerPage['about']>, language: Lan
 
 /** Below it stand the pages behind the links in reminders; short, since text messages are paid by length. */
 export const ANSWERS_PATH = '/r';
+/** Below it stand the callback addresses: `/reminders/<tenant>/<channel>`. */
+export const REMINDERS_PATH = '/reminders';
 /** A button posts an answer and its proof. */
 const BODY_BYTES = 1_024;
 /** Longer than the clinic is waited for. */

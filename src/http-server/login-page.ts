@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { LoginLinkDescription } from '../control/logins.ts';
 import type { Language } from '../messages/message.ts';
 import { Html, html } from '../model/html.ts';
-import { languageOf } from './languages.ts';
+import { languageOf } from './browser-request.ts';
 import type { LoginOutcome, LoginResult } from './verbs.ts';
 
 /** Path that logins come back to, below the public address. */

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../log/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { cookieOf } from './cookies.ts';
-import { languageOf } from './languages.ts';
+import { cookieOf, languageOf } from './browser-request.ts';
 import {
   LOGIN_CALLBACK_PATH,
   LOGIN_LINK_PATH,

@@ -4,13 +4,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessServices } from '../control/access.ts';
 import type { Problem } from '../model/problems.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { accessBy, addAccess } from './access/access.ts';
+import { accessBy, addAccess, bearerIn } from './access/access.ts';
 import { isOfThisMachine } from './access/own-address.ts';
 import { addSignIn } from './access/sign-in.ts';
 import { addApi } from './api/api.ts';
 import { type AppOptions, openApp, PAGES_POLICY } from './app.ts';
-import { bearerIn } from './bearer.ts';
-import type { OperatorServices } from './operator-desk.ts';
+import type { OperatorServices } from './operators.ts';
 import { addPages } from './pages/pages.ts';
 import type { NotReady, OperatorVerbs } from './verbs.ts';
 

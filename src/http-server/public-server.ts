@@ -2,10 +2,9 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastif
 import { FEEDS_PATH } from '../features/feeds/feeds.ts';
 import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { addAnswers } from './answers.ts';
+import { addAnswers, REMINDERS_PATH } from './answers.ts';
 import { type AppOptions, openApp } from './app.ts';
 import { addLogins } from './logins.ts';
-import { addReminderCallbacks } from './reminder-callbacks.ts';
 import type { PublicVerbs } from './verbs.ts';
 
 /** What {@link createPublicServer} needs beside the verbs. */
@@ -89,6 +88,35 @@ function addFeeds(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showFeed'>): v
       reply.header('etag', answer.tag).header('cache-control', 'private, no-cache');
       if (answer.status === 304) return reply.send();
       return reply.type('text/calendar; charset=utf-8').send(answer.text);
+    },
+  });
+}
+
+/** A report or a reply holds a few hundred bytes; a long text message some thousand. */
+const BODY_BYTES = 64 * 1_024;
+
+/** Adds where gateways and mail programs report back. The body is taken as it came, since its signature is over its bytes. */
+function addReminderCallbacks(app: FastifyInstance, verbs: PublicVerbs): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'string', bodyLimit: BODY_BYTES },
+    async (_request: unknown, body: unknown) => body,
+  );
+  app.route<{ Params: { tenant: string; channel: string } }>({
+    method: ['GET', 'POST'],
+    url: `${REMINDERS_PATH}/:tenant/:channel`,
+    bodyLimit: BODY_BYTES,
+    async handler(request, reply) {
+      const { tenant, channel } = request.params;
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
+      );
+      const queryAt = request.url.indexOf('?');
+      const query = queryAt === -1 ? '' : request.url.slice(queryAt);
+      const body = typeof request.body === 'string' ? request.body : '';
+      const { method } = request;
+      return reply.code(await verbs.takeReminderCallback({ tenant, channel, method, query, headers, body })).send();
     },
   });
 }

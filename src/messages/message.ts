@@ -5,6 +5,8 @@ import { VENDORS_IT } from './vendors-it.ts';
 
 /** Languages of pages, mails and terminals. */
 export type Language = 'en' | 'it';
+/** Locales whose times have 24 hours and no characters that a text message can't hold. */
+export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };
 
 const ENGLISH = { ...EN, ...VENDORS_EN };
 const ITALIAN: Fitting<typeof IT & typeof VENDORS_IT> = { ...IT, ...VENDORS_IT };

@@ -87,7 +87,7 @@ export const AUDIT_LOG_OPERATIONS = {
       },
     ],
     async run({ limit, ...filter }, { acting }) {
-      const { readAuditLog } = await import('../control/audit-log.ts');
+      const { readAuditLog } = await import('../control/activity.ts');
       const lines = await Array.fromAsync(readAuditLog(acting.desk, filter));
       const entries = lines.flatMap(({ entry: each }) => each ?? []);
       return { entries: entries.slice(-limit), changed: lines.length - entries.length };
@@ -101,7 +101,7 @@ export const AUDIT_LOG_OPERATIONS = {
     http: null,
     commands: [{ words: 'audit-log export', isText: true, options: filterOptions }],
     async run(filter, { acting }) {
-      const { readAuditLog } = await import('../control/audit-log.ts');
+      const { readAuditLog } = await import('../control/activity.ts');
       const lines = await Array.fromAsync(readAuditLog(acting.desk, filter));
       return { lines: lines.map(({ line }) => line) };
     },
@@ -136,7 +136,7 @@ export const AUDIT_LOG_OPERATIONS = {
     http: null,
     commands: [{ words: 'audit-log verify', options: { elsewhere: { flags: '--elsewhere <chain...>' } } }],
     async run({ elsewhere }, { acting }) {
-      const { verifyAuditLog } = await import('../control/audit-log.ts');
+      const { verifyAuditLog } = await import('../control/activity.ts');
       const found = await verifyAuditLog(acting.desk, elsewhere);
       return { ok: found.faults.length === 0, ...found };
     },

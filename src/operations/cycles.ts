@@ -80,7 +80,7 @@ export const CYCLE_OPERATIONS = {
     commands: [{ words: 'plan <tenant>', isList: true }],
     async run({ tenant, save }, { services: { installation }, progress, signals }) {
       const [{ storePlan: keepPlan }, { planTenant }] = await Promise.all([
-        import('../control/kept-plans.ts'),
+        import('../control/plan.ts'),
         import('../control/plan.ts'),
       ]);
       return save
@@ -97,7 +97,7 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'POST', path: '/tenants/{tenant}/plans', task: 'plan' },
     commands: [],
     async run({ tenant }, { services: { installation }, progress, signals }) {
-      const { storePlan: keepPlan, planSummary } = await import('../control/kept-plans.ts');
+      const { storePlan: keepPlan, planSummary } = await import('../control/plan.ts');
       return planSummary(await keepPlan(installation, tenant, progress, signals.stop));
     },
   }),
@@ -109,7 +109,7 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/plans/{plan}' },
     commands: [],
     async run({ tenant, plan }, { services: { installation } }) {
-      const { readStoredPlan: keptPlan, planSummary } = await import('../control/kept-plans.ts');
+      const { readStoredPlan: keptPlan, planSummary } = await import('../control/plan.ts');
       return planSummary(await keptPlan(installation, tenant, plan));
     },
   }),
@@ -122,7 +122,7 @@ export const CYCLE_OPERATIONS = {
     commands: [],
     async run({ tenant, plan, target, ...page }, { services: { installation } }) {
       const [{ readStoredPlan: keptPlan }, { noSuchTarget }, { pageOf }] = await Promise.all([
-        import('../control/kept-plans.ts'),
+        import('../control/plan.ts'),
         import('../control/health.ts'),
         import('../control/paging.ts'),
       ]);
@@ -150,7 +150,7 @@ export const CYCLE_OPERATIONS = {
     }),
     async run({ tenant, plan }, { services: { installation }, progress, signals }) {
       const [{ applyPlan }, { isWhole }] = await Promise.all([
-        import('../control/kept-plans.ts'),
+        import('../control/plan.ts'),
         import('../control/sync.ts'),
       ]);
       const result = await applyPlan(installation, tenant, plan, { progress, signals });

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { rememberBrowser, rememberedBrowserOf } from '../../src/control/known-browsers.ts';
+import { rememberBrowser, rememberedBrowserOf } from '../../src/control/sign-in.ts';
 import { showFeed } from '../../src/features/feeds/feeds.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { PublicVerbs } from '../../src/http-server/verbs.ts';

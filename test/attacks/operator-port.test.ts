@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { listen } from '../../src/http-server/listen.ts';
+import { listen } from '../../src/http-server/app.ts';
 import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { OperatorVerbs, PublicVerbs } from '../../src/http-server/verbs.ts';

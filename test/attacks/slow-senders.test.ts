@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConnectionLimits } from '../../src/http-server/app.ts';
-import { listen } from '../../src/http-server/listen.ts';
+import { listen } from '../../src/http-server/app.ts';
 import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { OperatorVerbs, PublicVerbs } from '../../src/http-server/verbs.ts';

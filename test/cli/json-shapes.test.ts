@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { commandsOf } from '../../src/cli/exit-codes.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { commandsOf, createProgram } from '../../src/cli/program.ts';
 import { unusedOutside } from '../../tools/unused-outside.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { cycle } from '../jobs/cycle.ts';

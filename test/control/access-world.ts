@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { AccessServices, SignInLink } from '../../src/control/access.ts';
-import type { SignedIn } from '../../src/control/access-rights.ts';
+import type { AccessServices, SignedIn, SignInLink } from '../../src/control/access.ts';
 import type { AccessLevel } from '../../src/model/acts.ts';
 import type { AuthorizationServer } from '../../src/oauth/server.ts';
 import { type AccessSettings, accessSection } from '../../src/settings/access-schema.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { notificationStatus } from '../../src/control/notification-status.ts';
+import { notificationStatus } from '../../src/control/status-view.ts';
 import { maintainSubscriptions, withoutSubscriptions } from '../../src/jobs/subscriptions.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';

@@ -1,3 +1,6 @@
+import { parse } from 'yaml';
+import { MirrorError } from '../../model/errors.ts';
+
 /** A question to whoever sets up: each has a line that says why, or where the answer is found. */
 export interface Question {
   /** Its place in a file of answers, such as `calendars.0.kind`. */
@@ -17,7 +20,7 @@ export interface TextQuestion extends Question {
 }
 
 /** One of a few. */
-export interface ChoiceQuestion<Value extends string = string> extends Question {
+interface ChoiceQuestion<Value extends string = string> extends Question {
   choices: readonly { value: Value; label: string }[];
 }
 
@@ -37,4 +40,89 @@ export interface Asker {
   another(id: string, count: number, ask: string): Promise<boolean>;
   /** Says something that is no question. */
   tell(text: string): void;
+}
+
+/**
+ * Answers of a YAML file, by the ids of the questions: `calendars.0.kind` is `kind` in the first entry of the list `calendars`. A secret may
+ * be `{ env: NAME }`.
+ * @throws MirrorError `settings`, code `answers-unusable`; from its methods `answer-missing`, `answer-refused`
+ */
+export function answersOf(text: string, env: NodeJS.ProcessEnv, show: (text: string) => void, file = 'given'): Asker {
+  const answers = parsed(text);
+  const at = (id: string): unknown =>
+    id.split('.').reduce((value: unknown, key) => {
+      return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+        ? Reflect.get(value, key)
+        : undefined;
+    }, answers);
+  const textOf = async (question: TextQuestion): Promise<string> => {
+    const { id, usual, isOptional = false, check } = question;
+    const answer = plain(at(id), env) ?? usual ?? (isOptional ? '' : null);
+    if (answer === null) throw missing(file, question);
+    const wrong = answer === '' && isOptional ? undefined : check?.(answer);
+    if (wrong !== undefined) throw refused(question, wrong);
+    return answer;
+  };
+  const chosen = <Value extends string>(question: ChoiceQuestion<Value>, values: readonly unknown[]): Value[] =>
+    values.map((value) => {
+      const found = question.choices.find((choice) => choice.value === String(value));
+      if (found === undefined)
+        throw refused(question, `choose of: ${question.choices.map((one) => one.value).join(', ')}`);
+      return found.value;
+    });
+  return {
+    isPerson: false,
+    given: (id) => plain(at(id), env),
+    text: textOf,
+    secret: textOf,
+    async choice(question) {
+      const answer = at(question.id) ?? question.choices[0]?.value;
+      const [value] = chosen(question, [answer]);
+      if (value === undefined) throw missing(file, question);
+      return value;
+    },
+    async choices(question) {
+      const answer = at(question.id);
+      if (answer === 'all') return question.choices.map(({ value }) => value);
+      if (!Array.isArray(answer) || answer.length === 0) throw missing(file, question);
+      return chosen(question, answer);
+    },
+    async another(id, count) {
+      const list = at(id);
+      return count === 0 || (Array.isArray(list) && count < list.length);
+    },
+    tell: show,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new MirrorError('the file of answers is no YAML', {
+      ...{ actor: 'settings', code: 'answers-unusable', retry: 'never', cause: error },
+      remedy: 'write it as docs/first-calendar.md shows',
+    });
+  }
+}
+
+/** An answer as text: null where there is none. */
+function plain(value: unknown, env: NodeJS.ProcessEnv): string | null {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value === 'object' && value !== null && 'env' in value) return env[String(value.env)] ?? null;
+  return null;
+}
+
+function missing(file: string, { id, ask }: Question): MirrorError {
+  return new MirrorError(`the file of answers ${file} has no ${id}: ${ask}`, {
+    ...{ actor: 'settings', code: 'answer-missing', retry: 'never' },
+    remedy: `add ${id} to ${file}, and give the same command again`,
+  });
+}
+
+function refused({ id }: Question, wrong: string): MirrorError {
+  return new MirrorError(`the answer to ${id} can not be used`, {
+    ...{ actor: 'settings', code: 'answer-refused', retry: 'never' },
+    remedy: wrong,
+  });
 }

@@ -7,11 +7,11 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { LoginResult } from '../../oauth/login.ts';
 import { CLINIC_CONNECTION } from '../../settings/tenant-schema.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
-import type { Print } from '../answer.ts';
 import { askToOpen } from '../login-command.ts';
+import type { Print } from '../output.ts';
 import { wrap } from '../table.ts';
-import { answersOf } from './answers-file.ts';
 import type { Asker } from './asker.ts';
+import { answersOf } from './asker.ts';
 import { checkSettings, makeSettings, type Registrations, registrationsOf } from './settings-part.ts';
 import {
   askCalendars,

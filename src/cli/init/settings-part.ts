@@ -5,8 +5,7 @@ import type { ClientValues, ValueTests } from '../../control/value-tests.ts';
 import { network } from '../../settings/common-schemas.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker, TextQuestion } from './asker.ts';
-import { prepareSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
-import { SETTINGS_FILE, writeMissingFiles } from './written-files.ts';
+import { prepareSecret, SETTINGS_FILE, type TestedSecret, untilAccepted, writeMissingFiles } from './written-files.ts';
 
 /** Kinds of calendars that this command can set up. */
 export const CALENDAR_KINDS = ['google', 'microsoft', 'caldav'] as const;

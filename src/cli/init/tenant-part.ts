@@ -8,7 +8,7 @@ import { tenantSecretFile } from '../../settings/tenant-secrets.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker } from './asker.ts';
 import { addressOf, CALENDAR_KINDS, type CalendarKind, type Registrations } from './settings-part.ts';
-import { prepareSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
+import { prepareSecret, type TestedSecret, untilAccepted } from './written-files.ts';
 
 /** A clinic before its calendars are known. */
 export interface NewTenant {

@@ -1,9 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
 import { readYamlFile, type YamlFile } from '../../settings/yaml-file.ts';
 import { unusable } from '../files.ts';
+import type { Asker } from './asker.ts';
 
 /** The settings within a directory of a configuration. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
@@ -40,4 +42,71 @@ export async function replaceOwnFile(dir: string, file: string, content: string)
 
 function refuse(error: unknown): never {
   throw unusable('can not be made', error);
+}
+
+/** One secret that `init` keeps in a file of its own. */
+export interface TestedSecret {
+  /** From the configuration directory on. */
+  file: string;
+  /** What the value is called in messages: `the client secret of the clinic`. */
+  what: string;
+  /** Whether the other values of the test are kept already: then a server that is away refuses nothing. */
+  mayBeAway: boolean;
+  /** Asks for a new value; '' where the answer may stay empty. */
+  ask(): Promise<string>;
+  /** @throws MirrorError when the server refuses the value, or gives no answer */
+  test(value: string): Promise<void>;
+}
+
+/**
+ * Settles a secret: a kept value that works stays. One that is refused is replaced by a new value, after the server accepted the new one.
+ * @returns the value; '' for none
+ * @throws MirrorError `settings`, code `value-refused`; nothing is written then
+ */
+export async function prepareSecret(dir: string, secret: TestedSecret, asker: Asker): Promise<string> {
+  const { file, what, mayBeAway, ask, test } = secret;
+  const path = join(dir, file);
+  const existing = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
+  if (existing !== '') {
+    asker.tell(`Testing ${what}, kept in ${path} …`);
+    const failure = await failureOf(test(existing));
+    if (failure === null || (mayBeAway && failure.actor === 'remote')) return existing;
+    asker.tell(
+      `${path} holds ${what}, which is refused: ${failure.message} (${failure.code}). A value that works replaces it.`,
+    );
+  }
+  const value = await ask();
+  asker.tell(`Testing ${what} …`);
+  const failure = await failureOf(test(value));
+  if (failure !== null) throw valueRefused(secret, failure, path);
+  if (value === '') return value;
+  await replaceOwnFile(dir, file, `${value}\n`);
+  if (existing !== '') asker.tell(`${path} is replaced.`);
+  return value;
+}
+
+/** Repeats questions to a person whose answer was refused; a file of answers has no other answer. */
+export async function untilAccepted<Result>(asker: Asker, work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!asker.isPerson || !(error instanceof MirrorError && error.code === 'value-refused')) throw error;
+      asker.tell(`${error.message}. ${error.remedy ?? ''}`);
+    }
+  }
+}
+
+/** @returns null when the value was accepted */
+async function failureOf(test: Promise<void>): Promise<MirrorError | null> {
+  return test.then(() => null, asMirrorError);
+}
+
+function valueRefused({ what }: TestedSecret, cause: MirrorError, path: string): MirrorError {
+  const { message, code, remedy, actor } = cause;
+  const first = remedy === undefined ? '' : `${remedy}; `;
+  return new MirrorError(`${what} was tested and refused: ${message} (${code})`, {
+    ...{ actor: actor === 'remote' ? 'remote' : 'settings', code: 'value-refused', retry: 'never', cause },
+    remedy: `${first}correct the answer and run the same command again: ${path} was not written`,
+  });
 }

@@ -1,8 +1,7 @@
-import type { Comparison } from '../../control/appointment-way.ts';
+import type { Comparison } from '../../control/explain.ts';
 import { type DecisionCode, DECISIONS as ENGLISH_DECISIONS } from '../../control/explain.ts';
 import type { Language } from '../../messages/message.ts';
-import type { HoldKind } from '../../model/plan.ts';
-import type { Texts } from './texts.ts';
+import type { Texts } from '../document.ts';
 
 const en = {
   title: 'Why is it, or is it not, in the calendar?',
@@ -161,22 +160,8 @@ export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, 
   },
 };
 
-/** What a hold keeps back. */
-export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, string>>>> = {
-  en: {
-    vanished: 'removals of what the clinic no longer shows',
-    cancelled: 'removals of what the clinic cancelled',
-    'first-run': 'everything of a first run',
-    replaced: 'a reading that replaces nearly everything',
-    people: 'writes of people',
-    corrections: 'messages to patients that their appointment has changed',
-  },
-  it: {
-    vanished: 'rimozioni di ciò che la clinica non mostra più',
-    cancelled: 'rimozioni di ciò che la clinica ha annullato',
-    'first-run': 'tutto il primo ciclo',
-    replaced: 'una lettura che sostituisce quasi tutto',
-    people: 'scritture di persone',
-    corrections: 'messaggi ai pazienti che il loro appuntamento è cambiato',
-  },
-};
+/** A rule that leaves appointments out, in words; a code that has none is shown as it is. */
+export function ruleName(rule: string, language: Language): string {
+  const names: Readonly<Record<string, string>> = DECISIONS[language];
+  return names[rule] ?? rule;
+}

@@ -1,8 +1,7 @@
-import { type EventDecisionSource, eventDecision, NO_DIRECTORY } from '../../control/event-decision.ts';
-import type { HeldItem } from '../../control/held-item.ts';
-import { heldObjects } from '../../control/held-objects.ts';
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import type { Acting } from '../../control/recording.ts';
+import type { HeldItem } from '../../control/target-objects.ts';
+import { type EventDecisionSource, eventDecision, heldObjects, NO_DIRECTORY } from '../../control/target-objects.ts';
 import { readForDisplay } from '../../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';

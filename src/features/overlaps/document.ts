@@ -1,6 +1,5 @@
-import { explainAddress } from '../../documents/addresses.ts';
-import { type Document, link, paragraph, toned } from '../../documents/document.ts';
-import type { Texts } from '../../documents/texts/texts.ts';
+import type { Texts } from '../../documents/document.ts';
+import { type Document, explainAddress, link, paragraph, toned } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
 import { DAY_MS } from '../../model/time.ts';
 import type { OverlapReport } from './overlaps.ts';

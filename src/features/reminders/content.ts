@@ -1,11 +1,11 @@
-import type { Language } from '../../messages/message.ts';
+import { type Language, LOCALES } from '../../messages/message.ts';
 import type { Location, Patient } from '../../model/records.ts';
 import type { CorrectionKind } from '../../model/reminders.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ReminderFile, TextField } from '../../settings/reminder-schema.ts';
 import type { ReminderContent } from './channels/channel.ts';
 import type { ReminderRule } from './rules.ts';
-import { CORRECTION_TEXTS, ENTRY_TITLES, LOCALES, SHIPPED_TEXTS, type TextTemplate } from './texts/texts.ts';
+import { CORRECTION_TEXTS, ENTRY_TITLES, SHIPPED_TEXTS, type TextTemplate } from './texts/texts.ts';
 
 /** What a text is made of. */
 export interface ContentInput {

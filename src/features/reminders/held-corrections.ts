@@ -1,4 +1,4 @@
-import type { HeldItem } from '../../control/held-item.ts';
+import type { HeldItem } from '../../control/target-objects.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../model/plan-view.ts';

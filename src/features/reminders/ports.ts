@@ -1,4 +1,4 @@
-import type { HeldItem } from '../../control/held-item.ts';
+import type { HeldItem } from '../../control/target-objects.ts';
 import type { ReminderAlarms } from '../../jobs/queues.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';

@@ -1,4 +1,4 @@
-import type { Texts } from '../../documents/texts/texts.ts';
+import type { Texts } from '../../documents/document.ts';
 import type { UndoResult } from './undo.ts';
 
 /** What became of a record of an undone run; `waiting`: what would become of it, in a dry run. */

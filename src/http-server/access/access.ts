@@ -9,16 +9,15 @@ import {
   heldBackMs,
   SIGN_IN_PATH,
 } from '../../control/access.ts';
-import { type RememberedBrowser, rememberedBrowserOf } from '../../control/known-browsers.ts';
+import { type RememberedBrowser, rememberedBrowserOf } from '../../control/sign-in.ts';
+import { maySee } from '../../model/acts.ts';
 import { SECOND_MS } from '../../model/time.ts';
-import { bearerIn } from '../bearer.ts';
-import { browserKeyOf } from '../cookies.ts';
-import { formOf } from '../forms.ts';
-import { mayDo, maySee, type Visitor } from '../visitors.ts';
+import { browserKeyOf, formOf } from '../browser-request.ts';
+import { mayDo, type Visitor } from '../operators.ts';
 import { isFromHere, isOwnHost } from './own-address.ts';
 
 /** How visitors are told apart. */
-export interface Access {
+interface Access {
   /** Null for nobody in particular. Who shows a token is asked by it alone. */
   visitorOf(request: FastifyRequest): Promise<Visitor | null>;
   /** The same as of now for a request that was let in a while ago, which uses no session. */
@@ -145,4 +144,9 @@ function readForms(app: FastifyInstance): void {
       return Object.fromEntries(named.map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
     },
   );
+}
+
+/** The token that a request shows (RFC 6750 section 2.1); null for none. */
+export function bearerIn({ headers }: FastifyRequest): string | null {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null;
 }

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccessServices, heldBackMs, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
-import { REMEMBERED_BROWSER_LIFE_MS, rememberBrowser } from '../../control/known-browsers.ts';
+import { type AccessServices, heldBackMs, SIGN_IN_PATH } from '../../control/access.ts';
 import {
   beginOidcSignIn,
   describeSignInLink,
   endOidcSignIn,
   type NewSession,
+  REMEMBERED_BROWSER_LIFE_MS,
+  rememberBrowser,
   SHORTEST_PASSPHRASE,
   signInByPassphrase,
   signOut,
@@ -16,12 +17,11 @@ import type { Logger } from '../../log/logger.ts';
 import type { Language } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import { type Html, html } from '../../model/html.ts';
-import { browserKeyOf, setBrowserKey } from '../cookies.ts';
-import { formOf } from '../forms.ts';
+import { browserKeyOf, formOf, setBrowserKey } from '../browser-request.ts';
 import { LOGIN_TIMEOUT_MS } from '../logins.ts';
+import { SIGN_OUT_PATH, visitorOf } from '../operators.ts';
 import { strangerContext } from '../pages/context.ts';
 import { type Page, sendPage } from '../pages/layout.ts';
-import { visitorOf } from '../visitors.ts';
 import { rememberedBrowserIn, sayTooMany, strangerOf } from './access.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
 

@@ -6,9 +6,10 @@ import type { Logger } from '../../log/logger.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
-import type { OperatorServices } from '../operator-desk.ts';
-import { visitorOf } from '../visitors.ts';
+import type { OperatorServices } from '../operators.ts';
+import { visitorOf } from '../operators.ts';
 import { API_PATH, begunTask, openApiDocument } from './openapi.ts';
+import type { Route, RouteCall } from './routes.ts';
 import {
   NO_SUCH_TENANT,
   PROBLEM_TYPE,
@@ -18,8 +19,7 @@ import {
   problemOfError,
   problemOfFaults,
   retryAfterSeconds,
-} from './problems.ts';
-import type { Route, RouteCall } from './routes.ts';
+} from './routes.ts';
 
 /** A caller waits so long for what may take longer, unless it asks to wait less or more (RFC 7240 section 4.3). */
 const WAIT_SECONDS = 5;

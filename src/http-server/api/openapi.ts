@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
-import { PROBLEM_TYPE, problemDocument } from './problems.ts';
 import type { Route } from './routes.ts';
+import { PROBLEM_TYPE, problemDocument } from './routes.ts';
 
 /** What a caller is answered whose work takes longer. */
 export const begunTask = z.object({

@@ -1,12 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type ActivityLine, type ActivityPage, readActivity } from '../../control/activity.ts';
 import { requireTenant } from '../../control/installation.ts';
-import { clinicAddress } from '../../documents/addresses.ts';
-import type { Texts } from '../../documents/texts/texts.ts';
-import type { ActFacts, ActOutcome, AuditEntry, AuditVerb } from '../../model/acts.ts';
+import { clinicAddress, type Texts } from '../../documents/document.ts';
+import { type ActFacts, type ActOutcome, type AuditEntry, type AuditVerb, maySee } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { OperatorServices } from '../operator-desk.ts';
-import { maySee, visitorOf } from '../visitors.ts';
+import { type OperatorServices, visitorOf } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
 import { copyable, emptyState, pager, table } from './parts.ts';

@@ -1,14 +1,13 @@
 import type { FastifyReply } from 'fastify';
-import { SIGN_OUT_PATH } from '../../control/access.ts';
-import { clinicAddress } from '../../documents/addresses.ts';
+import { clinicAddress } from '../../documents/document.ts';
+import type { Language } from '../../messages/message.ts';
+import type { AccessLevel } from '../../model/acts.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import type { Instant } from '../../model/time.ts';
-import type { Visitor } from '../visitors.ts';
+import { mayDo, SIGN_OUT_PATH, type Visitor } from '../operators.ts';
 import { type AssetName, assetAddress } from './assets.ts';
-import type { PageContext } from './context.ts';
-import { type NavigationLink, navigationOf } from './navigation.ts';
+import { type OperationPage, type PageContext, PREFERENCES_PATH } from './context.ts';
 import { csrfField, hiddenFields } from './parts.ts';
-import { PREFERENCES_PATH } from './preferences.ts';
 import { FRAME } from './texts/frame.ts';
 
 const ASK_AGAIN_SECONDS = 2;
@@ -103,4 +102,69 @@ function preferences({ language, theme, visitor, address }: PageContext): Html {
 function crumb({ tenant, address }: PageContext): Html | null {
   if (tenant === null || address.split('?')[0] === clinicAddress(tenant.id)) return null;
   return html`<p class="crumb"><a href="${clinicAddress(tenant.id)}">${tenant.name}</a></p>`;
+}
+
+/** A page that the frame leads to. */
+interface NavigationEntry {
+  path: string;
+  name(language: Language): string;
+  level: AccessLevel;
+}
+
+type FrameWord = keyof {
+  [Key in keyof (typeof FRAME)['en'] as (typeof FRAME)['en'][Key] extends string ? Key : never]: true;
+};
+
+function entry(path: string, word: FrameWord, level: AccessLevel): NavigationEntry {
+  return { path, name: (language) => FRAME[language][word], level };
+}
+
+function entryOf({ level, page: { path, names } }: OperationPage): NavigationEntry {
+  return { path, name: (language) => names[language], level };
+}
+
+/** Where a clinic is added. */
+export const ADD_CLINIC_PATH = '/add-clinic';
+
+/** About all clinics. */
+const SITE: readonly NavigationEntry[] = [
+  entry('/', 'overview', 'viewer'),
+  entry('/activity', 'activity', 'viewer'),
+  entry('/queues', 'queues', 'owner'),
+  entry(ADD_CLINIC_PATH, 'addClinic', 'owner'),
+];
+
+/** About one clinic: below its own address. */
+const CLINIC: readonly NavigationEntry[] = [
+  entry('', 'tenant', 'viewer'),
+  entry('/plan', 'plan', 'viewer'),
+  entry('/holds', 'holds', 'viewer'),
+  entry('/explain', 'explain', 'viewer'),
+  entry('/activity', 'activity', 'viewer'),
+  entry('/configuration', 'configuration', 'owner'),
+];
+
+/** A link of the navigation. */
+interface NavigationLink {
+  address: string;
+  text: string;
+  isHere: boolean;
+}
+
+/** Pages that the visitor may open. @returns those about all clinics, and those about the page's own, where it is about one */
+function navigationOf(context: PageContext): { site: NavigationLink[]; clinic: NavigationLink[] } {
+  const { visitor, tenant, language, address, operationPages } = context;
+  if (visitor === null) return { site: [], clinic: [] };
+  const [here] = address.split('?');
+  const linksOf = (entries: readonly NavigationEntry[], base: string) =>
+    entries
+      .filter(({ level }) => mayDo(visitor, level))
+      .map(({ path, name }) => {
+        const link = `${base}${path}`;
+        return { address: link, text: name(language), isHere: link === here };
+      });
+  return {
+    site: linksOf(SITE, ''),
+    clinic: tenant === null ? [] : linksOf([...CLINIC, ...operationPages.map(entryOf)], clinicAddress(tenant.id)),
+  };
 }

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import type { OverviewCache } from '../../control/overview.ts';
+import type { OverviewCache } from '../../control/tenant-list.ts';
 import type { Logger } from '../../log/logger.ts';
+import { maySee } from '../../model/acts.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import type { OperatorServices } from '../operator-desk.ts';
-import { maySee, type Visitor, visitorOf } from '../visitors.ts';
+import { type OperatorServices, type Visitor, visitorOf } from '../operators.ts';
 import { digestOfOverview, overviewFor } from './overview.ts';
 
 /** How often it is looked whether something changed, while somebody follows. */

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { ClinicSummary, Overview, OverviewCache } from '../../control/overview.ts';
-import { clinicAddress } from '../../documents/addresses.ts';
+import type { ClinicSummary, Overview, OverviewCache } from '../../control/tenant-list.ts';
+import { clinicAddress } from '../../documents/document.ts';
+import { maySee } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
 import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
-import type { OperatorServices } from '../operator-desk.ts';
-import { maySee, type Visitor } from '../visitors.ts';
+import type { OperatorServices, Visitor } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
 import { canGoOnMark, copyable, emptyState, inStepMark, pager, section, table } from './parts.ts';

@@ -1,25 +1,35 @@
-import type { FastifyInstance } from 'fastify';
-import { openOverview } from '../../control/overview.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { requireTenant } from '../../control/installation.ts';
+import { openOverview } from '../../control/tenant-list.ts';
+import { OPERATIONS } from '../../features/operations.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { html } from '../../model/html.ts';
-import type { OperatorServices } from '../operator-desk.ts';
+import type { AnyOperation } from '../../operations/operation.ts';
+import { ownPath } from '../access/own-address.ts';
+import { formOf } from '../browser-request.ts';
+import type { OperatorServices } from '../operators.ts';
 import { addActivityPages } from './activity.ts';
 import { addAssets } from './assets.ts';
 import { addConnectionPage } from './clinic/connection.ts';
 import { addClinicPage } from './clinic/page.ts';
 import { addTargetPage } from './clinic/target.ts';
 import { addUndoPage } from './clinic/undo.ts';
-import { addConfigurationPages } from './configuration/page.ts';
-import { contextOf, type PageContext } from './context.ts';
+import { addConfigurationPages } from './configuration.ts';
+import {
+  contextOf,
+  LANGUAGE_COOKIE,
+  operationContext,
+  type PageContext,
+  PREFERENCES_PATH,
+  THEME_COOKIE,
+} from './context.ts';
 import { addExplainPage } from './explain/explain-page.ts';
 import { addHoldPages } from './holds/hold-page.ts';
 import { type Page, sendPage } from './layout.ts';
 import { addLive } from './live.ts';
-import { addOperationPages } from './operation-pages.ts';
 import { addOverviewPage } from './overview.ts';
-import { nextStep, said } from './parts.ts';
+import { nextStep, printHtml, said } from './parts.ts';
 import { addPlanPage } from './plan/plan-page.ts';
-import { addPreferences } from './preferences.ts';
 import { addRetry } from './problems.ts';
 import { addQueuesPage } from './queues.ts';
 import { showRefusals } from './refusals.ts';
@@ -90,4 +100,54 @@ function statusOf({ actor, code }: MirrorError): number {
   if (code.startsWith('no-such-')) return 404;
   if (actor === 'remote') return 503;
   return actor === 'contract' ? 500 : 409;
+}
+
+const COOKIE_SECONDS = 365 * 24 * 3_600;
+/** What may be chosen; nothing is the browser's choice again. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  [LANGUAGE_COOKIE]: ['it', 'en'],
+  [THEME_COOKIE]: ['light', 'dark', ''],
+};
+
+/** Adds the switches of language and colours: cookies, and the way back to the page. */
+function addPreferences(app: FastifyInstance): void {
+  app.post(PREFERENCES_PATH, { config: { level: 'viewer' } }, async (request, reply) => {
+    const form = formOf(request);
+    for (const [name, values] of Object.entries(CHOICES)) {
+      const chosen = form.get(name);
+      if (chosen !== null && values.includes(chosen)) reply.header('set-cookie', cookie(name, chosen));
+    }
+    return reply.redirect(ownPath(form.get('back')), 303);
+  });
+}
+
+function cookie(name: string, value: string): string {
+  const life = value === '' ? 0 : COOKIE_SECONDS;
+  return `${name}=${value}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Lax`;
+}
+
+type Shown = AnyOperation & Required<Pick<AnyOperation, 'document' | 'page'>>;
+
+/** Operations that a page of a clinic shows. */
+const OPERATION_PAGES: readonly Shown[] = (Object.values(OPERATIONS) as unknown as AnyOperation[]).filter(
+  (operation): operation is Shown => operation.page !== undefined && operation.document !== undefined,
+);
+
+/** Adds the pages of operations: each shows the document of the result. */
+function addOperationPages(app: FastifyInstance, desk: OperatorServices): void {
+  app.decorate('operationPages', OPERATION_PAGES);
+  for (const operation of OPERATION_PAGES) {
+    const { level, page } = operation;
+    app.get(
+      `/tenants/:tenant${page.path}`,
+      { config: { level } },
+      async (request: FastifyRequest<{ Params: { tenant: string } }>, reply) => {
+        const { id } = requireTenant(desk.installation, request.params.tenant);
+        const context = contextOf(request, desk, id);
+        const result = await operation.run(operation.input.parse({ tenant: id }), operationContext(request, desk));
+        const { title, blocks } = (await operation.document())(result, context.language);
+        return sendPage(reply, context, { title, main: printHtml(context, blocks) });
+      },
+    );
+  }
 }

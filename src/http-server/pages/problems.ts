@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { clinicAddress, explainAddress } from '../../documents/addresses.ts';
+import { clinicAddress, explainAddress } from '../../documents/document.ts';
 import { type Html, html } from '../../model/html.ts';
 import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
-import { formOf } from '../forms.ts';
-import type { OperatorServices } from '../operator-desk.ts';
-import { mayDo } from '../visitors.ts';
-import { operationContext, reasonField } from './acting.ts';
+import { formOf } from '../browser-request.ts';
+import type { OperatorServices } from '../operators.ts';
+import { mayDo } from '../operators.ts';
 import type { PageContext } from './context.ts';
+import { operationContext, reasonField } from './context.ts';
 import { actionButton, linkButton, nextStep, said, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 

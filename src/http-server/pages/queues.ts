@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { Texts } from '../../documents/texts/texts.ts';
+import type { Texts } from '../../documents/document.ts';
 import type { ShownJob, ShownQueue } from '../../jobs/shown-queues.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { OperatorServices } from '../operator-desk.ts';
+import type { OperatorServices } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { sendPage } from './layout.ts';
 import { emptyState, section, table } from './parts.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SIGN_IN_PATH } from '../../control/access.ts';
-import type { Texts } from '../../documents/texts/texts.ts';
+import type { Texts } from '../../documents/document.ts';
 import { html } from '../../model/html.ts';
 import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';

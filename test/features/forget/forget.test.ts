@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../../src/cli/paper.ts';
-import { renderForgetPreview, renderReceipt, renderReceipts } from '../../../src/cli/render-forget.ts';
+import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
+import { renderForgetPreview, renderReceipt, renderReceipts } from '../../../src/cli/render-decisions.ts';
 import { jobHandlers } from '../../../src/composition/job-handlers.ts';
 import { status } from '../../../src/control/status.ts';
 import { followAgain, forgetPatient, listReceipts, previewForgetting } from '../../../src/features/forget/forget.ts';

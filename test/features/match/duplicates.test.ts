@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
 import { startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
-import { renderDuplicates } from '../../../src/cli/render-duplicates.ts';
+import { renderDuplicates } from '../../../src/cli/render-audit.ts';
 import type { Installation } from '../../../src/control/installation.ts';
 import { tenantDuplicates } from '../../../src/features/match/duplicates.ts';
 import { openWorld } from '../../connectors/salesforce/support.ts';

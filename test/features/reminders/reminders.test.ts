@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../../src/cli/paper.ts';
+import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
 import { renderReminderExplanation, renderReminders } from '../../../src/cli/render-reminders.ts';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { createMetrics } from '../../../src/control/metrics.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../../src/cli/paper.ts';
+import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { renderTriggers } from '../../../src/cli/render-triggers.ts';
 import { createMetrics } from '../../../src/control/metrics.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { renderRuns, renderUndo } from '../../../src/cli/render-undo.ts';
+import { renderRuns, renderUndo } from '../../../src/cli/render-decisions.ts';
 import { explain } from '../../../src/control/explain.ts';
 import { status } from '../../../src/control/status.ts';
 import { listRuns, releaseRun, undoRun } from '../../../src/features/undo/undo.ts';

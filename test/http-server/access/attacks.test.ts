@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { RouteOptions } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { ownPath } from '../../../src/http-server/access/own-address.ts';
-import { visitorOf } from '../../../src/http-server/visitors.ts';
+import { visitorOf } from '../../../src/http-server/operators.ts';
 import { ACCESS_LEVELS, type AccessLevel } from '../../../src/model/acts.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { accessSettings } from '../../control/access-world.ts';

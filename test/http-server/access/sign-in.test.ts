@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { entrantBySession, releaseAccount } from '../../../src/control/access.ts';
-import { accountIdOf } from '../../../src/control/access-rights.ts';
+import { accountIdOf, entrantBySession, releaseAccount } from '../../../src/control/access.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
 import { administratorsProvider } from '../../../src/oauth/providers.ts';

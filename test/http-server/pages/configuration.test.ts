@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diffLines } from '../../../src/http-server/pages/configuration/render.ts';
+import { diffLines } from '../../../src/http-server/pages/configuration.ts';
 import { openConfigurations } from '../../control/open-configurations.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';

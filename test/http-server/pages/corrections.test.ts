@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Visitor } from '../../../src/http-server/visitors.ts';
+import type { Visitor } from '../../../src/http-server/operators.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { book, createReminderWorld, type ReminderWorld } from '../../features/reminders/reminder-world.ts';

@@ -4,9 +4,8 @@ import type { Installation } from '../../../src/control/installation.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
-import type { OperatorServices } from '../../../src/http-server/operator-desk.ts';
+import type { OperatorServices, Visitor } from '../../../src/http-server/operators.ts';
 import { addPages } from '../../../src/http-server/pages/pages.ts';
-import type { Visitor } from '../../../src/http-server/visitors.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { type ActingChoice, openActing } from '../../control/acting.ts';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ClinicSummary, Overview } from '../../../src/control/overview.ts';
+import type { ClinicSummary, Overview } from '../../../src/control/tenant-list.ts';
 import type { PageContext } from '../../../src/http-server/pages/context.ts';
+import { timesIn } from '../../../src/http-server/pages/context.ts';
 import { framed } from '../../../src/http-server/pages/layout.ts';
 import { overviewFor, overviewPage } from '../../../src/http-server/pages/overview.ts';
-import { timesIn } from '../../../src/http-server/pages/times.ts';
 import { message } from '../../../src/messages/message.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';

@@ -3,8 +3,11 @@ import type { ConnectionStatus } from '../../../src/control/installation.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openActsLogins, openActsWorld } from '../../control/acts-world.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { createModelClinic } from '../../jobs/model-clinic.ts';
+import { openTenant } from '../../jobs/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 import { OWNER, openPages } from './open-pages.ts';
 
 const redis = useRedis();
@@ -323,4 +326,29 @@ describe('who did what', () => {
     const { see } = await openPages({ installation: NO_CLINIC, acting: { log: null } });
     expect(await see('/activity')).toContain('dataDirectory');
   });
+});
+
+async function open() {
+  const clinic = createModelClinic();
+  for (const id of ['first', 'second']) clinic.appointments.set(id, appointmentOf(id, { inHours: 3 }));
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets: [], clock: () => NOW });
+  const pages = await openPages({ installation: openInstallation({ tenants: [tenant] }) });
+  return { pages, tenant: tenant.id };
+}
+
+test('an operation with a page is shown by its document, and the navigation leads to it in the language of the visitor', async () => {
+  const { pages, tenant } = await open();
+  const path = `/tenants/${tenant}/overlaps`;
+  const page = await pages.see(path, { 'accept-language': 'it' });
+  expect(page).toMatch(/<h1[^>]*>[^<]*Sovrapposizioni/);
+  expect(page).toContain(`/tenants/${tenant}/explain?id=first`);
+  expect(page).toContain(`/tenants/${tenant}/explain?id=second`);
+  expect(await pages.see(`/tenants/${tenant}`, { 'accept-language': 'en' })).toMatch(
+    new RegExp(`<a href="${path}"[^>]*>Overlaps</a>`),
+  );
+});
+
+test('there is none for an unknown clinic', async () => {
+  const { pages } = await open();
+  expect(await pages.see('/tenants/nobody/overlaps')).toContain('nobody');
 });

@@ -86,6 +86,3 @@ export const CORRECTION_TEXTS: Readonly<
 
 /** Titles of the calendar entries that e-mails may carry. */
 export const ENTRY_TITLES: Readonly<Record<Language, string>> = { it: 'Appuntamento', en: 'Appointment' };
-
-/** Locales whose times have 24 hours and no characters that a text message can't hold. */
-export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };

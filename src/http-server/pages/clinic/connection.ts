@@ -1,21 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ConnectionStatus, requireTenant } from '../../../control/installation.ts';
 import { listLoginLinks } from '../../../control/logins.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { message } from '../../../messages/message.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../model/time.ts';
 import { LOGIN_OPERATIONS } from '../../../operations/logins.ts';
 import type { ResultOf } from '../../../operations/operation.ts';
-import { formOf } from '../../forms.ts';
-import type { OperatorServices } from '../../operator-desk.ts';
-import { operationContext, reasonField } from '../acting.ts';
-import { contextOf, type PageContext, type PageVisit } from '../context.ts';
+import { formOf } from '../../browser-request.ts';
+import { mayDo, type OperatorServices } from '../../operators.ts';
+import { contextOf, operationContext, type PageContext, type PageVisit, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, csrfField, linkButton, section, table } from '../parts.ts';
-import { ACTS } from '../texts/acts.ts';
-import { FRAME } from '../texts/frame.ts';
-import { connectionAddress, describeState } from './connections.ts';
+import { CLINIC } from '../texts/clinic.ts';
+import { ACTS, FRAME } from '../texts/frame.ts';
 
 const { acceptAccount, makeLoginLink, withdrawLoginLink } = LOGIN_OPERATIONS;
 const ROUTE = '/tenants/:tenant/connections/:connection';
@@ -152,4 +151,66 @@ function acceptForm(context: PageContext, services: OperatorServices, { connecti
   const words = ACTS[context.language];
   const tenant = context.tenant?.id ?? '';
   return html`<form class="notice act stack" method="post" action="${connectionAddress(tenant, connection)}/accept">${csrfField(context.visitor)}<p>${words.acceptText}</p><label>${words.acceptAsk} <input name="account" required maxlength="300" autocomplete="off"></label>${reasonField(context, services, 'accept-account')}<p><button class="button main">${words.accept(account ?? '')}</button></p></form>`;
+}
+
+/** What works without anybody: all else is said in the colour of what needs a hand. */
+const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'retrying', 'static']);
+
+/** A clinic's logins: whose each is, since when it is granted, when it ends, and the way to make it anew. */
+export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
+  const words = CLINIC[context.language];
+  const columns = [
+    words.connection,
+    words.account,
+    words.standing,
+    words.granted,
+    words.ends,
+    { title: words.connect, isPlain: true },
+  ];
+  const rows = connections.map((each) => {
+    const { connection, kind, account, sinceAt } = each;
+    return {
+      id: `connection-${connection}`,
+      cells: [
+        html`<strong>${connection}</strong> <span class="quiet">${kind}</span>`,
+        account,
+        describeState(context, each),
+        sinceAt === null ? null : context.times.at(sinceAt),
+        ends(context, each),
+        button(context, tenant, each),
+      ],
+    };
+  });
+  return section('connections', words.connections, table(words.connections, columns, rows));
+}
+
+/** In words how a login stands. */
+function describeState({ language, times }: PageContext, status: ConnectionStatus): Html {
+  const { state, reason, missingScopes, pause } = status;
+  const words = CLINIC[language];
+  const isWell = WELL.has(state) && missingScopes.length === 0;
+  const missing = missingScopes.length === 0 ? null : html` <span>${words.missing(missingScopes.join(' '))}</span>`;
+  const code = reason === null || isWell ? null : html` <code>${reason}</code>`;
+  const nextTryAt = pause?.untilAt ?? status.nextTryAt;
+  const again = nextTryAt === null ? null : html` <span>${words.nextTry(times.text(nextTryAt))}</span>`;
+  const limited = pause === null ? null : html` <code>${pause.code}</code>`;
+  const mark = isWell ? (nextTryAt === null ? 'ok' : 'wait') : 'act';
+  return html`<span class="${mark}">${words[state]}</span>${missing}${code}${again}${limited}`;
+}
+
+function ends({ language, times }: PageContext, { state, refreshExpiresAt }: ConnectionStatus): Html | string | null {
+  if (refreshExpiresAt !== null) return times.both(refreshExpiresAt);
+  return state === 'connected' ? html`<span class="quiet">${CLINIC[language].renewed}</span>` : null;
+}
+
+function button(context: PageContext, tenant: string, { connection, state }: ConnectionStatus): Html | null {
+  const { visitor, language } = context;
+  if (visitor === null || !mayDo(visitor, 'operator') || state === 'static') return null;
+  const kind = state === 'connected' ? 'plain' : 'main';
+  return linkButton(connectionAddress(tenant, connection), CLINIC[language].connect, kind);
+}
+
+/** Where a login is made. */
+function connectionAddress(tenant: string, connection: string): string {
+  return clinicAddress(tenant, `/connections/${encodeURIComponent(connection)}`);
 }

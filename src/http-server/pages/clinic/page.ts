@@ -1,27 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
-import { type RunView, recentRuns } from '../../../control/runs.ts';
+import { type RunView, recentRuns } from '../../../control/sync.ts';
 import { openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
-import { reasonWord } from '../../../documents/reasons.ts';
+import { clinicAddress } from '../../../documents/document.ts';
+import { reasonWord } from '../../../documents/names.ts';
 import { listHolds } from '../../../features/holds/holds.ts';
 import { type ReminderLine, upcomingReminders } from '../../../features/reminders/reminders.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { type Problem, problemsWithin } from '../../../model/problems.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
-import type { OperatorServices } from '../../operator-desk.ts';
-import { mayDo } from '../../visitors.ts';
-import { operationContext, reasonField } from '../acting.ts';
-import { contextOf, type PageContext } from '../context.ts';
+import type { OperatorServices } from '../../operators.ts';
+import { mayDo } from '../../operators.ts';
+import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
-import { failureNotice } from '../notices.ts';
 import {
   actionButton,
   canGoOnMark,
   copyable,
   emptyState,
+  failureNotice,
   inStepMark,
   linkButton,
   said,
@@ -30,12 +29,11 @@ import {
   unfolding,
 } from '../parts.ts';
 import { problemTable } from '../problems.ts';
-import { ACTS } from '../texts/acts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
-import { connectionsPart } from './connections.ts';
-import { recordsPart } from './records.ts';
-import { targetsPart } from './targets.ts';
+import { ACTS } from '../texts/frame.ts';
+import { connectionsPart } from './connection.ts';
+import { recordsPart, targetsPart } from './target.ts';
 
 /** Runs that are looked at: all that are kept. */
 const RUNS = 50;

@@ -7,15 +7,14 @@ import {
   type RecordList,
   type RecordState,
 } from '../../../control/records.ts';
-import { explainAddress } from '../../../documents/addresses.ts';
-import type { Texts } from '../../../documents/texts/texts.ts';
+import type { TargetStatus, TenantStatus } from '../../../control/status-view.ts';
+import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
 import { type Html, html } from '../../../model/html.ts';
-import type { OperatorServices } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
-import { copyable, emptyState, linkButton, pager, table } from '../parts.ts';
-import { byCode } from './records.ts';
-import { targetAddress } from './targets.ts';
+import { canGoOnMark, copyable, emptyState, inStepMark, linkButton, pager, section, table } from '../parts.ts';
+import { CLINIC } from '../texts/clinic.ts';
 
 const LIMIT = 50;
 interface Question {
@@ -139,3 +138,92 @@ const RECORDS: Texts<typeof en> = {
     command: 'Lo stesso come comando:',
   },
 };
+
+/** How a clinic's records stand in each target, and which rows of the clinic can't be used; ids and codes, nothing of what they say. */
+export function recordsPart(context: PageContext, { tenant, targets, lastRun }: TenantStatus): Html | null {
+  if (targets.length === 0) return null;
+  const words = CLINIC[context.language];
+  const columns = [words.target, words.recordsOf, words.pending, words.failing, words.held, words.excluded];
+  const rows = targets.map(({ target, links, firstSync, pending, failing, held }) => {
+    const run = lastRun?.targets.find((each) => each.target === target);
+    return {
+      id: `records-${target}`,
+      address: targetAddress(tenant, target),
+      cells: [
+        target,
+        firstSync?.written ?? Math.max(0, links - pending),
+        pending,
+        failing,
+        held,
+        byCode(run?.leftOut ?? {}),
+      ],
+    };
+  });
+  return section(
+    'records',
+    words.records,
+    html`${table(words.records, columns, rows)}${invalidRows(context, lastRun)}`,
+  );
+}
+
+function invalidRows({ language }: PageContext, lastRun: TenantStatus['lastRun']): Html | null {
+  if (lastRun === null || Object.keys(lastRun.setAside).length === 0) return null;
+  const words = CLINIC[language];
+  const rows = lastRun.setAsideExamples.map(({ recordId, code, field }) => ({
+    cells: [html`<code>${recordId ?? '–'}</code>`, html`<code>${code}</code>`, html`<code>${field}</code>`],
+  }));
+  const columns = [words.record, words.why, words.field];
+  return html`<div class="stack aside"><h3>${words.setAside}</h3><p>${words.setAsideText} ${byCode(lastRun.setAside)}</p>${rows.length === 0 ? null : table(words.setAside, columns, rows)}</div>`;
+}
+
+/** Counts, each with its code. */
+function byCode(counts: Readonly<Record<string, number>>): Html[] {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([code, count], at) => html`${at === 0 ? '' : ', '}${count} <code>${code}</code>`);
+}
+
+/** A clinic's targets, with the two axes of each. @param isCalendar whether a target has a week to be looked at */
+export function targetsPart(
+  context: PageContext,
+  tenant: string,
+  targets: readonly TargetStatus[],
+  isCalendar: (target: string) => boolean,
+): Html {
+  const words = CLINIC[context.language];
+  if (targets.length === 0) return section('targets', words.targets, emptyState(words.noTargets));
+  const columns = [
+    words.target,
+    words.inStep,
+    words.able,
+    words.links,
+    words.pending,
+    words.held,
+    words.failing,
+    { title: words.week, isPlain: true },
+  ];
+  const rows = targets.map((each) => {
+    const { target, connector, canGoOn, inSyncAsOf, exceptGapsAsOf, links, pending, held, failing } = each;
+    const except =
+      exceptGapsAsOf === null
+        ? null
+        : html`<br><span class="quiet">${words.exceptGaps(context.times.text(exceptGapsAsOf))}</span>`;
+    const address = targetAddress(tenant, target);
+    return {
+      ...{ id: target, address },
+      cells: [
+        html`${target} <span class="quiet plain">${connector}</span>`,
+        html`${inStepMark(context, each, inSyncAsOf)}${except}`,
+        canGoOnMark(context, canGoOn),
+        ...[links, pending, held, failing],
+        isCalendar(target) ? html`<a class="button plain" href="${address}/week">${words.week}</a>` : null,
+      ],
+    };
+  });
+  return section('targets', words.targets, table(words.targets, columns, rows));
+}
+
+/** Where a target's records are. */
+function targetAddress(tenant: string, target: string): string {
+  return clinicAddress(tenant, `/targets/${encodeURIComponent(target)}`);
+}

@@ -1,16 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { clinicAddress, explainAddress } from '../../../documents/addresses.ts';
+import { clinicAddress, explainAddress } from '../../../documents/document.ts';
 import { RUN_OPERATIONS } from '../../../features/undo/operations.ts';
 import { UNDO_RESULTS } from '../../../features/undo/texts.ts';
 import type { UndoView } from '../../../features/undo/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
-import type { OperatorServices } from '../../operator-desk.ts';
-import { operationContext, reasonField } from '../acting.ts';
-import { contextOf, type PageContext } from '../context.ts';
+import type { OperatorServices } from '../../operators.ts';
+import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, csrfField, emptyState, table } from '../parts.ts';
-import { ACTS } from '../texts/acts.ts';
+import { ACTS } from '../texts/frame.ts';
 
 const ROUTE = '/tenants/:tenant/runs/:run/undo';
 /** The clinic is asked for each record of the run, and written is what is put back. */

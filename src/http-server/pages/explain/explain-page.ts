@@ -1,15 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { type Explanation, explain } from '../../../control/explain.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { explanationDocument } from '../../../documents/explain.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { shellWord } from '../../../model/text.ts';
-import type { OperatorServices } from '../../operator-desk.ts';
+import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { copyable, emptyState } from '../parts.ts';
-import { printHtml } from '../print-html.ts';
+import { copyable, emptyState, printHtml } from '../parts.ts';
 
 /** Adds the page that shows one appointment's way into every target of a clinic, with a box to search by its id. */
 export function addExplainPage(app: FastifyInstance, services: OperatorServices): void {

@@ -1,22 +1,19 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { HeldItem } from '../../../control/held-item.ts';
-import { holdAddress } from '../../../documents/addresses.ts';
+import type { HeldItem } from '../../../control/target-objects.ts';
+import { holdAddress } from '../../../documents/document.ts';
 import { decideHold } from '../../../features/holds/decide.ts';
 import { type HoldView, secondPersonAbove, viewHold } from '../../../features/holds/hold-view.ts';
 import { listHolds } from '../../../features/holds/holds.ts';
 import { asMirrorError, MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
-import { formOf } from '../../forms.ts';
-import type { OperatorServices } from '../../operator-desk.ts';
-import { actingOf, reasonField } from '../acting.ts';
-import { contextOf, type PageContext, type PageVisit } from '../context.ts';
+import { formOf } from '../../browser-request.ts';
+import type { OperatorServices } from '../../operators.ts';
+import { actingOf, contextOf, type PageContext, type PageVisit, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { failureNotice, notice } from '../notices.ts';
-import { csrfField, hiddenFields, linkButton, section, unfolding } from '../parts.ts';
+import { csrfField, failureNotice, hiddenFields, linkButton, notice, section, unfolding } from '../parts.ts';
 import { HOLDS } from '../texts/holds.ts';
-import { itemLine, renderHold, renderHolds } from './render-hold.ts';
-import { chosenIn } from './selection.ts';
+import { chosenIn, itemLine, renderHold, renderHolds } from './render-hold.ts';
 
 /** One list is read from the clinic for the items of a hold. */
 const READ_MS = 40 * SECOND_MS;

@@ -1,16 +1,15 @@
-import type { HeldItem } from '../../../control/held-item.ts';
-import { explainAddress, holdAddress } from '../../../documents/addresses.ts';
-import { fieldChangeLines } from '../../../documents/fields.ts';
-import { HOLD_NAMES } from '../../../documents/texts/explain.ts';
+import type { HeldItem } from '../../../control/target-objects.ts';
+import { explainAddress, holdAddress } from '../../../documents/document.ts';
+import { fieldChangeLines, HOLD_NAMES } from '../../../documents/names.ts';
 import type { HoldView } from '../../../features/holds/hold-view.ts';
 import type { TenantHold } from '../../../features/holds/holds.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
-import { mayDo } from '../../visitors.ts';
+import { DAY_MS, type Instant } from '../../../model/time.ts';
+import { offsetMs } from '../../../model/zones.ts';
+import { mayDo } from '../../operators.ts';
 import type { PageContext } from '../context.ts';
-import { copyable, csrfField, emptyState, hiddenFields, section, table, unfolding } from '../parts.ts';
-import { inlineHtml } from '../print-html.ts';
+import { copyable, csrfField, emptyState, hiddenFields, inlineHtml, section, table, unfolding } from '../parts.ts';
 import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
-import { byAgenda, byDay, type HeldDay, NONE } from './selection.ts';
 
 /** Check boxes of single items beyond which nobody would go through them. */
 const MOST_CHOSEN_ALONE = 1_000;
@@ -144,4 +143,55 @@ export function itemLine({ times }: PageContext, tenant: string, { record, start
 
 function checkBox(name: string, value: string, text: HtmlPart): Html {
   return html`<label><input type="checkbox" name="${name}" value="${value}"> ${text}</label>`;
+}
+
+/** Items of one local day. `date` is null for those without a time. */
+interface HeldDay {
+  date: string | null;
+  /** Of the first of them. */
+  startAt: Instant | null;
+  items: HeldItem[];
+}
+
+/** Items of one agenda. `agenda` is null for those of which the clinic's list does not tell. */
+interface HeldAgenda {
+  agenda: { id: string; name: string | null } | null;
+  items: HeldItem[];
+}
+
+/** How a form calls what has no day, and what has no agenda. */
+const NONE = '-';
+
+/** Items by their local day, in their order. */
+function byDay(items: readonly HeldItem[], zone: string): HeldDay[] {
+  const days = Map.groupBy(items, ({ startAt }) => dateOf(startAt, zone));
+  return [...days].map(([date, ofDay]) => ({ date, startAt: ofDay[0]?.startAt ?? null, items: ofDay }));
+}
+
+/** Items by agenda, the largest first. */
+function byAgenda(items: readonly HeldItem[]): HeldAgenda[] {
+  const agendas = Map.groupBy(items, ({ agenda }) => agenda?.id ?? null);
+  return [...agendas.values()]
+    .map((ofAgenda) => ({ agenda: ofAgenda[0]?.agenda ?? null, items: ofAgenda }))
+    .toSorted((one, other) => other.items.length - one.items.length);
+}
+
+/** The local date of an item; null for one without a time. */
+function dateOf(at: Instant | null, zone: string): string | null {
+  if (at === null) return null;
+  return new Date(Math.floor((at + offsetMs(zone, at)) / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
+}
+
+/**
+ * The items that a form chose: by themselves (`item`), by day (`day`) and by agenda (`agenda`), each as often as wanted. What is not in the hold
+ * is not chosen.
+ */
+export function chosenIn(form: URLSearchParams, items: readonly HeldItem[], zone: string): HeldItem[] {
+  const chosen = new Set(form.getAll('item'));
+  const days = new Set(form.getAll('day'));
+  const agendas = new Set(form.getAll('agenda'));
+  return items.filter(
+    ({ record, startAt, agenda }) =>
+      chosen.has(record) || days.has(dateOf(startAt, zone) ?? NONE) || agendas.has(agenda?.id ?? NONE),
+  );
 }

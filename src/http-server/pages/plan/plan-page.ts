@@ -1,23 +1,32 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { newestPlan, planSummary, storePlan } from '../../../control/kept-plans.ts';
+import { newestPlan, planSummary, storePlan } from '../../../control/plan.ts';
 import type { SyncResult } from '../../../control/sync.ts';
 import { type BegunTask, openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
-import { clinicAddress } from '../../../documents/addresses.ts';
+import { clinicAddress } from '../../../documents/document.ts';
 import { planDocument } from '../../../documents/plan.ts';
 import { PLAN } from '../../../documents/texts/plan.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { StoredPlan } from '../../../model/plan-view.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
-import { formOf } from '../../forms.ts';
-import type { OperatorServices } from '../../operator-desk.ts';
-import { mayDo } from '../../visitors.ts';
-import { operationContext, reasonField } from '../acting.ts';
-import { contextOf, type PageContext } from '../context.ts';
+import { formOf } from '../../browser-request.ts';
+import type { OperatorServices } from '../../operators.ts';
+import { mayDo } from '../../operators.ts';
+import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { failureNotice, notice } from '../notices.ts';
-import { actionButton, canGoOnMark, csrfField, emptyState, hiddenFields, inStepMark, said, section } from '../parts.ts';
-import { printHtml } from '../print-html.ts';
+import {
+  actionButton,
+  canGoOnMark,
+  csrfField,
+  emptyState,
+  failureNotice,
+  hiddenFields,
+  inStepMark,
+  notice,
+  printHtml,
+  said,
+  section,
+} from '../parts.ts';
 
 /** A quick plan is shown at once; a slow one is waited for on a page of its own. */
 const PATIENCE_MS = 4 * SECOND_MS;

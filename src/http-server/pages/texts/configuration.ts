@@ -1,4 +1,4 @@
-import type { Texts } from '../../../documents/texts/texts.ts';
+import type { Texts } from '../../../documents/document.ts';
 
 const en = {
   title: 'Configuration',

@@ -1,4 +1,4 @@
-import type { Texts } from '../../../documents/texts/texts.ts';
+import type { Texts } from '../../../documents/document.ts';
 import type { Language } from '../../../messages/message.ts';
 import type { HoldKind } from '../../../model/plan.ts';
 

@@ -1,20 +1,14 @@
 import type { WeekEntryView, WeekTime, WeekView } from '../../../control/week.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../../model/time.ts';
 import { offsetMs } from '../../../model/zones.ts';
+import { MOST_LANES, ROW_MINUTES, type Side } from './style.ts';
 
 /** Minutes of a day that its last row ends with. */
 const DAY_MINUTES = DAY_MS / MINUTE_MS;
-/** Rows of the grid are of so many minutes. */
-export const ROW_MINUTES = 5;
 /** What is shorter takes up as much, so that its words have a line. */
 const LEAST_MINUTES = 20;
-/** Blocks side by side in a day; further ones are told below it, since nobody could read them. */
-export const MOST_LANES = 6;
 /** Hours that are always shown. */
 const USUAL_HOURS = { from: 8, to: 18 };
-
-/** On which side a block stands: `both` where clinic and calendar have the same time for it. */
-export type Side = 'clinic' | 'calendar' | 'both';
 
 /** One entry, or one side of it, in one day. */
 export interface Block {

@@ -1,5 +1,10 @@
-import { MOST_LANES, ROW_MINUTES, type Side } from './grid.ts';
+/** On which side a block stands: `both` where clinic and calendar have the same time for it. */
+export type Side = 'clinic' | 'calendar' | 'both';
 
+/** Rows of the grid are of so many minutes. */
+export const ROW_MINUTES = 5;
+/** Blocks side by side in a day; further ones are told below it, since nobody could read them. */
+export const MOST_LANES = 6;
 /** Columns of a day: each number of lanes up to the most is a whole number of them. */
 const COLUMNS = 120;
 const HOURS = 24;

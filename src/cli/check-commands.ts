@@ -1,0 +1,157 @@
+import type { Command } from 'commander';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import type { StateProbe } from '../control/doctor.ts';
+import type { Finding } from '../control/findings.ts';
+import type { Installation } from '../control/installation.ts';
+import { toJson } from '../operations/schemas.ts';
+import type { ProfileCheck } from '../profile-finder/check-spec.ts';
+import { type Asked, type Print, stateWord } from './output.ts';
+import { wrap } from './table.ts';
+
+/** What the command needs of the command line. */
+export interface DoctorCommand {
+  /** Also over a Redis that is not as it must be. */
+  withState(
+    only: string | undefined,
+    work: (installation: Installation, state: StateProbe) => Promise<void>,
+  ): Promise<void>;
+  out(text: string): void;
+  signal: AbortSignal;
+  exit(code: number): void;
+}
+
+const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
+
+/** Adds `doctor`, which ends with 1 when there is a problem. */
+export function addDoctor(program: Command, options: DoctorCommand): void {
+  program
+    .command('doctor [tenant]')
+    .description(
+      'ask Redis, clinics and targets whether work can go on, change nothing, and say what to do in which order',
+    )
+    .option('--json', 'as JSON')
+    .action((tenant: string | undefined, { json = false }: { json?: boolean }) =>
+      askAll(options, tenant, json).then((findings) => {
+        if (json) options.out(toJson({ findings }));
+      }),
+    );
+}
+
+/**
+ * Asks everything that work depends on, and prints what is found unless it `isSilent`. Ends with 1 when there is a problem.
+ * @throws MirrorError `settings`, code `no-such-tenant`
+ */
+async function askAll(
+  { withState, out, signal, exit }: DoctorCommand,
+  tenant: string | undefined,
+  isSilent: boolean,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  await withState(tenant, async (installation, state) => {
+    const { examine } = await import('../control/doctor.ts');
+    for await (const finding of examine(installation, state, { only: tenant }, signal)) {
+      findings.push(finding);
+      if (!isSilent) out(renderFinding(finding));
+    }
+  });
+  if (!isSilent) out(renderEnd(findings));
+  if (findings.some(({ result }) => result === 'problem')) exit(1);
+  return findings;
+}
+
+/** What was found, in a line or two. */
+function renderFinding({ tenant, subject, result, what, code }: Finding): string {
+  const who = tenant === null ? subject : `${tenant}, ${subject}`;
+  const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, '           ').split('\n');
+  return [stateWord(SIGNS[result].padEnd(11)) + first.trimStart(), ...more].join('\n');
+}
+
+/** What to do, in order; all is well where there is nothing. */
+function renderEnd(findings: readonly Finding[]): string {
+  const isWell = findings.every(({ result }) => result !== 'problem');
+  const head = isWell ? ['', 'Nothing stands in the way.'] : [];
+  const toDo = findings.filter(({ result }) => result === 'problem' || result === 'warning');
+  if (toDo.length === 0) return head.join('\n');
+  const steps = toDo.map(({ tenant, subject, next, code }, index) => {
+    const who = tenant === null ? subject : `${tenant}, ${subject}`;
+    const what = next ?? `see ${code ?? subject} in docs/errors.md`;
+    const head = wrap(`${index + 1}. ${who}:`, '');
+    return `${head}\n   ${/^(?:clinic-mirror|chmod) /.test(what) ? what : wrap(what, '   ').trimStart()}`;
+  });
+  return [...head, '', 'What to do, in this order:', ...steps].join('\n');
+}
+
+/** What the command needs of the command line. */
+export interface ConfigCommand extends DoctorCommand {
+  /** Checks the configuration; without faults it can be used. */
+  check(): Promise<{ faults: readonly object[]; warnings: readonly object[]; text: string }>;
+  print: Print;
+}
+
+/** Adds `config check`, which ends with 2 when files have faults, and with 1 when what they name does not answer. */
+export function addConfig(program: Command, options: ConfigCommand): void {
+  program
+    .command('config')
+    .description('look after the configuration')
+    .command('check')
+    .description('check every file and name all faults at once')
+    .option(
+      '--live [tenant]',
+      'then ask what doctor asks: Redis, clinics, targets, and ids of the files; of one tenant or all',
+    )
+    .option('--json', 'as JSON')
+    .action(async ({ live = false, ...asked }: Asked & { live?: string | boolean }) => {
+      const { faults, warnings, text } = await options.check();
+      const ok = faults.length === 0;
+      if (!ok) options.exit(2);
+      if (!ok || live === false) return options.print(asked, { ok, faults, warnings }, () => text);
+      if (asked.json !== true) options.out(`${text}\n`);
+      const findings = await askAll(options, live === true ? undefined : live, asked.json === true);
+      const isWell = findings.every(({ result }) => result !== 'problem');
+      if (asked.json === true) options.print(asked, { ok: isWell, faults, warnings, findings }, () => '');
+    });
+}
+
+/** What the commands on profiles need of the command line. */
+export interface ProfileCommands {
+  /** A profile of the configuration; of the built-in `documented` there need be no file. */
+  profile(name: string): Promise<ClinicProfile>;
+  read(file: string): Promise<string>;
+  write(file: string, text: string): Promise<void>;
+  print: Print;
+  err(text: string): void;
+  exit(code: number): void;
+}
+
+/** Adds `check-spec`. */
+export function addProfiles(program: Command, options: ProfileCommands): void {
+  program
+    .command('check-spec <file>')
+    .description("compare a clinic system's OpenAPI document with a profile, and propose one that fits")
+    .option('--profile <name>', 'a profile of the configuration; else documented')
+    .option('--rows <file>', 'an answer of the list of appointments, as JSON: shows what of it can be read')
+    .option('--write <file>', 'write the proposed profile there')
+    .option('--json', 'as JSON')
+    .action(async (file: string, choice: { profile?: string; rows?: string; write?: string; json?: boolean }) => {
+      const { checkSpecification } = await import('../profile-finder/check-spec.ts');
+      const { renderProfileCheck } = await import('./render-check-spec.ts');
+      const profile = await options.profile(choice.profile ?? 'documented');
+      const answer = choice.rows === undefined ? undefined : await options.read(choice.rows);
+      const check = checkSpecification(await options.read(file), profile, answer);
+      options.print(choice, check, () => renderProfileCheck(check));
+      await writeProposal(check, choice.write, options);
+      if (!check.fits) options.exit(1);
+    });
+}
+
+/** Writes the proposed profile where it is wanted. */
+export async function writeProposal(
+  check: Pick<ProfileCheck, 'proposedProfile' | 'toDecide'>,
+  file: string | undefined,
+  { write, err }: Pick<ProfileCommands, 'write' | 'err'>,
+): Promise<void> {
+  if (file === undefined) return;
+  await write(file, check.proposedProfile);
+  const first = check.toDecide.length === 0 ? '' : ' Decide first what stands at its head.';
+  err(`The proposed profile is in ${file}.${first} Put it into profiles/ and name it in clinicClients.`);
+}

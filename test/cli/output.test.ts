@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  firstRows,
+  inZone,
+  outputOptionsOf,
+  printer,
+  stateWord,
+  withOutputOptions,
+  zoneOf,
+} from '../../src/cli/output.ts';
+import { renderTable, renderTime, wrap } from '../../src/cli/table.ts';
+import { toJson } from '../../src/operations/schemas.ts';
+
+const AT = Date.UTC(2026, 6, 1, 12, 30);
+const WIDE = [['x'.repeat(300), 'in-sync']];
+const COLUMNS = ['target', { heading: 'state', isState: true }];
+
+function terminal(columns: number, colours = true) {
+  return outputOptionsOf({ isTTY: true, columns, hasColors: () => colours });
+}
+
+describe('a table', () => {
+  test('is as wide as its terminal, and no wider', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 40, max: 250 }), (columns) => {
+        const lines = withOutputOptions(terminal(columns, false), () => renderTable(COLUMNS, WIDE)).split('\n');
+        expect(Math.max(...lines.map((line) => line.length))).toBe(columns);
+      }),
+    );
+  });
+
+  test('is not cut in a pipe, and neither is a long address in a sentence', () => {
+    const pipe = outputOptionsOf({ isTTY: false, columns: 80, hasColors: () => true });
+    expect(withOutputOptions(pipe, () => renderTable(COLUMNS, WIDE))).toContain('x'.repeat(300));
+    expect(withOutputOptions(pipe, () => wrap(`see ${'y'.repeat(300)}`))).toContain('y'.repeat(300));
+  });
+
+  test('has its words of state in colour in a terminal alone, and is laid out as without', () => {
+    const plain = withOutputOptions(terminal(80, false), () =>
+      renderTable(COLUMNS, [
+        ['a', 'in-sync'],
+        ['b', 'failing'],
+      ]),
+    );
+    const coloured = withOutputOptions(terminal(80), () =>
+      renderTable(COLUMNS, [
+        ['a', 'in-sync'],
+        ['b', 'failing'],
+      ]),
+    );
+    expect(coloured).toContain('\u001B[32min-sync');
+    expect(coloured).toContain('\u001B[31mfailing');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what colours are made of
+    expect(coloured.replaceAll(/\u001B\[\d+m/g, '')).toBe(plain);
+    expect(plain).not.toContain('\u001B');
+  });
+});
+
+test('words that say nothing of a state keep their colour', () => {
+  expect(withOutputOptions(terminal(80), () => stateWord('doctor-1'))).toBe('doctor-1');
+});
+
+describe('times', () => {
+  test('are told in the zone, which is named once below', () => {
+    const text = inZone('Europe/Rome', () => `${renderTime(AT)} and ${renderTime(AT)}`);
+    expect(text).toBe('2026-07-01 14:30:00 and 2026-07-01 14:30:00\n\nTimes: Europe/Rome (--utc: UTC)');
+  });
+
+  test('are UTC where no zone is known, and no zone is named where no time is told', () => {
+    expect(inZone(null, () => renderTime(AT))).toBe('2026-07-01 12:30:00Z');
+    expect(inZone('Europe/Rome', () => 'Nothing is held.')).toBe('Nothing is held.');
+  });
+
+  test('of one clinic are in its zone; of several in that which they share', () => {
+    const rome = { name: '', zone: 'Europe/Rome', formerly: null, hasReminders: false, triggersEveryMinutes: null };
+    const outlines = new Map([
+      ['a', rome],
+      ['b', rome],
+    ]);
+    expect([zoneOf({ outlines }), zoneOf({ outlines }, 'a'), zoneOf({ outlines }, 'none')]).toEqual([
+      'Europe/Rome',
+      'Europe/Rome',
+      null,
+    ]);
+    const both = new Map([...outlines, ['c', { ...rome, zone: 'Atlantic/Azores' }]]);
+    expect([zoneOf({ outlines: both }), zoneOf({ outlines: both }, 'c')]).toEqual([null, 'Atlantic/Azores']);
+  });
+});
+
+describe('JSON', () => {
+  test('tells instants in UTC as RFC 3339, and other numbers as they are', () => {
+    const value = { at: AT, inSyncAsOf: AT, sinceAt: null, links: 12, pinnedUntil: AT, format: 2 };
+    expect(JSON.parse(toJson(value))).toEqual({
+      at: '2026-07-01T12:30:00.000Z',
+      inSyncAsOf: '2026-07-01T12:30:00.000Z',
+      sinceAt: null,
+      links: 12,
+      pinnedUntil: '2026-07-01T12:30:00.000Z',
+      format: 2,
+    });
+  });
+});
+
+describe('a long list', () => {
+  const rows = Array.from({ length: 30 }, (_, index) => `row ${index}`);
+  const print = (asked: object) => {
+    let printed = '';
+    printer(
+      (text) => {
+        printed = text;
+      },
+      () => true,
+    )(asked, rows, () => {
+      const { shown, more } = firstRows(rows, 25);
+      return [...shown, ...more].join('\n');
+    });
+    return printed.split('\n');
+  };
+
+  test('is shown as far as usual, as far as asked, or whole', () => {
+    expect(print({})).toHaveLength(26);
+    expect(print({}).at(-1)).toBe('… and 5 more (--all)');
+    expect(print({ limit: 3 })).toEqual(['row 0', 'row 1', 'row 2', '… and 27 more (--all)']);
+    expect(print({ all: true })).toEqual(rows);
+    expect(print({ limit: 0 })).toEqual(rows);
+  });
+
+  test('is whole as JSON, whatever was asked', () => {
+    expect(JSON.parse(print({ json: true, limit: 3 }).join('\n'))).toEqual(rows);
+  });
+});
