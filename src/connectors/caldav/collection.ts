@@ -1,6 +1,6 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { Clock } from '../../model/time.ts';
-import { withRevision } from '../stamp.ts';
+import { withRevision } from '../owner.ts';
 import { comparablePath, isMember, nameOf } from './addresses.ts';
 import { proveThere } from './calendars.ts';
 import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';

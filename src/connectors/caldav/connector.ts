@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
-import { inTurn, resolveOutcomes } from '../settle.ts';
+import { askedAlone, inTurn, resolveOutcomes } from '../outcomes.ts';
 import { asCollection, comparablePath, nameOf } from './addresses.ts';
 import { describe, locateCalendar, prepareCalendar } from './calendars.ts';
 import { type Collection, isOurs, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';

@@ -4,17 +4,17 @@ import { foldLines } from '../../model/content-lines.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
-import { addInstant, addText, addTimes, carriable, readTimes, textOf } from '../icalendar.ts';
-import { isModestCalendar } from '../modest-calendar.ts';
 import {
   type DescriptionParts,
   joinDescription,
   NO_DESCRIPTION,
+  type PresetsThere,
   readDescription,
   toDescriptionStamp,
-} from '../notes.ts';
-import { type PresetsThere, withPresets } from '../presets.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
+  withPresets,
+} from '../event-content.ts';
+import { addInstant, addText, addTimes, carriable, isModestCalendar, readTimes, textOf } from '../icalendar.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
 import { SEQUENCE_START_AT } from './limits.ts';
 import { addPresets, OF_A_SERIES, readPresets, retainedOf } from './presets.ts';
 

@@ -1,8 +1,8 @@
 import ICAL from 'ical.js';
 import type { Presets } from '../../model/items.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { fromPresetsText, NO_PRESETS, type PresetsThere, presetsThere, toPresetsText } from '../event-content.ts';
 import { addText, carriable, textOf } from '../icalendar.ts';
-import { fromPresetsText, NO_PRESETS, type PresetsThere, presetsThere, toPresetsText } from '../presets.ts';
 
 /** What of the presets our last write wanted: the rest is a person's. */
 const PRESETS_PROPERTY = 'x-clinic-mirror-presets';

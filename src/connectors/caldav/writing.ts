@@ -1,9 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { BLANK_ITEM } from '../erasing.ts';
-import { NO_DESCRIPTION } from '../notes.ts';
-import { NO_PRESETS } from '../presets.ts';
-import { supersededBy } from '../stamp.ts';
+import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS } from '../event-content.ts';
+import { supersededBy } from '../owner.ts';
 import { isMember, resolveHref } from './addresses.ts';
 import { checked, mayWrite, proveThere } from './calendars.ts';
 import {

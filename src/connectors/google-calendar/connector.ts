@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
-import { type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
+import { type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
 import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';

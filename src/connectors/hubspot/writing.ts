@@ -2,7 +2,7 @@ import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
-import { notSent } from '../settle.ts';
+import { notSent } from '../outcomes.ts';
 import { isRefusedForAddress, type SharedOut, shareOut, withoutAddress } from './addresses.ts';
 import { errors } from './errors.ts';
 import { type Row, type Scope, type StoredRecord, toItem, toValues } from './from-model.ts';

@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
-import { type Flow, type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
-import { Mutex } from '../mutex.ts';
+import { type Flow, type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
+import { Mutex } from '../shared-state.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
 import { codesOf, errors, isFeedRefused, isGone } from './errors.ts';

@@ -1,7 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
-import { failed, inTurn, notSent, resolveOutcomes } from '../settle.ts';
+import { failed, inTurn, notSent, resolveOutcomes } from '../outcomes.ts';
 import { inBatches, type Removal, removeAll, toRemovals } from './deleting.ts';
 import type { CrmResource } from './description.ts';
 import { errors, rowRefused } from './errors.ts';

@@ -1,10 +1,16 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
-import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
-import { type Choices, chooseAll, type ListOption } from '../options.ts';
+import {
+  applyFitting,
+  type Choices,
+  chooseAll,
+  type ListOption,
+  type PropertyRule,
+  type RefusedValues,
+} from '../fitting.ts';
+import { askedAlone } from '../outcomes.ts';
 import { applyAll } from './applying.ts';
 import { createCrmClient, isMissing, speaksOf } from './client.ts';
 import type { CrmResource } from './description.ts';

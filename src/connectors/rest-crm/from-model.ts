@@ -3,9 +3,8 @@ import type { CrmItem, MappedProperty, PropertyValue } from '../../model/items.t
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { ContactStamp } from '../connector.ts';
-import type { PropertyRule } from '../fitting.ts';
-import type { Choices } from '../options.ts';
-import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../stamp.ts';
+import type { Choices, PropertyRule } from '../fitting.ts';
+import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
 import type { CrmClient } from './client.ts';
 import type { CrmDescription, CrmResource } from './description.ts';
 import { isObject, type JsonObject, newObject, setAt, type TemplateValues, valueAt } from './templates.ts';

@@ -1,7 +1,7 @@
 import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { supersededBy } from '../stamp.ts';
+import { supersededBy } from '../owner.ts';
 import { type CrmAnswer, isMissing, speaksOf } from './client.ts';
 import { remove } from './deleting.ts';
 import { errors } from './errors.ts';

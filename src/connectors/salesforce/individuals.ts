@@ -2,7 +2,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
-import { failed } from '../settle.ts';
+import { failed } from '../outcomes.ts';
 import { resultsOf } from './deleting.ts';
 import { INDIVIDUAL, INDIVIDUAL_FIELD, type Individuals } from './description.ts';
 import { errors } from './errors.ts';

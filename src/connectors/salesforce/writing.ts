@@ -2,7 +2,7 @@ import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
-import { failed } from '../settle.ts';
+import { failed } from '../outcomes.ts';
 import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';
 import { errors, isContactMissing, isKeyInBin, isRace, rowErrorOf } from './errors.ts';

@@ -8,9 +8,8 @@ import {
   type ObjectToWrite,
   toCalendarObject,
 } from '../../../src/connectors/caldav/from-model.ts';
+import { NO_DESCRIPTION, NO_PRESETS } from '../../../src/connectors/event-content.ts';
 import { carriable } from '../../../src/connectors/icalendar.ts';
-import { NO_DESCRIPTION } from '../../../src/connectors/notes.ts';
-import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 
