@@ -22,7 +22,7 @@ const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string
   'src/connectors/hubspot/deleting.ts': [1, 'each round has fewer names'],
   'src/connectors/hubspot/properties.ts': [1, 'once more without being unique'],
   'src/connectors/hubspot/rows.ts': [1, 'each round settles rows or halves their batch'],
-  'src/connectors/rest-crm/applying.ts': [2, 'each call has half of the rows'],
+  'src/connectors/rest-crm/writing.ts': [2, 'each call has half of the rows'],
   'src/connectors/salesforce/writing.ts': [1, 'each call takes rows off the list, and puts each back once'],
   'src/http/apart.ts': [1, 'it asks a thread of this process, whose time for one answer is limited'],
   'src/oauth/device-login.ts': [1, 'a code expires'],

@@ -5,16 +5,31 @@ import {
   type Middleware,
   ResponseType,
 } from '@microsoft/microsoft-graph-client';
-import type { HttpClient } from '../../http/client.ts';
-import { retryAfterMs } from '../../http/retry-after.ts';
+import type { HttpClient, HttpResponse } from '../../http/client.ts';
+import { isHtml } from '../../http/json.ts';
+import { retryAfterMs, serverNow } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
-import { bodyOf, type WireCall, type WireResponse } from '../wire.ts';
-import { bodyOrChallenge } from './errors.ts';
-import { API_VERSION, LARGEST_ANSWER_BYTES, PREFER } from './limits.ts';
+import type { Authorizer } from '../connector.ts';
+import { type BatchAnswer, createBatchSender, isRefusedWhole, type SendCalls } from '../flow.ts';
+import type { Mutex } from '../shared-state.ts';
+import { bodyOf, isSuccess, type WireCall, type WireResponse, walkPages } from '../wire.ts';
+import { bodyOrChallenge, errors } from './errors.ts';
+import {
+  API_VERSION,
+  BATCH_SIZE,
+  CROWDED_FOR_MS,
+  EVENT_FIELDS,
+  EVENTS_PAGE_SIZE,
+  LARGEST_ANSWER_BYTES,
+  PREFER,
+  PROPERTIES,
+} from './limits.ts';
+import { batchAnswerSchema, batchPartSchema, pageSchema } from './schemas.ts';
 
 /** What single calls are sent with. */
-export interface GraphClientOptions {
+interface GraphClientOptions {
   http: HttpClient;
   clock: Clock;
   rootUrl: string;
@@ -27,12 +42,7 @@ export interface GraphCall extends WireCall {
 }
 
 /** Sends one call by itself and gives the answer whatever its status. Throws MirrorError when no answer came. */
-export type SendCall = (
-  label: string,
-  call: GraphCall,
-  authorization: string,
-  signal: AbortSignal,
-) => Promise<WireResponse>;
+type SendCall = (label: string, call: GraphCall, authorization: string, signal: AbortSignal) => Promise<WireResponse>;
 
 /** Microsoft's own client behind our HTTP client. Its login, its retries and its errors are left out: ours take their place. */
 export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions): SendCall {
@@ -93,4 +103,214 @@ async function answerOf(label: string, response: Response, clock: Clock): Promis
     body: bodyOrChallenge(status, headers, undefined) ?? bodyOf({ status, headers, body }, label),
     retryAfterMs: retryAfterMs(response, clock()),
   };
+}
+
+/** What batches are sent with. */
+interface BatchTransportOptions {
+  http: HttpClient;
+  authorizer: Authorizer;
+  clock: Clock;
+  rootUrl: string;
+  turns: Mutex;
+}
+
+/** The connector's batches; see {@link createBatchSender}. */
+export function createBatchTransport(options: BatchTransportOptions): (signal: AbortSignal) => SendCalls {
+  return createBatchSender({
+    authorizer: options.authorizer,
+    batchSize: BATCH_SIZE,
+    sendBatch: (calls, authorization, signal) => sendBatch(options, calls, authorization, signal),
+    loginRefused: errors.of,
+    // Practitioners see 429 from the fifth, the tenth or the sixteenth part of a batch at one mailbox
+    // (github.com/microsoftgraph/microsoft-graph-docs/issues/8760, 17213, 2886).
+    crowding: {
+      clock: options.clock,
+      isCrowdedOut: (answer) => answer.status === 429,
+      restMs: CROWDED_FOR_MS,
+    },
+  });
+}
+
+async function sendBatch(
+  { http, clock, rootUrl, turns }: BatchTransportOptions,
+  calls: readonly WireCall[],
+  authorization: string,
+  signal: AbortSignal,
+): Promise<BatchAnswer> {
+  const request = {
+    label: 'graph.batch',
+    method: 'POST',
+    url: `${rootUrl}/${API_VERSION}/$batch`,
+    headers: { authorization, prefer: PREFER, 'content-type': 'application/json' },
+    body: JSON.stringify({ requests: calls.map(toPart) }),
+    units: calls.length,
+    maxResponseBytes: LARGEST_ANSWER_BYTES,
+    signal,
+  };
+  const { answer, sentAt } = await turns.run(() => timed(() => http.send(request), clock), signal);
+  if (answer.status === 200) {
+    return {
+      answers: readParts(answer, calls.length, serverNow(answer.headers) ?? clock()).map((part) =>
+        part === null ? null : { ...part, sentAt },
+      ),
+    };
+  }
+  const { status, headers } = answer;
+  const body = bodyOrChallenge(status, headers, parseJson(answer.body));
+  const whole = { status, body, retryAfterMs: answer.retryAfterMs };
+  if (isRefusedWhole(whole.status)) return { refused: whole };
+  throw errors.of(whole);
+}
+
+/** An answer, and when its request went out: by Microsoft's clock, told by the answer's Date, else by ours. */
+async function timed(send: () => Promise<HttpResponse>, clock: Clock) {
+  const startedAt = clock();
+  const answer = await send();
+  const answeredAt = serverNow(answer.headers);
+  const tookMs = Math.max(0, clock() - startedAt);
+  return { answer, sentAt: answeredAt === null ? startedAt : answeredAt - tookMs };
+}
+
+function toPart({ method, path, ifMatch, body }: WireCall, index: number): object {
+  const headers = {
+    Prefer: PREFER,
+    ...(ifMatch ? { 'If-Match': ifMatch } : {}),
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+  };
+  return { id: String(index), method, url: path, headers, ...(body === undefined ? {} : { body }) };
+}
+
+/** The parts by the index of their call: their order says nothing, and what is absent or unreadable is null. */
+function readParts(answer: HttpResponse, count: number, nowMs: number): (WireResponse | null)[] {
+  const batch = batchAnswerSchema.safeParse(parseJson(answer.body));
+  if (!batch.success) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
+  const parts = new Map<string, WireResponse>();
+  for (const response of batch.data.responses) {
+    const part = batchPartSchema.safeParse(response);
+    if (!part.success) continue;
+    const { id, status, body } = part.data;
+    const headers = toHeaders(part.data.headers ?? {});
+    parts.set(id, {
+      status,
+      body: bodyOrChallenge(status, headers, body),
+      retryAfterMs: retryAfterMs({ status, headers }, nowMs),
+    });
+  }
+  return withLargestWait(Array.from({ length: count }, (_, index) => parts.get(String(index)) ?? null));
+}
+
+/** Parts that were throttled are tried again after the largest of their waits (learn.microsoft.com/graph/throttling). */
+function withLargestWait(answers: (WireResponse | null)[]): (WireResponse | null)[] {
+  const waits = answers.flatMap((answer) => (answer?.status === 429 ? (answer.retryAfterMs ?? []) : []));
+  if (waits.length === 0) return answers;
+  const largest = Math.max(...waits);
+  return answers.map((answer) => (answer?.status === 429 ? { ...answer, retryAfterMs: largest } : answer));
+}
+
+function toHeaders(values: Readonly<Record<string, unknown>>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(values)) {
+    if (/^[\w-]+$/.test(name) && (typeof value === 'string' || typeof value === 'number')) {
+      headers.set(name, String(value).replace(/[^\x20-\x7E]/g, ''));
+    }
+  }
+  return headers;
+}
+
+/** The path of a mailbox: the logged-in person's, or one by its user principal name. */
+export function mailboxPath(mailbox: string): string {
+  return mailbox === 'me' ? '/me' : `/users/${encodeURIComponent(mailbox)}`;
+}
+
+/**
+ * What a subscription is about: the events of one calendar. `@` and `=` stay as they are, as in the examples of the reference
+ * (learn.microsoft.com/graph/outlook-change-notifications-overview).
+ */
+export function subscriptionResource(mailbox: string, calendarId: string): string {
+  const segment = (text: string) => encodeURIComponent(text).replaceAll('%40', '@').replaceAll('%3D', '=');
+  return `${mailbox === 'me' ? 'me' : `users/${segment(mailbox)}`}/calendars/${segment(calendarId)}/events`;
+}
+
+/** A path with its query, percent-encoded; names of parameters stay readable. */
+export function withQuery(path: string, query: Readonly<Record<string, string | number>>): string {
+  const parts = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return parts.length === 0 ? path : `${path}?${parts.join('&')}`;
+}
+
+/** What is asked for of events: the fields in use, and our own properties. */
+export const EVENT_QUERY = { $select: EVENT_FIELDS, $expand: expandProperties(Object.values(PROPERTIES)) } as const;
+
+/** The query of a list of events that carry a value in one of our properties. Values are lower case: see PROPERTIES. */
+export function eventsQuery(property: string, value: string, further: readonly string[] = []) {
+  const filter = [carries(property, value), ...further].join(' and ');
+  return { $filter: filter, ...EVENT_QUERY, $top: EVENTS_PAGE_SIZE };
+}
+
+/** Asks for properties along with what carries them. */
+export function expandProperties(ids: readonly string[]): string {
+  return `singleValueExtendedProperties($filter=${ids.map((id) => `id eq '${id}'`).join(' or ')})`;
+}
+
+/** Owner tag and key are of `[0-9a-v]`, so nothing in them needs quoting. */
+function carries(property: string, value: string): string {
+  return `singleValueExtendedProperties/Any(ep: ep/id eq '${property}' and ep/value eq '${value}')`;
+}
+
+/** One page of a list, and the path of the next; null at the end. A page may be empty and not the last. */
+interface Page {
+  elements: unknown[];
+  next: string | null;
+  /** At the end of a delta round, the path that tells what changes from now on. */
+  delta: string | null;
+}
+
+/**
+ * Reads a page of a list of events or calendars.
+ * @throws MirrorError `contract` for what is no page
+ */
+export function readPage(answer: WireResponse): Page {
+  const page = pageOf(answer);
+  if (page === null) throw errors.make('unexpected-answer');
+  return page;
+}
+
+/**
+ * The elements of a list, page by page.
+ * @param ask gives an answer whatever its status
+ * @param refused makes the error of an answer that is not a success
+ */
+export function walkLists(
+  first: string,
+  ask: (path: string) => Promise<WireResponse>,
+  refused: (answer: WireResponse) => Error,
+): AsyncGenerator<unknown[]> {
+  const askPage = async (path: string) => {
+    const answer = await ask(path);
+    if (!isSuccess(answer)) throw refused(answer);
+    const { elements: page, next } = readPage(answer);
+    return { page, next };
+  };
+  return walkPages(first, askPage, () => errors.make('unexpected-answer'));
+}
+
+/** The same; null for what is no page. */
+export function pageOf(answer: WireResponse): Page | null {
+  const page = pageSchema.safeParse(answer.body);
+  if (!page.success) return null;
+  const { value: elements, '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = page.data;
+  if (nextLink === undefined) {
+    return { elements, next: null, delta: deltaLink === undefined ? null : pathOfLink(deltaLink) };
+  }
+  const next = pathOfLink(nextLink);
+  if (next === null) return null;
+  return { elements, next, delta: null };
+}
+
+/** Only path and query of a link are followed: our login goes to no host that an answer names. */
+function pathOfLink(link: string): string | null {
+  if (!URL.canParse(link)) return null;
+  const { pathname, search } = new URL(link);
+  const version = `/${API_VERSION}/`;
+  const start = pathname.indexOf(version);
+  return start < 0 ? null : pathname.slice(start + version.length - 1) + search;
 }

@@ -5,7 +5,7 @@ import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
 import { cachedStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/read/reading-memory.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import { parseBatch } from '../../../src/connectors/google-calendar/transport.ts';
+import { parseBatch } from '../../../src/connectors/google-calendar/client.ts';
 import { readJson } from '../../../src/http/json.ts';
 import { checkJson } from '../../../src/http/json-check.ts';
 import { nextLink, parseLinks } from '../../../src/http/link-header.ts';
