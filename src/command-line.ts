@@ -13,10 +13,9 @@ import { createProgram } from './cli/program.ts';
 import { createProgress, type Terminal } from './cli/progress.ts';
 import type { renderError } from './cli/render-error.ts';
 import type { Role } from './control/roles.ts';
-import { requireCertificateChecks } from './http/certificate-checks.ts';
-import { takeLibraryWords } from './log/library-words.ts';
 import type { Logger } from './log/logger.ts';
-import { asMirrorError } from './model/errors.ts';
+import { takeLibraryWords } from './log/logger.ts';
+import { asMirrorError, MirrorError } from './model/errors.ts';
 import { shellWord } from './model/shell-words.ts';
 import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
@@ -31,7 +30,7 @@ const TELEMETRY_GRACE_MS = 500;
 const REDIS_PATIENCE_MS = 5_000;
 
 /** What a command has of whoever runs it: a process gives its own. */
-export interface CommandHost {
+interface CommandHost {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: Terminal;
@@ -305,4 +304,20 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     await new Promise<void>((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
   }
   await daemon.close();
+}
+
+/**
+ * Nothing is asked of servers that anybody could stand in for: with this variable Node takes every certificate for good, and logins and
+ * patients' data go to whoever answers.
+ * @throws MirrorError `settings`, code `certificates-unchecked`
+ * @see https://nodejs.org/api/cli.html#node_tls_reject_unauthorizedvalue
+ */
+function requireCertificateChecks(env: Readonly<Record<string, string | undefined>>): void {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
+  throw new MirrorError('NODE_TLS_REJECT_UNAUTHORIZED=0 lets anybody stand in for any server', {
+    actor: 'settings',
+    code: 'certificates-unchecked',
+    retry: 'never',
+    remedy: 'unset it; for certificates of your own authority set NODE_EXTRA_CA_CERTS to the file with its certificate',
+  });
 }

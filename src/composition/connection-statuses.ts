@@ -5,7 +5,7 @@ import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock } from '../model/time.ts';
 import { type AccountObjection, accountText, objectionTo } from '../oauth/accounts.ts';
-import { missingScopes } from '../oauth/scopes.ts';
+import { missingScopes } from '../oauth/providers.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { BudgetShare } from '../state/budget.ts';
 import type { CredentialStore } from '../state/credentials.ts';

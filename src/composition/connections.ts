@@ -1,6 +1,10 @@
-import { quotaUserOf } from '../oauth/authorizer.ts';
+import {
+  createBasicAuthorizer,
+  createBearerAuthorizer,
+  createKeyAuthorizer,
+  quotaUserOf,
+} from '../oauth/authorizer.ts';
 import { createClientCredentialsAuthorizer } from '../oauth/client-credentials.ts';
-import { createBasicAuthorizer, createBearerAuthorizer, createKeyAuthorizer } from '../oauth/fixed-login.ts';
 import { clinicProvider, googleProvider, microsoftProvider } from '../oauth/providers.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
 import { SECTION_OF_KIND } from '../settings/cross-checks.ts';

@@ -6,7 +6,7 @@ import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import { slices } from '../model/slices.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
-import { readCertificate } from '../oauth/certificate.ts';
+import { readCertificate } from '../oauth/assertion.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { addressesOf } from '../settings/outbound-checks.ts';
 import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schema.ts';

@@ -1,5 +1,5 @@
 import type { AccessRights } from '../model/access.ts';
-import type { Claims } from '../oauth/told-account.ts';
+import type { Claims } from '../oauth/accounts.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
 
 /** Who signed in, as a session keeps it: what they may do is worked out anew with each request. */

@@ -1,9 +1,9 @@
 import type { Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import type { Claims } from '../oauth/accounts.ts';
 import { loginUnknown } from '../oauth/login.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from '../oauth/sign-in.ts';
-import type { Claims } from '../oauth/told-account.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
 import { type AccessServices, SIGN_IN_PATH, sessionLifeOf } from './access.ts';
 import { accountIdOf, rightsOf, type SignedIn, signedInBy } from './access-rights.ts';

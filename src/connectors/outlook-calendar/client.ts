@@ -7,7 +7,7 @@ import {
 } from '@microsoft/microsoft-graph-client';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
-import { retryAfterMs, serverNow } from '../../http/retry-after.ts';
+import { retryAfterMs, serverNow } from '../../http/retry.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';

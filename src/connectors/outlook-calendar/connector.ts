@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
+import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
 import { type Flow, type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
 import { Mutex } from '../shared-state.ts';
-import { fromCursor, isSuccess, readFeed, type WireCall, type WireResponse } from '../wire.ts';
+import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import {
   createBatchTransport,
   createGraphClient,

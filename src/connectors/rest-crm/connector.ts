@@ -1,6 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
+import { wholeChanges } from '../cursor.ts';
 import {
   applyFitting,
   type Choices,
@@ -10,7 +11,6 @@ import {
   type RefusedValues,
 } from '../fitting.ts';
 import { askedAlone } from '../outcomes.ts';
-import { wholeChanges } from '../wire.ts';
 import { createCrmClient, isMissing, speaksOf } from './client.ts';
 import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';

@@ -1,6 +1,6 @@
 import fastify from 'fastify';
 import { z } from 'zod';
-import { fromCursor } from '../../../src/connectors/wire.ts';
+import { fromCursor } from '../../../src/connectors/cursor.ts';
 import { cursorOf, readCursor } from '../../../src/control/paging.ts';
 import { email } from '../../../src/features/reminders/channels/email/index.ts';
 import { readCallback, signatureOf } from '../../../src/features/reminders/channels/sms/callback.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { fromCursor, MAX_CURSOR_LENGTH, toCursor } from '../../src/connectors/wire.ts';
+import { fromCursor, MAX_CURSOR_LENGTH, toCursor } from '../../src/connectors/cursor.ts';
 
 const anyText = z.string();
 
