@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/client.ts';
+import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/outlook-calendar/flows.ts';
 import {
   normaliseItem,
