@@ -12,11 +12,9 @@ import {
 import { createProgram } from './cli/program.ts';
 import { wrap } from './cli/table.ts';
 import type { Role } from './control/roles.ts';
-import { requireCertificateChecks } from './http/certificate-checks.ts';
-import { takeLibraryWords } from './log/library-words.ts';
-import type { Logger } from './log/logger.ts';
+import { type Logger, takeLibraryWords } from './log/logger.ts';
 import { forTenant } from './messages/message.ts';
-import { asMirrorError, type MirrorError } from './model/errors.ts';
+import { asMirrorError, MirrorError } from './model/errors.ts';
 import { shellWord } from './model/text.ts';
 import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
@@ -321,4 +319,20 @@ export function renderError(
   const vendorMessages = asksForData ? error.told() : [];
   const lines = vendorMessages.map((words) => wrap(`The other side says: ${words}`, '  '));
   return [wrap(`${message} (${code})${remedy === null ? '' : `. What to do: ${remedy}`}`), ...lines].join('\n');
+}
+
+/**
+ * Nothing is asked of servers that anybody could stand in for: with this variable Node takes every certificate for good, and logins and
+ * patients' data go to whoever answers.
+ * @throws MirrorError `settings`, code `certificates-unchecked`
+ * @see https://nodejs.org/api/cli.html#node_tls_reject_unauthorizedvalue
+ */
+function requireCertificateChecks(env: Readonly<Record<string, string | undefined>>): void {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
+  throw new MirrorError('NODE_TLS_REJECT_UNAUTHORIZED=0 lets anybody stand in for any server', {
+    actor: 'settings',
+    code: 'certificates-unchecked',
+    retry: 'never',
+    remedy: 'unset it; for certificates of your own authority set NODE_EXTRA_CA_CERTS to the file with its certificate',
+  });
 }

@@ -178,8 +178,8 @@ describe('a breach is reported', () => {
 
   test('a vendor that lacks a file', () => {
     const files = project({ 'src/connectors/registry.ts': "import { one } from './one/index.ts';" });
-    const paths = VENDOR_FILES.filter((name) => name !== 'limits.ts').map((name) => `src/connectors/one/${name}`);
-    expect(connectorBreaches(files, paths)).toEqual(['src/connectors/one/limits.ts is missing']);
+    const paths = VENDOR_FILES.filter((name) => name !== 'errors.ts').map((name) => `src/connectors/one/${name}`);
+    expect(connectorBreaches(files, paths)).toEqual(['src/connectors/one/errors.ts is missing']);
   });
 
   test('a vendor or a channel that is given patients', () => {

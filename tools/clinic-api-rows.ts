@@ -32,7 +32,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '5.1',
     what: 'A user grants some of the scopes; what lacks is named',
-    client: ['oauth/scopes.ts', 'missingScopes'],
+    client: ['oauth/providers.ts', 'missingScopes'],
     sandbox: ['clinic/authorization/pages.ts', 'scope'],
     tests: [
       [LOGIN, 'scopes that the person unticked are named in the result and kept with the credential'],

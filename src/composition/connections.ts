@@ -1,8 +1,12 @@
 import { MirrorError } from '../model/errors.ts';
 import type { TriggerEvent } from '../model/triggers.ts';
-import { quotaUserOf } from '../oauth/authorizer.ts';
+import {
+  createBasicAuthorizer,
+  createBearerAuthorizer,
+  createKeyAuthorizer,
+  quotaUserOf,
+} from '../oauth/authorizer.ts';
 import { createClientCredentialsAuthorizer } from '../oauth/client-credentials.ts';
-import { createBasicAuthorizer, createBearerAuthorizer, createKeyAuthorizer } from '../oauth/fixed-login.ts';
 import { clinicProvider, googleProvider, microsoftProvider } from '../oauth/providers.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';

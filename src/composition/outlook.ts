@@ -5,7 +5,7 @@ import { inPieces } from '../jobs/in-pieces.ts';
 import { eachInPieces, slices } from '../model/pieces.ts';
 import type { Ending, QuotaStatus } from '../model/problems.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
-import { readCertificate } from '../oauth/certificate.ts';
+import { readCertificate } from '../oauth/assertion.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { addressesOf } from '../settings/outbound-checks.ts';
 import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schema.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
-import type { PendingLogin } from '../oauth/store.ts';
+import type { PendingLogin } from '../oauth/credential.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { AccessRights } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
+import type { Claims } from '../oauth/accounts.ts';
 import type { AuthorizationServer } from '../oauth/server.ts';
-import type { Claims } from '../oauth/told-account.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
 import type {
   AccessCounts,

@@ -2,7 +2,7 @@ import { message } from '../messages/message.ts';
 import type { Ending, QuotaStatus } from '../model/problems.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
-import { IDLE_LIFE_MS } from '../oauth/idle-lives.ts';
+import { IDLE_LIFE_MS } from '../oauth/due.ts';
 import type { ConnectionStatus } from './installation.ts';
 import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 

@@ -1,21 +1,21 @@
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import { accountText } from '../oauth/accounts.ts';
-import { confirmAccount } from '../oauth/confirm-account.ts';
+import { accountText, confirmAccount } from '../oauth/accounts.ts';
+import type { PendingLogins } from '../oauth/credential.ts';
 import { type DevicePrompt, loginByDevice } from '../oauth/device-login.ts';
-import { disconnect, type Revocation } from '../oauth/disconnect.ts';
 import {
   beginLogin,
   completeLogin,
+  disconnect,
   type LoginResult,
   type LoginTarget,
   loginUnknown,
+  type Revocation,
   storeLogin,
 } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
-import type { PendingLogins } from '../oauth/store.ts';
 import type { LoginLink, LoginLinks } from '../state/logins.ts';
 import { newSecret } from './access.ts';
 

@@ -1,6 +1,6 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Instant } from '../model/time.ts';
-import { REFUSAL_UNCONFIRMED } from '../oauth/login-state.ts';
+import { REFUSAL_UNCONFIRMED } from '../oauth/errors.ts';
 import type { StoredTarget } from '../state/targets.ts';
 
 /** Actors whose errors end by what a person does. */

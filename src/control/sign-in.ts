@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import type { Claims } from '../oauth/accounts.ts';
 import { loginUnknown } from '../oauth/login.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from '../oauth/sign-in.ts';
-import type { Claims } from '../oauth/told-account.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
 import {
   type AccessServices,

@@ -1,10 +1,9 @@
-import { Worker } from 'node:worker_threads';
+import { parentPort, Worker } from 'node:worker_threads';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { ApartReply } from './apart-work.ts';
 
 /** What the reading of one answer may cost a thread. */
-export interface ApartLimits {
+interface ApartLimits {
   /** Processor time. 24 MiB of XML take one second, as much JSON a third of one. */
   processorMs: number;
   /** Time by the clock, for a thread that gets no processor time. */
@@ -148,5 +147,30 @@ function unreadable(code: string, message: string): MirrorError {
     code,
     retry: 'later',
     remedy: code === 'answer-too-large' ? 'ask for smaller pages, or see what the host sends' : undefined,
+  });
+}
+
+/** What a thread replies each time that it is asked: the next piece, that none is left, or why there is none. */
+type ApartReply = { piece: unknown } | { done: true } | { code: string; message: string };
+
+/**
+ * The inside of a thread for `Apart`: one request at a time; null asks for the next piece.
+ * @param work throws MirrorError to refuse; its message must be constant
+ */
+export function answerApart<Request>(work: (request: Request) => Iterator<unknown>): void {
+  let pieces: Iterator<unknown> | null = null;
+  parentPort?.on('message', (request: Request | null) => {
+    try {
+      if (request !== null) pieces = work(request);
+      const next = pieces?.next();
+      const isDone = next === undefined || next.done === true;
+      if (isDone) pieces = null;
+      parentPort?.postMessage(isDone ? { done: true } : { piece: next.value });
+    } catch (error) {
+      pieces = null;
+      // Anything else ends the thread.
+      if (!(error instanceof MirrorError)) throw error;
+      parentPort?.postMessage({ code: error.code, message: error.message });
+    }
   });
 }

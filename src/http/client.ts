@@ -2,10 +2,9 @@ import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/spans
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { OPERATORS_REACH, PUBLIC_REACH, type Reach } from '../settings/outbound-schema.ts';
-import type { Budget } from './budget.ts';
 import { checkJson } from './json-check.ts';
 import { type Resolve, wayTo } from './pinned.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { retryAfterMs } from './retry.ts';
 import { overdueTimers } from './standstill.ts';
 import { stopped, transmit } from './transport.ts';
 
@@ -269,4 +268,19 @@ function withoutCoding(headers: Headers): Headers {
   copy.delete('content-encoding');
   copy.delete('content-length');
   return copy;
+}
+
+/** A share of what a remote side allows us: one client id, one mailbox, one project. */
+export interface Budget {
+  /**
+   * Waits for a request's worth.
+   * @param units what the remote side charges for it; one when absent
+   * @throws MirrorError `remote` with `retryAfterMs` when the wait would be too long to sit through: code `budget-exhausted`, or
+   *   `budget-paused` when the other side asked for it. The signal's reason when it is aborted
+   */
+  take(signal: AbortSignal, units?: number): Promise<void>;
+  /** The other side refused a request for haste and said to wait this long; null when it named no wait. */
+  refused(durationMs: number | null): Promise<void>;
+  /** The other side answered something else. */
+  accepted(): Promise<void>;
 }

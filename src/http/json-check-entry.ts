@@ -1,5 +1,5 @@
 /** Entry of a thread that parses answers of JSON and says whether they are cheap. */
-import { answerApart } from './apart-work.ts';
+import { answerApart } from './apart.ts';
 import { checkInThread } from './json-check.ts';
 
 answerApart((pieces: readonly Uint8Array[]) => {

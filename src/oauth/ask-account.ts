@@ -2,11 +2,11 @@ import * as openid from 'openid-client';
 import type { Account } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { accountOfClaims, accountOfHub, type Claims, unvalidatedClaims } from './accounts.ts';
 import { toMirrorError } from './errors.ts';
 import { isPlainHttp } from './providers.ts';
-import { type Reach, recordingFetch } from './recording-fetch.ts';
-import type { LoginAnswer } from './token-answer.ts';
-import { accountOfClaims, accountOfHub, type Claims, unvalidatedClaims } from './told-account.ts';
+import type { LoginAnswer } from './token-requests.ts';
+import { type Reach, recordingFetch } from './token-requests.ts';
 
 /** Calls the authorization server, and throws {@link MirrorError}. */
 type CallServer = <Result>(

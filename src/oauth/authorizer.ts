@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT, unnamedWaitMs } from '../model/backoff.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { type ExpectedAccount, requireRightAccount } from './accounts.ts';
+import type { CredentialStorage } from './credential.ts';
 import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';
-import { loginEnded, notConnected, REFUSAL_UNCONFIRMED } from './login-state.ts';
-import { baseUrlOf, requireBaseUrl } from './placed-tokens.ts';
+import { loginEnded, notConnected, REFUSAL_UNCONFIRMED } from './errors.ts';
+import { baseUrlOf, requireBaseUrl } from './providers.ts';
 import type { Refresher } from './refresh.ts';
-import type { CredentialStorage } from './store.ts';
+import type { TokenAnswer } from './token-requests.ts';
 
 /** Gives the Authorization header of a connection: the shape that connectors and the clinic's client ask for. */
 export interface ConnectionAuthorizer {
@@ -36,7 +37,7 @@ export interface TokenAuthorizer extends ConnectionAuthorizer {
 }
 
 /** What a token authorizer works with. */
-export interface TokenAuthorizerOptions {
+interface TokenAuthorizerOptions {
   connection: string;
   credentials: Pick<CredentialStorage, 'read' | 'recent'>;
   refresher: Pick<Refresher, 'refresh'>;
@@ -208,4 +209,126 @@ export function abandonable<Result>(work: Promise<Result>, signal: AbortSignal):
     signal.addEventListener('abort', giveUp, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
   });
+}
+
+/**
+ * Makes the authorizer of a login by name and password, as CalDAV servers take it.
+ * @throws MirrorError `settings` when the name holds a colon
+ * @see RFC 7617
+ */
+export function createBasicAuthorizer(connection: string, username: string, password: string): ConnectionAuthorizer {
+  if (username.includes(':')) {
+    throw new MirrorError(`the user name of the connection "${connection}" holds a colon`, {
+      actor: 'settings',
+      code: 'username-invalid',
+      retry: 'never',
+      remedy: 'a user name for basic authentication has no colon (RFC 7617)',
+    });
+  }
+  const value = `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
+  return {
+    quotaUser: null,
+    header: async () => value,
+    async renew() {
+      throw new MirrorError(`the server refuses the name and password of the connection "${connection}"`, {
+        actor: 'authorization',
+        code: 'password-refused',
+        retry: 'never',
+        remedy: 'correct the username in the tenant file, or the password',
+      });
+    },
+  };
+}
+
+/**
+ * Makes the authorizer of a token without an end, as vendors give it to private applications.
+ * @see RFC 6750 section 2.1
+ */
+export function createBearerAuthorizer(connection: string, token: string): ConnectionAuthorizer {
+  return { quotaUser: null, header: async () => `Bearer ${token}`, renew: () => refuseKey(connection, 'token') };
+}
+
+/**
+ * Makes the authorizer of a key that goes into a header by itself.
+ * @param header in any case of letters
+ */
+export function createKeyAuthorizer(connection: string, header: string, key: string): ConnectionAuthorizer {
+  const headerName = header.toLowerCase();
+  return {
+    quotaUser: null,
+    ...(headerName === 'authorization' ? {} : { headerName }),
+    header: async () => key,
+    renew: () => refuseKey(connection, 'key'),
+  };
+}
+
+/** There is nothing to renew: a person must make another. */
+async function refuseKey(connection: string, what: 'token' | 'key'): Promise<never> {
+  throw new MirrorError(`the server refuses the ${what} of the connection "${connection}"`, {
+    actor: 'authorization',
+    code: 'key-refused',
+    retry: 'never',
+    remedy: `make another ${what} at the vendor, and put it in the place of the refused one`,
+  });
+}
+
+/** What a request for a token came to; `skewMs` is the server's clock less ours, 0 when it told none. */
+export type TokenOutcome =
+  | { error: null; tokens: TokenAnswer; skewMs: number }
+  | { error: MirrorError; skewMs: number };
+
+/** Asks once for a token, with proofs dated by `now`. Never throws. */
+type TokenRequest = (now: Instant) => Promise<TokenOutcome>;
+
+/** A token is replaced this long before its end, or at half of a short life. */
+const MARGIN_MS = 5 * MINUTE_MS;
+/** Our clock may be off by this before a proof is dated by the server's. */
+const TOLERATED_SKEW_MS = 30 * SECOND_MS;
+/** Life to count on when the answer tells none. */
+const ASSUMED_LIFE_MS = 60 * MINUTE_MS;
+
+/**
+ * An authorizer for logins without a refresh token: the token lives in this process alone, and nothing breaks when a second
+ * process asks for its own. One request serves all who ask meanwhile; a request that was dated wrongly is made once more by
+ * the server's clock.
+ * @param explain turns the failure of a request into the error to throw
+ * @param options.placed name of the connection whose provider tells with each token where its API is; absent where it doesn't
+ */
+export function createHeldTokenAuthorizer(
+  request: TokenRequest,
+  explain: (error: MirrorError) => MirrorError,
+  { clock, quotaUser, placed }: { clock: Clock; quotaUser: string | null; placed?: string },
+): ConnectionAuthorizer {
+  let held: { value: string; refreshAt: Instant; baseUrl: string | null } | null = null;
+  let asking: Promise<string> | null = null;
+  let skewMs = 0;
+
+  async function ask(): Promise<string> {
+    const sentAt = clock();
+    const first = await request(sentAt + skewMs);
+    const isDatedWrongly = first.error !== null && Math.abs(first.skewMs - skewMs) > TOLERATED_SKEW_MS;
+    if (isDatedWrongly) skewMs = first.skewMs;
+    const outcome = isDatedWrongly ? await request(clock() + skewMs) : first;
+    if (outcome.error !== null) throw explain(outcome.error);
+    const lifeMs = outcome.tokens.accessLifeMs ?? ASSUMED_LIFE_MS;
+    const refreshAt = sentAt + lifeMs - Math.min(MARGIN_MS, lifeMs / 2);
+    const { accessToken, baseUrl } = outcome.tokens;
+    if (placed !== undefined) requireBaseUrl(baseUrl, placed);
+    held = { value: `Bearer ${accessToken}`, refreshAt, baseUrl };
+    return held.value;
+  }
+
+  function obtain(signal: AbortSignal): Promise<string> {
+    asking ??= ask().finally(() => {
+      asking = null;
+    });
+    return abandonable(asking, signal);
+  }
+
+  return {
+    quotaUser,
+    ...(placed === undefined ? {} : { baseUrl: () => requireBaseUrl(held?.baseUrl ?? null, placed) }),
+    header: async (signal) => (held !== null && clock() < held.refreshAt ? held.value : obtain(signal)),
+    renew: obtain,
+  };
 }

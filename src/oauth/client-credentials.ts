@@ -2,13 +2,13 @@ import * as openid from 'openid-client';
 import type { Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
+import { type Certificate, readCertificate } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
-import { type Certificate, readCertificate } from './certificate.ts';
+import { createHeldTokenAuthorizer, type TokenOutcome } from './authorizer.ts';
 import { oauthErrorCode, toMirrorError } from './errors.ts';
-import { createHeldTokenAuthorizer, type TokenOutcome } from './held-token.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
-import { type Reach, recordingFetch } from './recording-fetch.ts';
 import { readTokens } from './server.ts';
+import { type Reach, recordingFetch } from './token-requests.ts';
 
 /**
  * An application that logs in as itself, with the secret of its provider or with a certificate.

@@ -4,7 +4,7 @@ import { type Clock, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../mode
 import { oauthErrorCode } from './errors.ts';
 import { isPlainHttp } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
-import type { LoginAnswer } from './token-answer.ts';
+import type { LoginAnswer } from './token-requests.ts';
 
 /** What a person needs to log in on another device. */
 export interface DevicePrompt {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Credential } from '../model/credentials.ts';
-import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 
 /** When tokens are refreshed. */
 export interface RefreshRules {
@@ -66,3 +66,16 @@ export function isUsable(credential: Credential, now: Instant): boolean {
 function lastAnsweredAt(credential: Credential): Instant {
   return credential.refreshedAt ?? credential.obtainedAt;
 }
+
+/**
+ * How long a refresh token may rest before its issuer ends it, by kind of connection; none stands here of issuers that end none for that
+ * (HubSpot), that tell it with each token (clinics), or of which it is not known.
+ * @see https://developers.google.com/identity/protocols/oauth2#expiration (six months)
+ * @see https://learn.microsoft.com/entra/identity-platform/refresh-tokens#token-lifetime (90 days)
+ * @see https://help.salesforce.com/s/articleView?id=sf.remoteaccess_oauth_refresh_token_flow.htm (30 days)
+ */
+export const IDLE_LIFE_MS: Readonly<Record<string, number>> = {
+  google: 180 * DAY_MS,
+  microsoft: 90 * DAY_MS,
+  salesforce: 30 * DAY_MS,
+};

@@ -1,17 +1,22 @@
 import { createHash } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
-import type { Account, Credential } from '../model/credentials.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Account, Credential, TokenSet } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
 import { accountError, type ExpectedAccount, mismatchOf } from './accounts.ts';
-import { type AccountState, credentialFromLogin } from './credential.ts';
+import {
+  type AccountState,
+  type ConnectionContext,
+  credentialFromLogin,
+  credentialLease,
+  type PendingLogins,
+} from './credential.ts';
 import { neededFirst } from './error-classes.ts';
 import { callbackError, oauthErrorCode } from './errors.ts';
-import { requireSecureUrl } from './providers.ts';
-import { missingScopes } from './scopes.ts';
+import { missingScopes, requireSecureUrl } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
-import { type ConnectionContext, credentialLease, type PendingLogins } from './store.ts';
-import type { LoginAnswer } from './token-answer.ts';
+import type { LoginAnswer } from './token-requests.ts';
 
 /** What became of a login: it is stored; scopes that the person did not grant are named, and what needs them stays off. */
 export interface LoginResult {
@@ -261,4 +266,54 @@ function noRefreshToken(): MirrorError {
     retry: 'never',
     remedy: 'connect again and allow offline access; the client must be registered for refresh tokens',
   });
+}
+
+/** What became of the tokens at the provider: they are always forgotten here. */
+export type Revocation = 'revoked' | 'not-supported' | 'failed' | 'nothing-to-revoke';
+
+/** A refresh under way is waited for this long, so that what it brings is revoked too. */
+const REVOCATION_WAIT_MS = 10 * SECOND_MS;
+
+/**
+ * Ends a login: revokes it at the provider as far as possible (the refresh token takes its access tokens with it)
+ * and forgets it here whatever the provider says.
+ * @param server null for a connection whose provider is no longer configured
+ * @throws only when it can't be forgotten, since Redis is away
+ * @see RFC 7009
+ */
+export async function disconnect(
+  context: ConnectionContext,
+  server: Pick<AuthorizationServer, 'revoke'> | null,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Revocation> {
+  const { connection, credentials, leases } = context;
+  const lease = await leases.take(credentialLease(connection), REVOCATION_WAIT_MS, signal).catch(() => null);
+  try {
+    return await revokeStored(context, server, log, signal);
+  } finally {
+    await credentials.remove(connection);
+    await lease?.release().catch(() => {});
+  }
+}
+
+async function revokeStored(
+  { connection, credentials }: ConnectionContext,
+  server: Pick<AuthorizationServer, 'revoke'> | null,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Revocation> {
+  try {
+    const credential = await credentials.read(connection);
+    if (credential === null) return 'nothing-to-revoke';
+    if (server === null) return 'not-supported';
+    return (await server.revoke(mainToken(credential.tokens), signal)) ? 'revoked' : 'not-supported';
+  } catch (error) {
+    log.warn({ connection, code: asMirrorError(error).code }, 'the login could not be revoked at the provider');
+    return 'failed';
+  }
+}
+
+function mainToken({ refreshToken, accessToken }: TokenSet): string {
+  return refreshToken ?? accessToken;
 }

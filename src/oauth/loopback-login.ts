@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
+import type { PendingLogins } from './credential.ts';
 import { beginLogin, completeLogin, type LoginResult, type LoginTarget } from './login.ts';
-import type { PendingLogins } from './store.ts';
 
 /** As long as a begun login is kept. */
 const LOGIN_TIME_MS = 10 * MINUTE_MS;

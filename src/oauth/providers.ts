@@ -1,4 +1,6 @@
 import { isIP } from 'node:net';
+import { message } from '../messages/message.ts';
+import type { TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isPublicAddress } from '../settings/addresses.ts';
 
@@ -22,7 +24,7 @@ export interface Provider {
 }
 
 /** Endpoints of a provider without a discovery document. */
-export interface ProviderEndpoints {
+interface ProviderEndpoints {
   authorization: string;
   token: string;
   revocation: string | null;
@@ -34,7 +36,7 @@ export interface ProviderEndpoints {
 }
 
 /** The clinic's authorization server, from the settings. */
-export interface ClinicProviderSettings {
+interface ClinicProviderSettings {
   /** Issuer and base of the endpoints, `{auth_url}` of the specification. */
   authUrl: string;
   clientId: string;
@@ -45,7 +47,7 @@ export interface ClinicProviderSettings {
 }
 
 /** Google's authorization server, from the settings. */
-export interface GoogleProviderSettings {
+interface GoogleProviderSettings {
   clientId: string;
   clientSecret: string | null;
   /** Default `https://accounts.google.com`; another for sandboxes. */
@@ -53,7 +55,7 @@ export interface GoogleProviderSettings {
 }
 
 /** Microsoft's authorization server (Entra ID), from the settings. */
-export interface MicrosoftProviderSettings {
+interface MicrosoftProviderSettings {
   /** Address of the authorization server, such as `https://login.microsoftonline.com`; national clouds have others. */
   authority: string;
   /** The organisation's directory: id or domain; `organizations` for that of whoever logs in. */
@@ -204,4 +206,52 @@ function optionalSecureUrl(address: string | null | undefined, what: string): st
 
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}
+
+/**
+ * Scopes of the protocol itself. Providers leave them out of their answers or write them otherwise, and what they bring is
+ * seen elsewhere: `offline_access` in the refresh token, and Salesforce's `refresh_token`, another name of it.
+ */
+const PROTOCOL_SCOPES: ReadonlySet<string> = new Set(['openid', 'offline_access', 'refresh_token', 'profile', 'email']);
+
+const GRAPH = 'https://graph.microsoft.com/';
+
+/**
+ * The needed scopes that were not granted, in the order in which they are needed. A person may untick scopes (clinic API
+ * section 5.1; Google's granular consent), and a provider may take some away at any refresh.
+ */
+export function missingScopes(needed: readonly string[], granted: readonly string[]): string[] {
+  const held = new Set(granted);
+  return needed.filter((scope) => !PROTOCOL_SCOPES.has(scope) && !held.has(scope) && !isHeldAtGraph(scope, granted));
+}
+
+/** Microsoft answers with the permissions of Graph with or without their address, in any case of letters. */
+function isHeldAtGraph(scope: string, granted: readonly string[]): boolean {
+  if (!scope.startsWith(GRAPH)) return false;
+  const names = new Set([scope.toLowerCase(), scope.slice(GRAPH.length).toLowerCase()]);
+  return granted.some((each) => names.has(each.toLowerCase()));
+}
+
+/** The place of stored tokens; null when none was told, or a login from before knew none. */
+export function baseUrlOf(tokens: TokenSet): string | null {
+  return tokens.baseUrl ?? null;
+}
+
+/**
+ * The origin in Salesforce's `instance_url`; null when it is none, or not one that tokens may be sent to.
+ * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm
+ */
+export function readBaseUrl(instanceUrl: unknown): string | null {
+  return typeof instanceUrl === 'string' && isSecureUrl(instanceUrl) ? new URL(instanceUrl).origin : null;
+}
+
+/** @throws MirrorError `authorization`, code `instance-unknown`: a new login brings it */
+export function requireBaseUrl(baseUrl: string | null, connection: string): string {
+  if (baseUrl !== null) return baseUrl;
+  throw new MirrorError(message('instance-unknown', { connection }), {
+    actor: 'authorization',
+    code: 'instance-unknown',
+    retry: 'never',
+    remedy: message('instance-unknown.remedy', { command: `clinic-mirror login <tenant> ${connection}` }),
+  });
 }

@@ -3,13 +3,18 @@ import type { Logger } from '../log/logger.ts';
 import type { Credential, CredentialState } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import { credentialFromRefresh, nextCredentialState } from './credential.ts';
+import {
+  type ConnectionContext,
+  credentialFromRefresh,
+  credentialLease,
+  type HeldLease,
+  nextCredentialState,
+} from './credential.ts';
 import { LOGIN_ENDED, neededFirst } from './error-classes.ts';
-import { loginEnded, notConnected, REFUSAL_UNCONFIRMED, refusalUnconfirmed } from './login-state.ts';
-import { missingScopes } from './scopes.ts';
+import { loginEnded, notConnected, REFUSAL_UNCONFIRMED, refusalUnconfirmed } from './errors.ts';
+import { missingScopes } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
-import { type ConnectionContext, credentialLease, type HeldLease } from './store.ts';
-import type { TokenAnswer } from './token-answer.ts';
+import type { TokenAnswer } from './token-requests.ts';
 
 /** Refreshes the tokens of one connection, one refresh at a time over all processes. */
 export interface Refresher {

@@ -1,12 +1,11 @@
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
-import { requestByAssertion, signAssertion } from './assertion.ts';
+import { readCertificate, requestByAssertion, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
-import { readCertificate } from './certificate.ts';
+import { createHeldTokenAuthorizer } from './authorizer.ts';
 import { applicationError, createClientCredentialsAuthorizer } from './client-credentials.ts';
 import { neededFirst } from './error-classes.ts';
-import { createHeldTokenAuthorizer } from './held-token.ts';
-import type { Reach } from './recording-fetch.ts';
+import type { Reach } from './token-requests.ts';
 
 /** An application at Salesforce that logs in without a person. */
 export interface SalesforceAppSettings {

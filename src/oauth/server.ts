@@ -2,13 +2,19 @@ import * as openid from 'openid-client';
 import type { Account } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
+import { accountOfNames, type Claims } from './accounts.ts';
 import { readAccount, readClaims } from './ask-account.ts';
 import { type AnswerFacts, refreshError, toMirrorError } from './errors.ts';
-import { readBaseUrl } from './placed-tokens.ts';
-import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider } from './providers.ts';
-import { type Reach, recordingFetch } from './recording-fetch.ts';
-import { type LoginAnswer, readNames, refreshLifeMs, secondsToMs, type TokenAnswer } from './token-answer.ts';
-import { accountOfNames, type Claims } from './told-account.ts';
+import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider, readBaseUrl } from './providers.ts';
+import {
+  type LoginAnswer,
+  type Reach,
+  readNames,
+  recordingFetch,
+  refreshLifeMs,
+  secondsToMs,
+  type TokenAnswer,
+} from './token-requests.ts';
 
 /** An authorization server as one of its clients. Every method throws {@link MirrorError} by who must act. */
 export interface AuthorizationServer {

@@ -4,10 +4,10 @@ import { MirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { requestByAssertion, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
+import { createHeldTokenAuthorizer, type TokenOutcome } from './authorizer.ts';
 import { oauthErrorCode } from './errors.ts';
-import { createHeldTokenAuthorizer, type TokenOutcome } from './held-token.ts';
 import { isSecureUrl, type Provider } from './providers.ts';
-import type { Reach } from './recording-fetch.ts';
+import type { Reach } from './token-requests.ts';
 
 /** A Google service account that acts for a person of its organisation (domain-wide delegation). */
 export interface ServiceAccountSettings {

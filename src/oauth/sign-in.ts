@@ -1,8 +1,8 @@
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import type { Claims } from './accounts.ts';
 import { callbackError } from './errors.ts';
 import { codeRefused, loginUnknown } from './login.ts';
 import type { AuthorizationServer } from './server.ts';
-import type { Claims } from './told-account.ts';
 
 /** A sign-in of an administrator that is under way: what its answer must fit. */
 export interface PendingSignIn {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { addClinic } from '../../src/cli/clinic-commands.ts';
-import { isSameSite, resolveHref } from '../../src/connectors/caldav/addresses.ts';
+import { isSameSite, resolveHref } from '../../src/connectors/caldav/webdav.ts';
 import { clinicProvider, mayBeNamedBy } from '../../src/oauth/providers.ts';
 import { createMetadata } from '../../src/oauth/server.ts';
 import { openActing } from '../control/acting.ts';

@@ -16,7 +16,7 @@ import {
   logOut,
 } from '../../src/control/logins.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import type { PendingLogin } from '../../src/oauth/store.ts';
+import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { NEVER, RING } from '../oauth/connection.ts';
 import { startTokenServer, tokensNamed } from '../oauth/token-server.ts';

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyFitting, fittedText, type PropertyRule } from '../../src/connectors/fitting.ts';
+import {
+  applyFitting,
+  chooseOptions,
+  fittedText,
+  type PropertyRule,
+  strangeWords,
+} from '../../src/connectors/fitting.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../src/model/items.ts';
@@ -176,5 +182,31 @@ describe('a patient with one name', () => {
   ])('%j is written as %j', async (given, stored) => {
     const [outcome] = await crm(() => null).write(create('a', given));
     expect(storedOf(outcome)).toEqual(stored);
+  });
+});
+
+const OPTIONS = [
+  { value: '812', label: 'Paid' },
+  { value: '813', label: 'Open' },
+  { value: 'Open', label: 'Not begun' },
+  { value: '900', label: 'Lost' },
+  { value: '901', label: 'Lost' },
+];
+
+describe('words of a mapping in a list of a CRM', () => {
+  test('are values as they are, else what people see, whatever its case', () => {
+    const { toValue, toWord, strange } = chooseOptions(['812', 'Open', ' paid', 'not begun'], OPTIONS);
+    expect(Object.fromEntries(toValue)).toEqual({ ' paid': '812', 'not begun': 'Open' });
+    expect(Object.fromEntries(toWord)).toEqual({ 812: ' paid', Open: 'not begun' });
+    expect(strange).toEqual([]);
+  });
+
+  test('that are not there, or there twice, are named with the names that there are', () => {
+    const { strange } = chooseOptions(['Gone', 'Lost', 'Paid'], OPTIONS);
+    expect(strange).toEqual(['Gone', 'Lost']);
+    expect(strangeWords('deals.dealstage', ['Gone'], OPTIONS.slice(0, 2))).toBe(
+      'deals.dealstage has no "Gone"; there are Paid (812), Open (813)',
+    );
+    expect(strangeWords('deals.dealstage', ['Lost'], OPTIONS)).toContain('has several called "Lost"');
   });
 });

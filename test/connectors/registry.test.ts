@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
 
 const ROOM = join(import.meta.dirname, '../../src/connectors');
-const FILES = ['index.ts', 'connector.ts', 'schemas.ts', 'from-model.ts', 'errors.ts', 'limits.ts', 'README.md'];
+const FILES = ['index.ts', 'connector.ts', 'schemas.ts', 'errors.ts', 'README.md'];
 
 const folders = readdirSync(ROOM, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())

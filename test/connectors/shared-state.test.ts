@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { SharedState } from '../../src/connectors/shared-state.ts';
+import { describe, expect, test } from 'vitest';
+import { Mutex, SharedState } from '../../src/connectors/shared-state.ts';
 
 class Calls {
   count = 0;
@@ -23,4 +23,70 @@ test('an object is a name that only itself is equal to', () => {
   shared.of(Calls, login).count = 3;
   expect(shared.of(Calls, login).count).toBe(3);
   expect(shared.of(Calls, {}).count).toBe(0);
+});
+
+const NEVER = new AbortController().signal;
+
+/** Work that ends when told. */
+function work(name: string, log: string[]) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const run = async () => {
+    log.push(`${name} begins`);
+    await promise;
+    log.push(`${name} ends`);
+    return name;
+  };
+  return { run, end: resolve };
+}
+
+/** Lets everything go on that needs no more than microtasks. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('turns', () => {
+  test('lets one at a time through, in order, while others go on', async () => {
+    const [turns, others] = [new Mutex(), new Mutex()];
+    const log: string[] = [];
+    const [one, two, other] = [work('one', log), work('two', log), work('other', log)];
+    const first = turns.run(one.run, NEVER);
+    const second = turns.run(two.run, NEVER);
+    const third = others.run(other.run, NEVER);
+    await settle();
+    expect(log).toEqual(['one begins', 'other begins']);
+    one.end();
+    expect(await first).toBe('one');
+    await settle();
+    expect(log).toEqual(['one begins', 'other begins', 'one ends', 'two begins']);
+    two.end();
+    other.end();
+    expect(await Promise.all([second, third])).toEqual(['two', 'other']);
+  });
+
+  test('goes on after work that failed, and tells whose failure it was', async () => {
+    const turns = new Mutex();
+    const failing = turns.run(() => Promise.reject(new Error('broken')), NEVER);
+    const next = turns.run(async () => 'next', NEVER);
+    await expect(failing).rejects.toThrow('broken');
+    expect(await next).toBe('next');
+  });
+
+  test('who stops waiting leaves at once, and those behind still wait for the work under way', async () => {
+    const turns = new Mutex();
+    const log: string[] = [];
+    const [one, two, three] = [work('one', log), work('two', log), work('three', log)];
+    const stop = new AbortController();
+    const first = turns.run(one.run, NEVER);
+    const stopped = turns.run(two.run, stop.signal);
+    stop.abort();
+    await expect(stopped).rejects.toMatchObject({ actor: 'remote', code: 'aborted', retry: 'later' });
+    const third = turns.run(three.run, NEVER);
+    await settle();
+    expect(log).toEqual(['one begins']);
+    one.end();
+    three.end();
+    await Promise.all([first, third]);
+    expect(log).toEqual(['one begins', 'one ends', 'three begins', 'three ends']);
+    await expect(turns.run(two.run, stop.signal)).rejects.toMatchObject({ code: 'aborted' });
+  });
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import ICAL from 'ical.js';
 import { startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { feed } from '../../src/connectors/feed/index.ts';
-import { calendarText } from '../../src/connectors/feed-text.ts';
+import { calendarText } from '../../src/connectors/icalendar.ts';
 import { createTenantFeeds } from '../../src/state/feeds.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { shownEvent } from '../connectors/caldav/dav-target.ts';

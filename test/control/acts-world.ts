@@ -4,7 +4,7 @@ import type { LoginServices } from '../../src/control/logins.ts';
 import { listRuns } from '../../src/features/undo/undo.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import type { PendingLogin } from '../../src/oauth/store.ts';
+import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { committedProfile } from '../clinic/open-client.ts';

@@ -1,5 +1,5 @@
 /** A thread that does as it is told: for the tests of `Apart`. */
-import { answerApart } from '../../src/http/apart-work.ts';
+import { answerApart } from '../../src/http/apart.ts';
 import { answerTooLarge } from '../../src/http/transport.ts';
 
 answerApart(function* (told: 'pieces' | 'refuse' | 'hang' | 'grow') {

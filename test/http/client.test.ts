@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import type { Budget } from '../../src/http/budget.ts';
+import type { Budget } from '../../src/http/client.ts';
 import { createHttpClient, type HttpRequest } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { wakeAfterChange } from '../../src/composition/daemon-work.ts';
-import { failed } from '../../src/connectors/settle.ts';
+import { failed } from '../../src/connectors/outcomes.ts';
 import { tryWhatWaits } from '../../src/control/resume.ts';
 import { recordFailure } from '../../src/jobs/lanes.ts';
 import { endWait } from '../../src/jobs/outages.ts';

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { accountText, type ExpectedAccount, isNamed, mismatchOf } from '../../src/oauth/accounts.ts';
+import {
+  accountOfClaims,
+  accountOfHub,
+  accountOfNames,
+  accountText,
+  type Claims,
+  type ExpectedAccount,
+  isNamed,
+  mismatchOf,
+} from '../../src/oauth/accounts.ts';
 import type { Provider } from '../../src/oauth/providers.ts';
-import { accountOfClaims, accountOfHub, accountOfNames, type Claims } from '../../src/oauth/told-account.ts';
 
 const ROSSI = { subject: '117', address: 'rossi@practice.example', domain: 'practice.example' };
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, type Instant } from '../../src/model/time.ts';
 import { credentialFromLogin, credentialFromRefresh } from '../../src/oauth/credential.ts';
-import type { TokenAnswer } from '../../src/oauth/token-answer.ts';
+import type { TokenAnswer } from '../../src/oauth/token-requests.ts';
 
 const START = 1_700_000_000_000;
 

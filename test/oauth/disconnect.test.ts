@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '../../src/log/logger.ts';
-import { disconnect } from '../../src/oauth/disconnect.ts';
+import { disconnect } from '../../src/oauth/login.ts';
 import { useRedis } from '../support/redis.ts';
 import { connect, NEVER, openWorker, TENANT } from './connection.ts';
 import { type Answer, oauthError, startTokenServer, tokensNamed } from './token-server.ts';

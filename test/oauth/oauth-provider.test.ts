@@ -1,11 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { type OAuthProviderSettings, oauthProvider } from '../../src/oauth/crm-providers.ts';
-import { disconnect } from '../../src/oauth/disconnect.ts';
-import { beginLogin, completeLogin, type LoginTarget } from '../../src/oauth/login.ts';
+import { beginLogin, completeLogin, disconnect, type LoginTarget } from '../../src/oauth/login.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
-import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
 import { NEVER, openWorker, RING } from './connection.ts';

@@ -2,9 +2,9 @@ import { describe, expect, test, vi } from 'vitest';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { Credential } from '../../src/model/credentials.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import type { CredentialStorage, HeldLease } from '../../src/oauth/credential.ts';
 import { createRefresher } from '../../src/oauth/refresh.ts';
-import type { CredentialStorage, HeldLease } from '../../src/oauth/store.ts';
-import type { TokenAnswer } from '../../src/oauth/token-answer.ts';
+import type { TokenAnswer } from '../../src/oauth/token-requests.ts';
 
 const NOW = Date.parse('2026-06-15T08:00:00Z');
 const STORED: Credential = {

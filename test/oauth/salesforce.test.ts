@@ -6,12 +6,12 @@ import {
   startSalesforceSandbox,
 } from '../../sandbox/salesforce/index.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { salesforceProvider } from '../../src/oauth/crm-providers.ts';
-import { disconnect } from '../../src/oauth/disconnect.ts';
 import { dueForRefresh } from '../../src/oauth/due.ts';
 import type { LoginTarget } from '../../src/oauth/login.ts';
+import { disconnect } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
-import type { PendingLogin } from '../../src/oauth/store.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';

@@ -7,13 +7,12 @@ import {
 } from '../../sandbox/clinic/index.ts';
 import { type GoogleSandboxOptions, startGoogleSandbox } from '../../sandbox/google/index.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { type DevicePrompt, loginByDevice } from '../../src/oauth/device-login.ts';
-import { disconnect } from '../../src/oauth/disconnect.ts';
 import { dueForRefresh } from '../../src/oauth/due.ts';
-import { type LoginTarget, storeLogin } from '../../src/oauth/login.ts';
+import { disconnect, type LoginTarget, storeLogin } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import { clinicProvider, googleProvider, type Provider } from '../../src/oauth/providers.ts';
-import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
 import { forgetAccount, NEVER, openWorker, RING, refusedOnce, type Worker } from './connection.ts';

@@ -1,5 +1,4 @@
-import type { Budget } from '../../http/budget.ts';
-import type { HttpClient } from '../../http/client.ts';
+import type { Budget, HttpClient } from '../../http/client.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Clock } from '../../model/time.ts';
 import type { ClinicProfile, CompiledProfile } from '../schema/profile.ts';

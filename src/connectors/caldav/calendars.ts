@@ -1,11 +1,20 @@
 import { MirrorError } from '../../model/errors.ts';
 import { type Owner, ownerText, ownOfMarked, refuseOtherKey } from '../owner.ts';
-import { asCollection, comparablePath, nameOf, resolveHref } from './addresses.ts';
 import { errors } from './errors.ts';
 import { MAX_CALENDAR_NAMES } from './limits.ts';
-import { calendarGone, readRefused, unexpectedStatus } from './refusals.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
-import { type DavMember, type DavSession, isMultistatus } from './webdav.ts';
+import {
+  asCollection,
+  calendarGone,
+  comparablePath,
+  type DavMember,
+  type DavSession,
+  isMultistatus,
+  nameOf,
+  readRefused,
+  resolveHref,
+  unexpectedStatus,
+} from './webdav.ts';
 import { CALDAV, child, childrenOf, DAV, escapeXml, NAMESPACES, type XmlElement } from './xml.ts';
 
 /** What finding a target's calendar takes. */

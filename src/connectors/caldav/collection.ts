@@ -1,12 +1,21 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { Clock } from '../../model/time.ts';
-import { withRevision } from '../stamp.ts';
-import { comparablePath, isMember, nameOf } from './addresses.ts';
+import { withRevision } from '../owner.ts';
 import { proveThere } from './calendars.ts';
 import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
-import { readProblem, readRefused } from './refusals.ts';
-import { type DavRequest, type DavResponse, type DavSession, isMultistatus, type Multistatus } from './webdav.ts';
+import {
+  comparablePath,
+  type DavRequest,
+  type DavResponse,
+  type DavSession,
+  isMember,
+  isMultistatus,
+  type Multistatus,
+  nameOf,
+  readProblem,
+  readRefused,
+} from './webdav.ts';
 import { escapeXml, NAMESPACES } from './xml.ts';
 
 /** One calendar collection, as a call works with it. */

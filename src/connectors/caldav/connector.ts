@@ -1,19 +1,15 @@
 import { z } from 'zod';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
-import { inTurn, resolveOutcomes } from '../settle.ts';
-import { asCollection, comparablePath, nameOf } from './addresses.ts';
+import { askedAlone, inTurn, resolveOutcomes } from '../outcomes.ts';
 import { describe, locateCalendar, prepareCalendar } from './calendars.ts';
 import { type Collection, isOurs, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';
 import { errors } from './errors.ts';
-import { multiget } from './multiget.ts';
-import { findOurs, readOurs, toRemoteItems } from './reading.ts';
-import { isUnreadable } from './refusals.ts';
+import { findOurs, multiget, readOurs, toRemoteItems } from './reading.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
-import { DavSession, strongTag } from './webdav.ts';
+import { asCollection, comparablePath, DavSession, isUnreadable, nameOf, strongTag } from './webdav.ts';
 import { carryOut, type Seen } from './writing.ts';
 
 /** Opens one calendar target. */

@@ -1,5 +1,5 @@
 /** Entry of a thread that parses large answers of DAV. */
-import { answerApart } from '../../http/apart-work.ts';
-import { partsInThread } from './multistatus.ts';
+import { answerApart } from '../../http/apart.ts';
+import { partsInThread } from './xml.ts';
 
 answerApart(partsInThread);

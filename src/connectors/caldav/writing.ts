@@ -1,10 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { BLANK_ITEM } from '../erasing.ts';
-import { NO_DESCRIPTION } from '../notes.ts';
-import { NO_PRESETS } from '../presets.ts';
-import { supersededBy } from '../stamp.ts';
-import { isMember, resolveHref } from './addresses.ts';
+import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS } from '../event-content.ts';
+import { supersededBy } from '../owner.ts';
 import { checked, mayWrite, proveThere } from './calendars.ts';
 import {
   type Collection,
@@ -17,10 +14,20 @@ import {
 } from './collection.ts';
 import { errors } from './errors.ts';
 import { isSameItem, type ObjectToWrite, toCalendarObject } from './from-model.ts';
-import { lookUp } from './multiget.ts';
-import { findByUid, findRenamed } from './reading.ts';
-import { type DavProblem, isUidConflict, mayConcernCalendar, readProblem, refusal } from './refusals.ts';
-import { type DavRequest, type DavResponse, strongTag, withOwnStatus } from './webdav.ts';
+import { findByUid, findRenamed, lookUp } from './reading.ts';
+import {
+  type DavProblem,
+  type DavRequest,
+  type DavResponse,
+  isMember,
+  isUidConflict,
+  mayConcernCalendar,
+  readProblem,
+  refusal,
+  resolveHref,
+  strongTag,
+  withOwnStatus,
+} from './webdav.ts';
 
 type Write = Extract<Operation, { kind: 'create' | 'update' }>;
 type Delete = Extract<Operation, { kind: 'delete' }>;

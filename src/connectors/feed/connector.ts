@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
+import ICAL from 'ical.js';
 import type { FeedEntry, FeedStore } from '../../model/feeds.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
-import { overlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
+import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { addInstant, addText, addTimes, carriable } from '../icalendar.ts';
 import { instantOfLocal } from '../icalendar-zones.ts';
-import { toFeedEvent } from './from-model.ts';
-import { RETAINED_BEFORE_MS } from './limits.ts';
 import type { FeedSettings } from './schemas.ts';
+import { RETAINED_BEFORE_MS } from './schemas.ts';
 
 /** There is one shelf for each target. */
 const CONTAINER = 'feed';
@@ -102,4 +103,30 @@ function spanOf(time: ItemTime, zone: string): TimeSpan {
   if (time.kind === 'timed') return { startAt: Date.parse(time.start), endAt: Date.parse(time.end) };
   const midnight = (date: string) => instantOfLocal(`${date}T00:00:00`, zone);
   return { startAt: midnight(time.startDate), endAt: midnight(time.endDate) };
+}
+
+/** An item as whoever fetches the feed reads it: nothing by which we find it again is in it but its key. */
+function toFeedEvent(
+  key: ItemKey,
+  item: CalendarItem,
+  revision: number,
+  writtenAt: Instant,
+): Pick<FeedEntry, 'event' | 'zone'> {
+  const event = new ICAL.Component('vevent');
+  addText(event, 'uid', key);
+  addInstant(event, 'dtstamp', writtenAt);
+  event.addPropertyWithValue('sequence', revision);
+  const needsZone = addTimes(event, item.time) !== null;
+  addText(event, 'summary', carriable(item.title));
+  if (item.description !== null) addText(event, 'description', carriable(item.description));
+  if (item.location !== null) addText(event, 'location', carriable(item.location));
+  addText(event, 'class', item.visibility === 'default' ? 'PUBLIC' : 'PRIVATE');
+  if (item.tentative === true) addText(event, 'status', 'TENTATIVE');
+  addText(event, 'transp', item.busy ? 'OPAQUE' : 'TRANSPARENT');
+  if (!needsZone || item.time.kind === 'all-day') return { event: event.toString(), zone: null };
+  const { zone: name, start, end } = item.time;
+  return {
+    event: event.toString(),
+    zone: { name, fromYear: Number(start.slice(0, 4)), toYear: Number(end.slice(0, 4)) },
+  };
 }

@@ -1,7 +1,6 @@
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
-import { BATCH_SIZE } from './limits.ts';
-import { type FeedSettings, settingsSchema } from './schemas.ts';
+import { BATCH_SIZE, type FeedSettings, settingsSchema } from './schemas.ts';
 
 /** Calendars that others fetch from us (iCalendar, RFC 5545). */
 export const feed: ConnectorModule<FeedSettings> = {

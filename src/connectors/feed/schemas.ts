@@ -1,4 +1,11 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../model/time.ts';
+
+/** Entries that one `apply` puts one after the other, each a command of Redis. Our choice. */
+export const BATCH_SIZE = 100;
+
+/** What ended so long before the window is dropped: the clinic lets go of it, and whoever reads a feed wants what comes. Our choice. */
+export const RETAINED_BEFORE_MS = 7 * DAY_MS;
 
 /** A feed's own part of a target. */
 export const settingsSchema = z

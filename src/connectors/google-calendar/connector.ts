@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
-import { type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
+import { type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
 import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
-import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
+import { type CalendarClient, type CallOptions, createBatchTransport, createCalendarClient } from './client.ts';
 import { errors } from './errors.ts';
 import { type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
@@ -21,7 +20,6 @@ import {
   type GoogleCalendarSettings,
 } from './schemas.ts';
 import { createGoogleSubscriptions } from './subscriptions.ts';
-import { createBatchTransport } from './transport.ts';
 
 /** Opens one Google calendar target. */
 export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {

@@ -1,8 +1,8 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
-import { failed } from '../settle.ts';
-import { supersededBy } from '../stamp.ts';
+import { failed } from '../outcomes.ts';
+import { supersededBy } from '../owner.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { errors, hasReason } from './errors.ts';
 import {

@@ -3,26 +3,24 @@ import { type CalendarItem, COLOURS, type ItemTime, type Presets } from '../../m
 import type { RemoteItem } from '../../model/operations.ts';
 import { shortened } from '../../model/text.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
-import { BLANK_ITEM } from '../erasing.ts';
 import {
+  BLANK_ITEM,
   type DescriptionParts,
+  fromPresetsText,
+  hasPresets,
   joinDescription,
   lengthOfTheirs,
   NO_DESCRIPTION,
-  readDescription,
-  toDescriptionStamp,
-} from '../notes.ts';
-import {
-  fromPresetsText,
-  hasPresets,
   NO_PRESETS,
   type PresetsThere,
   presetChanges,
   presetsThere,
+  readDescription,
+  toDescriptionStamp,
   toPresetsText,
   withPresets,
-} from '../presets.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
+} from '../event-content.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
 import {
   DESCRIPTION_STAMP_PROPERTY,
   LOCATOR_PROPERTY,

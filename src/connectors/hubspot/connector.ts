@@ -3,23 +3,21 @@ import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
-import { failed, resolveOutcomes } from '../settle.ts';
-import { toStamp } from '../stamp.ts';
-import { findHolders } from './addresses.ts';
+import { askedAlone, failed, resolveOutcomes } from '../outcomes.ts';
+import { toStamp } from '../owner.ts';
 import { type Account, createClient, pathsOf, readAccount } from './client.ts';
 import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
 import { namesToRead, type Scope, type StoredRecord, toItem, toRemoteItem, type Values } from './from-model.ts';
 import { BATCH_SIZE, LONGEST_VALUE, OBJECT_OF_STREAM, TYPE_IDS } from './limits.ts';
+import { checkSubscriptions } from './mail-subscriptions.ts';
 import { lookUpChoices, prepareProperties, resolveChoices } from './properties.ts';
 import { findByKeys, listRecords, readRecords, type Write } from './records.ts';
-import { errorOfRow, sendUpdates } from './rows.ts';
+import { errorOfRow, findHolders, sendUpdates } from './rows.ts';
 import type { HubSpotSettings } from './schemas.ts';
-import { checkSubscriptions } from './subscriptions.ts';
 import { writeAll } from './writing.ts';
 
 /**

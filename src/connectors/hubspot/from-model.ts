@@ -2,8 +2,8 @@ import type { Logger } from '../../log/logger.ts';
 import type { CrmItem, MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { DAY_MS } from '../../model/time.ts';
-import type { Choices } from '../options.ts';
-import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp, withRevision } from '../stamp.ts';
+import type { Choices } from '../fitting.ts';
+import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp, withRevision } from '../owner.ts';
 import type { HubSpotClient, Paths } from './client.ts';
 import { recordSchema, type SubscriptionRule } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MappedProperty, PropertyKind } from '../../model/items.ts';
 import { parsedBy } from '../errors.ts';
-import { type Choices, chooseAll, chooseOptions, type ListOption } from '../options.ts';
+import { type Choices, chooseAll, chooseOptions, type ListOption } from '../fitting.ts';
 import { isSuccess } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';
 import type { Scope } from './from-model.ts';

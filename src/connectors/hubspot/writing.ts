@@ -2,15 +2,22 @@ import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
-import { notSent } from '../settle.ts';
-import { isRefusedForAddress, type SharedOut, shareOut, withoutAddress } from './addresses.ts';
+import { notSent } from '../outcomes.ts';
 import { errors } from './errors.ts';
 import { type Row, type Scope, type StoredRecord, toItem, toValues } from './from-model.ts';
 import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
+import { updateSubscriptions } from './mail-subscriptions.ts';
 import { lookBefore, readRecords, type Write } from './records.ts';
-import { errorOfRow, type RowEnd, sendRows } from './rows.ts';
+import {
+  errorOfRow,
+  isRefusedForAddress,
+  type RowEnd,
+  type SharedOut,
+  sendRows,
+  shareOut,
+  withoutAddress,
+} from './rows.ts';
 import { associationSchema, batchSchema, errorBodySchema } from './schemas.ts';
-import { updateSubscriptions } from './subscriptions.ts';
 
 /** An outcome before it is known whose it is. */
 type End<One = Outcome<CrmItem>> = One extends unknown ? Omit<One, 'recordId'> : never;

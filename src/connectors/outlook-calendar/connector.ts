@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
-import { type Flow, type FlowVendor, findByFlows, flowConnector } from '../flow.ts';
-import { Mutex } from '../mutex.ts';
+import { type Flow, type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
+import { Mutex } from '../shared-state.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
-import { createGraphClient, type GraphCall } from './client.ts';
+import { createBatchTransport, createGraphClient, type GraphCall } from './client.ts';
 import { codesOf, errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, readProperties, toRemoteItem, UTC } from './from-model.ts';
@@ -26,7 +25,6 @@ import {
 import { EVENT_QUERY, eventsQuery, expandProperties, mailboxPath, pageOf, walkLists, withQuery } from './paths.ts';
 import { calendarSchema, namedSchema, type OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
-import { createBatchTransport } from './transport.ts';
 
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {

@@ -1,9 +1,9 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
-import { BLANK_ITEM } from '../erasing.ts';
+import { BLANK_ITEM } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
-import { supersededBy } from '../stamp.ts';
+import { supersededBy } from '../owner.ts';
 import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { errors, isConflict, isDuplicate, isGone, isNoSuchAction, mayMeanZone } from './errors.ts';
 import {

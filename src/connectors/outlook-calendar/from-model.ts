@@ -4,25 +4,23 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { isVisible, shortened } from '../../model/text.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, meansOnly, offsetMs, toZonedIso } from '../../model/zones.ts';
-import { BLANK_ITEM } from '../erasing.ts';
 import {
+  BLANK_ITEM,
   type DescriptionParts,
-  joinDescription,
-  NO_DESCRIPTION,
-  readDescription,
-  toDescriptionStamp,
-} from '../notes.ts';
-import {
   fromPresetsText,
   hasPresets,
+  joinDescription,
+  NO_DESCRIPTION,
   NO_PRESETS,
   type PresetsThere,
   presetChanges,
   presetsThere,
+  readDescription,
+  toDescriptionStamp,
   toPresetsText,
   withPresets,
-} from '../presets.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
+} from '../event-content.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
 import { htmlToText } from './html.ts';
 import { LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
 import { type EventHead, eventContentSchema, eventHeadSchema } from './schemas.ts';

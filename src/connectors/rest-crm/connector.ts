@@ -1,11 +1,16 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
-import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
-import { type Choices, chooseAll, type ListOption } from '../options.ts';
-import { applyAll } from './applying.ts';
+import {
+  applyFitting,
+  type Choices,
+  chooseAll,
+  type ListOption,
+  type PropertyRule,
+  type RefusedValues,
+} from '../fitting.ts';
+import { askedAlone } from '../outcomes.ts';
 import { createCrmClient, isMissing, speaksOf } from './client.ts';
 import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
@@ -14,6 +19,7 @@ import { BATCH_SIZE, KEY_OF_NOTHING } from './limits.ts';
 import { belongingReader, findByKeys, getById, listPages, readOurs, search } from './lookup.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { isObject, pageAt, valueAt } from './templates.ts';
+import { applyAll } from './writing.ts';
 
 /** Opens one target in a CRM. */
 export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connector<CrmItem> {

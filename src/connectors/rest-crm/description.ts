@@ -2,8 +2,16 @@ import { z } from 'zod';
 import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { isPath, type Placeholder, pageAt, placeholdersIn } from './templates.ts';
-import { BOOLEAN_STYLES, DATE_STYLES, INSTANT_STYLES, NULL_STYLES } from './values.ts';
+import {
+  BOOLEAN_STYLES,
+  DATE_STYLES,
+  INSTANT_STYLES,
+  isPath,
+  NULL_STYLES,
+  type Placeholder,
+  pageAt,
+  placeholdersIn,
+} from './templates.ts';
 
 const path = z.string().refine(isPath, 'give names between dots, as in data.people, or list[name=value] to choose');
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, 'give the name that the CRM uses in its API');

@@ -2,13 +2,20 @@ import type { Logger } from '../../log/logger.ts';
 import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import type { ContactStamp } from '../connector.ts';
-import type { PropertyRule } from '../fitting.ts';
-import type { Choices } from '../options.ts';
-import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../stamp.ts';
+import type { Choices, PropertyRule } from '../fitting.ts';
+import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
 import type { CrmClient } from './client.ts';
 import type { CrmDescription, CrmResource } from './description.ts';
-import { isObject, type JsonObject, newObject, setAt, type TemplateValues, valueAt } from './templates.ts';
-import { readValue, renderValue } from './values.ts';
+import {
+  isObject,
+  type JsonObject,
+  newObject,
+  readValue,
+  renderValue,
+  setAt,
+  type TemplateValues,
+  valueAt,
+} from './templates.ts';
 
 /** Keys are 32 characters of base32hex; anything else in the key's property was written by somebody else. */
 const KEY = /^[0-9a-v]{32}$/;

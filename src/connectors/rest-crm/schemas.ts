@@ -1,9 +1,20 @@
 import { z } from 'zod';
 import { baseAddress } from '../../settings/common-schemas.ts';
-import { type CrmDescription, descriptionSchema } from './description.ts';
+import { type CrmDescription, descriptionSchema, type WrittenDescription } from './description.ts';
 import { SEARCH_LAG_SECONDS } from './limits.ts';
-import { profiles } from './profiles/index.ts';
+import { dolibarr } from './profiles/dolibarr.ts';
+import { espocrm } from './profiles/espocrm.ts';
+import { twenty } from './profiles/twenty.ts';
+import { zohoLike } from './profiles/zoho-like.ts';
 import { isObject, type JsonObject, newObject } from './templates.ts';
+
+/** Descriptions that come with the program, by the name that a target's settings give. The schema checks them like anybody's. */
+export const profiles: Readonly<Record<string, WrittenDescription>> = {
+  dolibarr,
+  espocrm,
+  twenty,
+  'zoho-like': zohoLike,
+};
 
 /** Settings of one target, with the description whole. */
 export interface RestCrmSettings {

@@ -1,5 +1,8 @@
+import type { PropertyKind, PropertyValue } from '../../model/items.ts';
+import { SECOND_MS } from '../../model/time.ts';
+
 /** What a template may ask for, by name. */
-export const PLACEHOLDERS = [
+const PLACEHOLDERS = [
   'key',
   'keys',
   'keyField',
@@ -152,4 +155,116 @@ function mergeInto(target: JsonObject, source: JsonObject): JsonObject {
 function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
   return Reflect.get(value, name);
+}
+
+/** How a CRM wants dates, the first being the default. `instant`: midnight UTC in its style of instants. */
+export const DATE_STYLES = ['date', 'instant', 'epoch-seconds', 'epoch-milliseconds'] as const;
+/**
+ * How a CRM wants instants: with milliseconds and Z, with seconds and Z, with seconds and `+00:00`, as `2027-01-31 09:30:00` in UTC,
+ * or counted since 1970.
+ */
+export const INSTANT_STYLES = [
+  'iso',
+  'iso-seconds',
+  'iso-offset',
+  'sql',
+  'epoch-seconds',
+  'epoch-milliseconds',
+] as const;
+/** How a CRM wants truth: as JSON has it, 1 and 0, or `true` and `false` as text. */
+export const BOOLEAN_STYLES = ['boolean', 'number', 'text'] as const;
+/** What empties a property. */
+export const NULL_STYLES = ['null', 'empty-text'] as const;
+
+/** How a CRM wants values written. */
+export interface ValueStyles {
+  date: (typeof DATE_STYLES)[number];
+  instant: (typeof INSTANT_STYLES)[number];
+  boolean: (typeof BOOLEAN_STYLES)[number];
+  null: (typeof NULL_STYLES)[number];
+}
+
+/** A value of the model as the CRM wants it. */
+export function renderValue(value: PropertyValue, kind: PropertyKind, styles: ValueStyles): PropertyValue {
+  if (value === null) return styles.null === 'null' ? null : '';
+  if (kind === 'boolean' && typeof value === 'boolean') return BOOLEANS[styles.boolean](value);
+  if (kind === 'instant' && typeof value === 'string') return instantIn(value, styles.instant);
+  if (kind === 'date' && typeof value === 'string') return dateIn(value, styles);
+  return value;
+}
+
+/** What a CRM gave for a property as a value of the model; what is not of the kind comes as text, so that it differs. */
+export function readValue(raw: unknown, kind: PropertyKind, styles: ValueStyles): PropertyValue {
+  if (raw === null || raw === undefined || raw === '') return null;
+  const text = typeof raw === 'object' ? JSON.stringify(raw) : String(raw);
+  switch (kind) {
+    case 'text':
+      return text;
+    case 'number':
+      return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
+    case 'boolean':
+      return TRUTH.get(text.toLowerCase()) ?? text;
+    case 'date':
+      return readDate(text, styles) ?? text;
+    case 'instant':
+      return isoOf(text, styles.instant) ?? text;
+  }
+}
+
+const BOOLEANS: Readonly<Record<ValueStyles['boolean'], (value: boolean) => PropertyValue>> = {
+  boolean: (value) => value,
+  number: (value) => (value ? 1 : 0),
+  text: String,
+};
+
+const WRITTEN_INSTANT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:?\d{2})?$/;
+
+const TRUTH = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+function readDate(text: string, { date, instant }: ValueStyles): string | null {
+  const written = /^\d{4}-\d{2}-\d{2}(?=$|[T ])/.exec(text)?.[0];
+  return written ?? isoOf(text, date === 'instant' || date === 'date' ? instant : date)?.slice(0, 10) ?? null;
+}
+
+function instantIn(iso: string, style: ValueStyles['instant']): PropertyValue {
+  const at = Date.parse(iso);
+  if (Number.isNaN(at)) return iso;
+  const seconds = new Date(at).toISOString().slice(0, 19);
+  switch (style) {
+    case 'iso':
+      return new Date(at).toISOString();
+    case 'iso-seconds':
+      return `${seconds}Z`;
+    case 'iso-offset':
+      return `${seconds}+00:00`;
+    case 'sql':
+      return seconds.replace('T', ' ');
+    case 'epoch-seconds':
+      return Math.floor(at / SECOND_MS);
+    case 'epoch-milliseconds':
+      return at;
+  }
+}
+
+function dateIn(date: string, styles: ValueStyles): PropertyValue {
+  if (styles.date === 'date') return date;
+  return instantIn(`${date}T00:00:00.000Z`, styles.date === 'instant' ? styles.instant : styles.date);
+}
+
+/** An instant in any of the styles, as ISO 8601 in UTC with milliseconds; a count is one of the style's unit. */
+function isoOf(text: string, style: ValueStyles['instant']): string | null {
+  if (/^-?\d{1,15}$/.test(text)) {
+    return style.startsWith('epoch-') ? asIso(Number(text) * (style === 'epoch-seconds' ? SECOND_MS : 1)) : null;
+  }
+  const [, date, time, zone] = WRITTEN_INSTANT.exec(text) ?? [];
+  return date === undefined ? null : asIso(Date.parse(`${date}T${time}${zone ?? 'Z'}`));
+}
+
+function asIso(at: number): string | null {
+  return Number.isNaN(at) || Math.abs(at) > 8.64e15 ? null : new Date(at).toISOString();
 }

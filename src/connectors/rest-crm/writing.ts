@@ -1,16 +1,234 @@
-import { asMirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
-import type { Operation, Outcome } from '../../model/operations.ts';
-import { supersededBy } from '../stamp.ts';
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { CrmItem, PropertyValue } from '../../model/items.ts';
+import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
+import { failed, inTurn, notSent, resolveOutcomes } from '../outcomes.ts';
+import { supersededBy } from '../owner.ts';
 import { type CrmAnswer, isMissing, speaksOf } from './client.ts';
-import { remove } from './deleting.ts';
-import { errors } from './errors.ts';
+import { inBatches, type Removal, remove, removeAll, toRemovals } from './deleting.ts';
+import type { CrmResource } from './description.ts';
+import { errors, rowRefused } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, type Scope, selection, writeValues } from './from-model.ts';
-import { findByKeys, lookAgain, lookAtId, theOne } from './lookup.ts';
-import { valueAt } from './templates.ts';
+import { findByKeys, findContacts, lookAgain, lookAtId, rowsIn, theOne } from './lookup.ts';
+import { isObject, renderBody, valueAt } from './templates.ts';
+
+/**
+ * Carries out operations; what fails for the whole target ends the series without another request.
+ * @throws MirrorError when nothing can be said of any; `unsent` when the look failed
+ */
+export async function applyAll(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
+  let hasLooked = false;
+  const carryOutSome = async (some: readonly Operation<CrmItem>[]) => {
+    const seen = await lookBefore(scope, some).catch((error) => {
+      throw hasLooked ? error : notSent(asMirrorError(error));
+    });
+    hasLooked = true;
+    return carryOutAll(scope, some, seen);
+  };
+  return resolveOutcomes(await writeSharing(scope, operations, carryOutSome), errors);
+}
+
+/** What a look before the operations found. */
+interface Seen {
+  objects: Map<ItemKey, CrmRow[]>;
+  contacts: Map<ItemKey, CrmRow[]>;
+}
+
+async function carryOutAll(scope: Scope, operations: readonly Operation<CrmItem>[], seen: Seen) {
+  const { upsert, deleteMany } = scope.resource;
+  const ready: ReadyWrite[] = [];
+  const leaving: Removal[] = [];
+  const outcomes = await inTurn(operations, errors, scope.signal, async (operation) => {
+    const contactId = contactIdOf(seen.contacts, operation);
+    const found = seen.objects.get(operation.key) ?? [];
+    // Copies go one by one, before the record that they are copies of.
+    if (operation.kind === 'delete' && deleteMany !== undefined && found.length < 2) {
+      const removals = await toRemovals(scope, operation, found);
+      if ('result' in removals) return removals;
+      leaving.push(...removals);
+      return null;
+    }
+    if (upsert === undefined || operation.kind === 'delete') return carryOut(scope, operation, found, contactId);
+    ready.push({ operation, contactId });
+    return null;
+  });
+  if (deleteMany !== undefined) outcomes.push(...(await removeAll(scope, deleteMany, leaving)));
+  if (upsert !== undefined) outcomes.push(...(await upsertAll(scope, upsert, ready)));
+  return { outcomes, before: seen.objects };
+}
+
+async function lookBefore(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Seen> {
+  const { upsert } = scope.resource;
+  const oneByOne = operations.filter(({ kind }) => upsert === undefined || kind === 'delete');
+  const contactKeys = operations.flatMap((operation) =>
+    operation.kind === 'delete' || operation.item.contactKey === null ? [] : [operation.item.contactKey],
+  );
+  const objects = await findByKeys(
+    scope,
+    scope.resource,
+    oneByOne.map(({ key }) => key),
+  );
+  return { objects, contacts: await findContacts(scope, contactKeys) };
+}
+
+/** @throws MirrorError of this operation alone: the contact is not there, or more than once */
+function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>): string | null {
+  if (operation.kind === 'delete' || operation.item.contactKey === null) return null;
+  const contact = theOne(contacts.get(operation.item.contactKey) ?? [], null);
+  if (contact === null) throw notSent(errors.make('contact-missing'));
+  return contact.id;
+}
+
+type Upsert = NonNullable<CrmResource['upsert']>;
+/** A write with the id of the contact that it belongs to. */
+type ReadyWrite = { operation: Write; contactId: string | null };
+
+/**
+ * Writes rows by the CRM's own upsert, in batches. A batch that is refused as a whole is halved until the row that spoils it stands
+ * alone.
+ * Never throws: what fails stands in the outcomes.
+ */
+async function upsertAll(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
+  return await inBatches(writes, upsert.size, (some) => upsertSome(scope, upsert, some));
+}
+
+async function upsertSome(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
+  try {
+    return await upsertBatch(scope, upsert, writes);
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    if (!spoilsBatch(error) || writes.length === 1) return writes.map(({ operation }) => failed(operation, error));
+    const middle = Math.ceil(writes.length / 2);
+    const first = await upsertSome(scope, upsert, writes.slice(0, middle));
+    return [...first, ...(await upsertSome(scope, upsert, writes.slice(middle)))];
+  }
+}
+
+/** Whether one row may have brought the whole batch down, so that nothing of it was written. */
+function spoilsBatch({ code }: MirrorError): boolean {
+  return code === 'record-refused' || code === 'record-too-large';
+}
+
+async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
+  const { client, resource, signal } = scope;
+  const rows = writes.map(({ operation, contactId }) =>
+    renderBody(upsert.body, writeValues(scope, operation, contactId)),
+  );
+  const values = { ...selection(scope, resource), rows };
+  const answer = await client.send('rest-crm.upsert', upsert.call, values, signal);
+  const answers = rowsIn(answer, upsert.rows);
+  // Rows are told apart by their order alone: with one missing none can be told.
+  if (answers.length !== writes.length) throw errors.make('answer-missing');
+  return writes.map(({ operation }, index) => toOutcome(scope, upsert, operation, answers[index]));
+}
+
+function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown): Outcome<CrmItem> {
+  const status = valueAt(row, upsert.status);
+  const isTaken = isObject(row) && upsert.taken.some((taken) => taken === status);
+  if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors, scope.known));
+  const remoteId = idAt(row, upsert.id);
+  if (remoteId === null) return failed(operation, errors.make('unexpected-answer', { names: ['id'] }));
+  const wasCreated = upsert.effect !== undefined && valueAt(row, upsert.effect) === upsert.created;
+  return {
+    recordId: operation.recordId,
+    result: 'written',
+    effect: effectOf(operation, upsert.effect === undefined ? operation.kind === 'create' : wasCreated),
+    versionTag: null,
+    remoteId,
+  };
+}
+
+function effectOf({ kind }: Write, wasCreated: boolean) {
+  if (kind === 'create') return wasCreated ? 'created' : 'adopted';
+  return wasCreated ? 'recreated' : 'updated';
+}
+
+/** Carries out operations; `before`: what was seen under their keys then. */
+type CarryOutAll = (
+  operations: readonly Operation<CrmItem>[],
+) => Promise<{ outcomes: Outcome<CrmItem>[]; before: ReadonlyMap<ItemKey, readonly CrmRow[]> }>;
+
+/**
+ * Carries out operations where the CRM lets no two records have the same value of a property, as relatives have one address. What it
+ * refuses is written once more without such values, whatever it was refused for, and `stored` tells so; where another one of this call
+ * gave the value up, as when two exchange theirs, it is tried with it after that.
+ * @returns one outcome for each operation
+ */
+async function writeSharing(
+  scope: Scope,
+  operations: readonly Operation<CrmItem>[],
+  carryOutAll: CarryOutAll,
+): Promise<Outcome<CrmItem>[]> {
+  const { outcomes, before } = await carryOutAll(operations);
+  const { unique } = scope.resource;
+  const ends = new Map(outcomes.map((outcome) => [outcome.recordId, outcome]));
+  const refused = operations.filter((operation) => hasAny(operation, unique)).filter((one) => isRefused(ends, one));
+  if (refused.length === 0) return outcomes;
+  const reduced = new Map(refused.map((operation) => [operation.recordId, without(operation, unique)]));
+  for (const end of (await carryOutAll([...reduced.values()])).outcomes) {
+    // What it was refused for first says more than what was refused of the rest.
+    if (end.result === 'failed' && end.error.code === 'record-refused') reduced.delete(end.recordId);
+    else ends.set(end.recordId, withStored(end, reduced));
+  }
+  const now = operations.map((operation) => reduced.get(operation.recordId) ?? operation);
+  const freed = freedValues(unique, now, ends, before);
+  const freely = refused.filter(
+    ({ recordId, item }) => reduced.has(recordId) && valuesOf(unique, item).some((value) => freed.has(value)),
+  );
+  if (freely.length === 0) return [...ends.values()];
+  for (const end of (await carryOutAll(freely)).outcomes) {
+    const first = ends.get(end.recordId);
+    if (end.result === 'written' && first?.result === 'written')
+      ends.set(end.recordId, { ...end, effect: first.effect });
+  }
+  return [...ends.values()];
+}
+
+/** What was left out is told, also where the CRM shows nothing of what it stored. */
+function withStored(end: Outcome<CrmItem>, reduced: ReadonlyMap<string, Write>): Outcome<CrmItem> {
+  return end.result === 'written' ? { ...end, stored: end.stored ?? reduced.get(end.recordId)!.item } : end;
+}
+
+function isRefused(ends: ReadonlyMap<string, Outcome<CrmItem>>, { recordId }: Write): boolean {
+  const end = ends.get(recordId);
+  return end?.result === 'failed' && end.error.code === 'record-refused';
+}
+
+function hasAny(operation: Operation<CrmItem>, names: readonly string[]): operation is Write {
+  return operation.kind !== 'delete' && valuesOf(names, operation.item).length > 0;
+}
+
+function without(operation: Write, names: readonly string[]): Write {
+  const properties: Record<string, PropertyValue> = { ...operation.item.properties };
+  for (const name of names) if (Object.hasOwn(properties, name)) properties[name] = null;
+  return { ...operation, item: { ...operation.item, properties } };
+}
+
+/** Values that records had before and have no more, since this call wrote or deleted them. */
+function freedValues(
+  names: readonly string[],
+  operations: readonly Operation<CrmItem>[],
+  ends: ReadonlyMap<string, Outcome<CrmItem>>,
+  before: ReadonlyMap<ItemKey, readonly CrmRow[]>,
+): Set<string> {
+  const released = operations.flatMap((operation) => {
+    if (ends.get(operation.recordId)?.result === 'failed') return [];
+    const now = new Set(operation.kind === 'delete' ? [] : valuesOf(names, operation.item));
+    const had = (before.get(operation.key) ?? []).flatMap(({ remote }) => valuesOf(names, remote.item));
+    return had.filter((value) => !now.has(value));
+  });
+  return new Set(released);
+}
+
+/** Values with their properties' names, the same whatever their case; those that are empty are none. */
+function valuesOf(names: readonly string[], item: CrmItem | null): string[] {
+  return names.flatMap((name) => {
+    const value = item?.properties[name] ?? null;
+    return value === null || value === '' ? [] : [`${name} ${String(value).toLowerCase()}`];
+  });
+}
 
 /** A create or an update. */
-export type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
+type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /**

@@ -5,7 +5,7 @@ import { parseJson } from '../../model/json.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
-import { Mutex } from '../mutex.ts';
+import { Mutex } from '../shared-state.ts';
 import type { WireResponse } from '../wire.ts';
 import { errors, wholeRefusalOf } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS, LARGEST_ANSWER_BYTES, USED_UP_SHARE } from './limits.ts';

@@ -3,22 +3,20 @@ import type { CrmItem } from '../../model/items.ts';
 import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
-import { failed, resolveOutcomes } from '../settle.ts';
-import { toStamp } from '../stamp.ts';
+import { askedAlone, failed, resolveOutcomes } from '../outcomes.ts';
+import { toStamp } from '../owner.ts';
 import { createOrgClient, type OrgClient, type Part } from './client.ts';
 import { type Deletion, remove, resultsOf } from './deleting.ts';
 import { type Description, describe, type RecordForm, requireFit } from './description.ts';
 import { errors, rowErrorOf } from './errors.ts';
 import { propertiesOf, type Write } from './from-model.ts';
-import { recordOptOuts } from './individuals.ts';
 import { BATCH_SIZE, COLLECTION_SIZE } from './limits.ts';
 import { findByKey, queryPages, readPages, type Scope, selectIn, wholeRecord } from './reading.ts';
 import type { SalesforceSettings, SeenRecord } from './schemas.ts';
-import { ALLOW_DUPLICATES, upsert } from './writing.ts';
+import { ALLOW_DUPLICATES, recordOptOuts, upsert } from './writing.ts';
 
 /** Opens one Salesforce target: an object of an org. Throws TypeError without the part `crm`, which every target of it has. */
 export function openSalesforce(context: ConnectorContext<SalesforceSettings>): Connector<CrmItem> {

@@ -2,7 +2,7 @@ import type { MappedProperty, PropertyKind, PropertyValue, StreamName } from '..
 import type { CrmContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import type { PropertyRule, PropertyRules, TextForm } from '../fitting.ts';
-import { type Choices, chooseOptions, type ListOption, strangeWords } from '../options.ts';
+import { type Choices, chooseOptions, type ListOption, strangeWords } from '../fitting.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { errors } from './errors.ts';

@@ -1,6 +1,6 @@
 import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { Operation, RemoteItem } from '../../model/operations.ts';
-import { belongingOf, fromStamp, toStamp, withRevision } from '../stamp.ts';
+import { belongingOf, fromStamp, toStamp, withRevision } from '../owner.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
 

@@ -92,7 +92,7 @@ export async function showFeed(
   // Asked for before what it speaks of: what changes meanwhile has another one.
   const tag = `"${await feedStore.version()}"`;
   if (cachedTag !== null && isAmong(tag, cachedTag)) return { status: 304, tag };
-  const { calendarText } = await import('../../connectors/feed-text.ts');
+  const { calendarText } = await import('../../connectors/icalendar.ts');
   const { name } = target.configuration.settings as { name: string };
   return { status: 200, tag, text: calendarText(name, await feedStore.entries()) };
 }

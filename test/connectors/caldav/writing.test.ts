@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
-import { NO_DESCRIPTION } from '../../../src/connectors/notes.ts';
-import { NO_PRESETS } from '../../../src/connectors/presets.ts';
+import { NO_DESCRIPTION, NO_PRESETS } from '../../../src/connectors/event-content.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import {

@@ -4,7 +4,7 @@ import { pathsOf } from '../../../src/connectors/hubspot/client.ts';
 import { readRefusal, toMirrorError, toRowError, untilMidnightMs } from '../../../src/connectors/hubspot/errors.ts';
 import type { Scope } from '../../../src/connectors/hubspot/from-model.ts';
 import { fromText, toItem, toValues } from '../../../src/connectors/hubspot/from-model.ts';
-import { fromStamp } from '../../../src/connectors/stamp.ts';
+import { fromStamp } from '../../../src/connectors/owner.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { CrmItem, PropertyKind, PropertyValue } from '../../../src/model/items.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';

@@ -4,7 +4,7 @@ import { pathsOf } from '../../../src/connectors/hubspot/client.ts';
 import type { Scope } from '../../../src/connectors/hubspot/from-model.ts';
 import type { Write } from '../../../src/connectors/hubspot/records.ts';
 import { writeAll } from '../../../src/connectors/hubspot/writing.ts';
-import { toStamp } from '../../../src/connectors/stamp.ts';
+import { toStamp } from '../../../src/connectors/owner.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toDescriptionStamp } from '../../../src/connectors/notes.ts';
+import { toDescriptionStamp, toPresetsText } from '../../../src/connectors/event-content.ts';
 import {
   holds,
   normaliseItem,
@@ -13,7 +13,6 @@ import {
   UNTOUCHED,
 } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
-import { toPresetsText } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';

@@ -1,16 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressOf } from '../../../src/connectors/rest-crm/client.ts';
-import { newObject, renderBody, renderText, setAt, valueAt } from '../../../src/connectors/rest-crm/templates.ts';
 import {
   BOOLEAN_STYLES,
   DATE_STYLES,
   INSTANT_STYLES,
   NULL_STYLES,
+  newObject,
   readValue,
+  renderBody,
+  renderText,
   renderValue,
+  setAt,
   type ValueStyles,
-} from '../../../src/connectors/rest-crm/values.ts';
+  valueAt,
+} from '../../../src/connectors/rest-crm/templates.ts';
 
 const hostile = fc.oneof(
   fc.string({ unit: 'binary' }),

@@ -1,7 +1,6 @@
 import { fromCalendarObject, toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import { LARGEST_ANSWER_BYTES } from '../../../src/connectors/caldav/limits.ts';
-import { readProblem } from '../../../src/connectors/caldav/refusals.ts';
-import { DavSession, isMultistatus, withOwnStatus } from '../../../src/connectors/caldav/webdav.ts';
+import { DavSession, isMultistatus, readProblem, withOwnStatus } from '../../../src/connectors/caldav/webdav.ts';
 import { parseXml } from '../../../src/connectors/caldav/xml.ts';
 import { errors as googleErrors } from '../../../src/connectors/google-calendar/errors.ts';
 import { readOwnEvent as readGoogleEvent } from '../../../src/connectors/google-calendar/from-model.ts';

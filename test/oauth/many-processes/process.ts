@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { asMirrorError } from '../../../src/model/errors.ts';
 import type { ConnectionAuthorizer } from '../../../src/oauth/authorizer.ts';
-import { REFUSAL_UNCONFIRMED } from '../../../src/oauth/login-state.ts';
+import { REFUSAL_UNCONFIRMED } from '../../../src/oauth/errors.ts';
 import type { Provider } from '../../../src/oauth/providers.ts';
 import { createAwaitDurable } from '../../../src/state/redis.ts';
 import { NEVER, openWorker } from '../connection.ts';

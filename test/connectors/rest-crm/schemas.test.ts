@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { profiles } from '../../../src/connectors/rest-crm/profiles/index.ts';
-import { settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
+import { profiles, settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
 
 const BASE = { baseUrl: 'https://crm.example.com/api/v1/' };
 

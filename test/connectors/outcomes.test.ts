@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { concernsOneItem, failed, inTurn, notSent, resolveOutcomes } from '../../src/connectors/settle.ts';
+import { concernsOneItem, failed, inTurn, notSent, resolveOutcomes } from '../../src/connectors/outcomes.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Operation, Outcome } from '../../src/model/operations.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { toStamp } from '../../../src/connectors/owner.ts';
 import type { CrmAnswer, CrmClient } from '../../../src/connectors/rest-crm/client.ts';
 import { descriptionSchema } from '../../../src/connectors/rest-crm/description.ts';
 import type { Scope } from '../../../src/connectors/rest-crm/from-model.ts';
 import { type CrmRow, readRow } from '../../../src/connectors/rest-crm/from-model.ts';
 import { carryOut } from '../../../src/connectors/rest-crm/writing.ts';
-import { toStamp } from '../../../src/connectors/stamp.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';

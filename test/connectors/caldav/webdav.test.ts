@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { comparablePath, isMember, isSameSite, resolveHref } from '../../../src/connectors/caldav/addresses.ts';
 import { isAcceptableAddress, settingsSchema } from '../../../src/connectors/caldav/schemas.ts';
+import { comparablePath, isMember, isSameSite, resolveHref } from '../../../src/connectors/caldav/webdav.ts';
 
 describe('where a login may go', () => {
   test.each([

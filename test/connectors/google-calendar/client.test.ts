@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildBatch, parseBatch } from '../../../src/connectors/google-calendar/transport.ts';
+import { buildBatch, parseBatch } from '../../../src/connectors/google-calendar/client.ts';
 
 const NOW = Date.parse('2027-01-01T00:00:00Z');
 const TYPE = 'multipart/mixed; boundary=batch_x';

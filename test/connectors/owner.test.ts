@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromStamp, isStampOfAnother, type Stamp, toStamp } from '../../src/connectors/stamp.ts';
+import { fromStamp, isStampOfAnother, type Stamp, toStamp } from '../../src/connectors/owner.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { recordIds } from '../sync/arbitraries.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '../../src/log/create-logger.ts';
-import { takeLibraryWords } from '../../src/log/library-words.ts';
+import { takeLibraryWords } from '../../src/log/logger.ts';
 
 test('what a library writes to the console is a line of the log, each thing once, until the console is put back', () => {
   const lines: string[] = [];
