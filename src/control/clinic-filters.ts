@@ -1,5 +1,5 @@
 import { createClinicApi } from '../clinic/api.ts';
-import type { ClinicContext } from '../clinic/http/context.ts';
+import type { ClinicContext } from '../clinic/http/call.ts';
 import { compilePaths, folded, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';

@@ -1,8 +1,7 @@
 import { basename } from 'node:path';
-import { pdfFile } from '../clinic/http/files.ts';
+import { OPERATION_CALLS, type OperationInput, valuesOf } from '../clinic/api.ts';
+import { pdfFile } from '../clinic/http/call.ts';
 import type { JsonObject } from '../clinic/http/rows.ts';
-import { OPERATION_CALLS, type OperationInput } from '../clinic/operation-calls.ts';
-import { valuesOf } from '../clinic/present.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 

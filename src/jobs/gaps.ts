@@ -8,8 +8,7 @@ import { egressStopped } from '../sync/egress.ts';
 import { streamsOf } from '../sync/followed.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import type { CycleFollower, NamedIds } from './cycle-follower.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { CycleFollower, NamedIds, OpenTarget } from './tenant.ts';
 
 /** Most rows' codes, ids and suggestions that are told. */
 const MOST_REPORTED = 5;

@@ -2,13 +2,13 @@ import type { TenantSource } from '../clinic/tenant-source.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Spans } from '../log/spans.ts';
-import type { Item } from '../model/items.ts';
+import type { Item, MappedProperty } from '../model/items.ts';
 import type { StoredPlan } from '../model/kept-plan.ts';
 import type { StoredTask } from '../model/kept-task.ts';
-import type { AppointmentStatus } from '../model/records.ts';
+import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { Refusal } from '../model/refusals.ts';
 import type { StreamName } from '../model/streams.ts';
-import type { Clock } from '../model/time.ts';
+import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { TenantFeeds } from '../state/feeds.ts';
@@ -25,14 +25,57 @@ import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } fro
 import type { TargetStore } from '../state/targets.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import type { UnansweredStore } from '../state/unanswered.ts';
-import type { PatientHistory } from '../sync/derive.ts';
-import type { TargetIdentity } from '../sync/identity.ts';
+import { createPatientHistory, type PatientHistory } from '../sync/derive.ts';
+import { CALENDAR_FORM, crmForm, type ItemForm, type TargetIdentity } from '../sync/identity.ts';
 import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
+import { compileMapping, type EvaluateExpressions } from '../sync/mapping/index.ts';
+import type { Directory } from '../sync/project.ts';
 import type { IdleTarget } from '../sync/settled.ts';
-import type { CycleFollower } from './cycle-follower.ts';
 import type { Outages } from './outages.ts';
-import type { StreamMemory, Taken } from './stream-memory.ts';
+import { nothingTaken, type StreamMemory, type Taken } from './stream-memory.ts';
+
+/** Appointments to be read: of these agendas, in this window. */
+export interface ReadingScope {
+  window: TimeWindow;
+  agendas: 'all' | readonly string[];
+}
+
+/** What a cycle learned of the clinic's appointments, as far as a follower goes by it. */
+export interface Learned {
+  records: ReadonlyMap<string, Appointment>;
+  /** Read alone: they are there although the list did not show them. */
+  found: readonly Appointment[];
+  /** Read alone: the clinic has no such record. */
+  vanished: ReadonlySet<string>;
+  /** Where appointments take place, as the clinic's catalogue says. */
+  directory: Pick<Directory, 'agendas' | 'locations'>;
+}
+
+/** Ids of the clinic's catalogue that a configuration names. */
+export interface NamedIds {
+  agendas: 'all' | readonly string[];
+  treatments: 'all' | readonly string[];
+}
+
+/** What goes by a tenant's appointments in each cycle, beside its targets. A feature gives it to its tenant. */
+export interface CycleFollower {
+  /** Stands among the names of targets; no target can have it. */
+  name: string;
+  /** Ids that it names, by where: an id that the catalogue lacks is a gap of that place. */
+  namedIds: ReadonlyMap<string, NamedIds>;
+  /** Which appointments it needs read. */
+  readingScope(now: Instant): ReadingScope;
+  /** Repairs what a crash left, before a cycle. */
+  resume(): Promise<void>;
+  /**
+   * Appointments that it waits for and that a complete list did not show, with when they begin as far as it knows.
+   * @param isSeen also of rows that can't be used
+   */
+  absent(isSeen: (recordId: string) => boolean): Promise<ReadonlyMap<string, readonly Instant[]>>;
+  /** Takes what a cycle learned. Says nothing of an appointment that the cycle did not see. */
+  follow(learned: Learned): Promise<void>;
+}
 
 /** What a cycle asks of the clinic, for one tenant. */
 export interface ClinicSource extends Omit<TenantSource, 'within' | 'readReports' | 'readReport'> {
@@ -41,7 +84,7 @@ export interface ClinicSource extends Omit<TenantSource, 'within' | 'readReports
 }
 
 /** What makes objects of a CRM out of records. */
-export interface OpenCrm {
+interface OpenCrm {
   mapping: Mapping;
   /** What derived properties are computed from; null where the mapping uses none. */
   patientHistory: PatientHistory | null;
@@ -139,4 +182,41 @@ export interface OpenTenant {
 /** Targets of a tenant that are not paused. */
 export function activeTargets({ targets }: Pick<OpenTenant, 'targets'>): OpenTarget[] {
   return [...targets.values()].filter(({ configuration }) => !configuration.paused);
+}
+
+/** What a target follows, and what its objects are made of. */
+interface TargetForm {
+  stream: StreamName;
+  form: ItemForm;
+  /** Null for a calendar. */
+  crm: OpenCrm | null;
+  /** By name; none for a calendar. */
+  properties: readonly MappedProperty[];
+}
+
+/**
+ * Prepares what makes items of a target's records.
+ * @param zone the clinic's
+ * @param evaluate works out the expressions of mappings
+ * @param refusalsOf the CRM's properties by which people refuse
+ */
+export function openForm(
+  { crm }: Pick<TargetConfiguration, 'crm'>,
+  zone: string,
+  evaluate: EvaluateExpressions,
+  refusalsOf: (stream: StreamName) => readonly Refusal[],
+): TargetForm {
+  if (crm === undefined) return { stream: 'appointments', form: CALENDAR_FORM, crm: null, properties: [] };
+  const mapping = compileMapping(crm, zone, evaluate);
+  const { stream, derived } = crm;
+  const { properties, needs } = mapping;
+  const patientHistory = needs.history
+    ? createPatientHistory({ ...derived, zone, countsInvoices: needs.invoices })
+    : null;
+  const form = crmForm(
+    stream,
+    properties.map(({ name }) => name),
+  );
+  const refusals = refusalsOf(stream).filter((refusal) => properties.some(({ name }) => name === refusal.property));
+  return { stream, form, crm: { mapping, patientHistory, taken: nothingTaken(), refusals }, properties };
 }

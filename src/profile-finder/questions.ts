@@ -1,6 +1,6 @@
 import { answerValue, readCount, totalHeader } from '../clinic/http/answer-places.ts';
+import type { ClinicContext } from '../clinic/http/call.ts';
 import { addressOf, send } from '../clinic/http/call.ts';
-import type { ClinicContext } from '../clinic/http/context.ts';
 import { errorFromAnswer } from '../clinic/http/errors.ts';
 import { valueAt } from '../clinic/http/rows.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';

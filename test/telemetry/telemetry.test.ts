@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
 import { addAccess } from '../../src/http-server/access/access.ts';
 import { openApp } from '../../src/http-server/app.ts';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';

@@ -1,5 +1,4 @@
-import type { CycleFollower, Learned, ReadingScope } from '../../jobs/cycle-follower.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { CycleFollower, Learned, OpenTenant, ReadingScope } from '../../jobs/tenant.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';

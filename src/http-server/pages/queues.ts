@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Texts } from '../../documents/texts/texts.ts';
-import type { ShownJob, ShownQueue } from '../../jobs/shown-queues.ts';
+import type { ShownJob, ShownQueue } from '../../jobs/queues.ts';
 import { type Html, html } from '../../model/html.ts';
 import type { OperatorServices } from '../operator-desk.ts';
 import { contextOf, type PageContext } from './context.ts';
