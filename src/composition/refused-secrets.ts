@@ -1,5 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
-import { namingSources, Secret } from '../settings/secret.ts';
+import { namingSources, Secret } from '../settings/secret-reference.ts';
 import type { OpenConnection } from './open-connection.ts';
 
 /** Codes with which a vendor or the clinic refuses what a secret proves, or with which a secret turns out to be unusable. */

@@ -5,7 +5,7 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
-import { didYouMean } from '../settings/did-you-mean.ts';
+import { didYouMean } from '../settings/describe-issue.ts';
 import type { ClinicQuestion } from './clinic-question.ts';
 
 /** What stands behind the name of a thing where its id is meant: `patientName` asks for something else. */

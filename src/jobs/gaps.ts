@@ -1,7 +1,7 @@
 import { lazily } from '../model/lazily.ts';
 import type { InvalidRow } from '../model/records.ts';
 import type { StreamName } from '../model/streams.ts';
-import { didYouMean } from '../settings/did-you-mean.ts';
+import { didYouMean } from '../settings/describe-issue.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import { egressStopped } from '../sync/egress.ts';

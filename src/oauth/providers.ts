@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { MirrorError } from '../model/errors.ts';
-import { isPublicAddress } from '../settings/addresses.ts';
+import { isPublicAddress } from '../settings/outbound-schema.ts';
 
 /** Who issues the tokens, and as which client we ask. Plain data from the settings. */
 export interface Provider {

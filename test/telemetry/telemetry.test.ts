@@ -12,7 +12,7 @@ import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { spanned } from '../../src/log/spans.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
-import { telemetrySection } from '../../src/settings/telemetry-schema.ts';
+import { telemetrySection } from '../../src/settings/settings-schema.ts';
 import { openTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
 import { startSomeWorkers } from '../jobs/some-workers.ts';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';

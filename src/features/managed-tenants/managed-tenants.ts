@@ -4,7 +4,7 @@ import { type ActAbout, type Acting, recordAct } from '../../control/recording.t
 import { message } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { NAME, NAME_REMEDY } from '../../model/names.ts';
-import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/approval-schema.ts';
+import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/access-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../../settings/faults.ts';
 import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../../settings/managed-tenant.ts';

@@ -6,8 +6,7 @@ import { DAY_MS, type Instant } from '../../model/time.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
-import { lateness, longestAheadMs, remindersFor } from './rules.ts';
-import { withdrawalOf } from './send-time.ts';
+import { lateness, longestAheadMs, remindersFor, withdrawalOf } from './rules.ts';
 
 /** Reminders that are due later than this are planned by a later cycle. */
 const HORIZON_MS = 2 * DAY_MS;

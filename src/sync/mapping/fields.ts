@@ -1,6 +1,6 @@
 import { type Instant, MINUTE_MS } from '../../model/time.ts';
 import { toZonedIso } from '../../model/zones.ts';
-import { CONSENT_PREFIX, type CrmStream, consentOf } from '../../settings/crm-sources.ts';
+import { CONSENT_PREFIX, type CrmStream, consentOf } from '../../settings/crm-schema.ts';
 import type { InvoiceFacts, MappingSource } from './contract.ts';
 import { cleanLine, cleanLines } from './text.ts';
 

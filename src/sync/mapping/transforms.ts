@@ -1,4 +1,4 @@
-import type { CrmTransform, SourceKind } from '../../settings/crm-sources.ts';
+import type { CrmTransform, SourceKind } from '../../settings/crm-schema.ts';
 import { type FieldRules, type FieldValue, localDate } from './fields.ts';
 import { cleanLines, titleCase } from './text.ts';
 

@@ -10,7 +10,7 @@ import type { OperatorServices } from '../../../src/http-server/operator-desk.ts
 import type { AccessLevel, Visitor } from '../../../src/http-server/visitors.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { AuditEntry } from '../../../src/model/acts.ts';
-import type { ApprovalSettings } from '../../../src/settings/approval-schema.ts';
+import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import type { AuditLog } from '../../../src/state/audit-log.ts';
 import { createApprovalStore } from '../../../src/state/kept-documents.ts';
 import { openActing, person } from '../../control/acting.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Patient } from '../../../src/model/records.ts';
 import type { CrmFile, CrmRule } from '../../../src/settings/crm-schema.ts';
-import { CRM_SOURCES, type CrmStream, crmSourceOf, type SourceKind } from '../../../src/settings/crm-sources.ts';
+import { CRM_SOURCES, type CrmStream, crmSourceOf, type SourceKind } from '../../../src/settings/crm-schema.ts';
 import { fieldPaths } from '../../../src/sync/mapping/fields.ts';
 import { compileMapping, type Mapped, type Mapping, type MappingSource } from '../../../src/sync/mapping/index.ts';
 import { withoutGuard } from '../../../src/sync/mapping/text.ts';

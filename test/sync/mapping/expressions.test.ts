@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startExpressionThread } from '../../../src/composition/expression-thread.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Patient } from '../../../src/model/records.ts';
-import type { SourceKind } from '../../../src/settings/crm-sources.ts';
+import type { SourceKind } from '../../../src/settings/crm-schema.ts';
 import { compileExpression } from '../../../src/sync/mapping/expressions.ts';
 import {
   compileMapping,
