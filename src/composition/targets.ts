@@ -2,8 +2,8 @@ import type { Connector, ConnectorContext, ConnectorModule } from '../connectors
 import { ownerOf } from '../connectors/owner.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import { type HttpClient, withBudget } from '../http/client.ts';
+import { openForm } from '../jobs/open-crm.ts';
 import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
-import { openForm } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
 import { lazily } from '../model/lazily.ts';

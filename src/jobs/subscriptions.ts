@@ -89,7 +89,7 @@ async function closeSubscription(
 }
 
 /** The notifications of a target whose connector has them. */
-export function subscriptionsOf({ id, connector }: OpenTarget): Subscriptions {
+function subscriptionsOf({ id, connector }: OpenTarget): Subscriptions {
   if (connector.subscriptions === undefined) throw new Error(`the connector of "${id}" has no notifications`);
   return connector.subscriptions;
 }

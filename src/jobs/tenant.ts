@@ -2,7 +2,7 @@ import type { TenantSource } from '../clinic/tenant-source.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Spans } from '../log/spans.ts';
-import type { Item, MappedProperty } from '../model/items.ts';
+import type { Item } from '../model/items.ts';
 import type { StoredPlan } from '../model/kept-plan.ts';
 import type { StoredTask } from '../model/kept-task.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
@@ -25,15 +25,14 @@ import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } fro
 import type { TargetStore } from '../state/targets.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import type { UnansweredStore } from '../state/unanswered.ts';
-import { createPatientHistory, type PatientHistory } from '../sync/derive.ts';
-import { CALENDAR_FORM, crmForm, type ItemForm, type TargetIdentity } from '../sync/identity.ts';
+import type { PatientHistory } from '../sync/derive.ts';
+import type { TargetIdentity } from '../sync/identity.ts';
 import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
-import { compileMapping, type EvaluateExpressions } from '../sync/mapping/index.ts';
 import type { Directory } from '../sync/project.ts';
 import type { IdleTarget } from '../sync/settled.ts';
 import type { Outages } from './outages.ts';
-import { nothingTaken, type StreamMemory, type Taken } from './stream-memory.ts';
+import type { StreamMemory, Taken } from './stream-memory.ts';
 
 /** Appointments to be read: of these agendas, in this window. */
 export interface ReadingScope {
@@ -84,7 +83,7 @@ export interface ClinicSource extends Omit<TenantSource, 'within' | 'readReports
 }
 
 /** What makes objects of a CRM out of records. */
-interface OpenCrm {
+export interface OpenCrm {
   mapping: Mapping;
   /** What derived properties are computed from; null where the mapping uses none. */
   patientHistory: PatientHistory | null;
@@ -182,41 +181,4 @@ export interface OpenTenant {
 /** Targets of a tenant that are not paused. */
 export function activeTargets({ targets }: Pick<OpenTenant, 'targets'>): OpenTarget[] {
   return [...targets.values()].filter(({ configuration }) => !configuration.paused);
-}
-
-/** What a target follows, and what its objects are made of. */
-interface TargetForm {
-  stream: StreamName;
-  form: ItemForm;
-  /** Null for a calendar. */
-  crm: OpenCrm | null;
-  /** By name; none for a calendar. */
-  properties: readonly MappedProperty[];
-}
-
-/**
- * Prepares what makes items of a target's records.
- * @param zone the clinic's
- * @param evaluate works out the expressions of mappings
- * @param refusalsOf the CRM's properties by which people refuse
- */
-export function openForm(
-  { crm }: Pick<TargetConfiguration, 'crm'>,
-  zone: string,
-  evaluate: EvaluateExpressions,
-  refusalsOf: (stream: StreamName) => readonly Refusal[],
-): TargetForm {
-  if (crm === undefined) return { stream: 'appointments', form: CALENDAR_FORM, crm: null, properties: [] };
-  const mapping = compileMapping(crm, zone, evaluate);
-  const { stream, derived } = crm;
-  const { properties, needs } = mapping;
-  const patientHistory = needs.history
-    ? createPatientHistory({ ...derived, zone, countsInvoices: needs.invoices })
-    : null;
-  const form = crmForm(
-    stream,
-    properties.map(({ name }) => name),
-  );
-  const refusals = refusalsOf(stream).filter((refusal) => properties.some(({ name }) => name === refusal.property));
-  return { stream, form, crm: { mapping, patientHistory, taken: nothingTaken(), refusals }, properties };
 }

@@ -1,9 +1,9 @@
 import { reminderFollower } from '../../src/features/reminders/plan.ts';
 import type { OpenReminders } from '../../src/features/reminders/ports.ts';
+import { openForm } from '../../src/jobs/open-crm.ts';
 import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
 import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
-import { openForm } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { noSpans } from '../../src/log/spans.ts';
 import { CacheBudget } from '../../src/model/kept.ts';
