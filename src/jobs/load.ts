@@ -14,13 +14,13 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Questioner } from './absence.ts';
 import { confirmAll, nextOutside, withProvedGaps } from './absence.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import { updatePatientHistories } from './clinic-reading.ts';
 import type { LoadContext, SkippedTarget } from './cycle.ts';
 import { plannedBefore } from './cycle.ts';
 import { restorationsOf } from './differences.ts';
 import { gapsConfirmed, gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { type Opener, openStates, readState } from './open-states.ts';
+import { updatePatientHistories } from './patient-histories.ts';
 import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';
 
 /** All that a plan goes by, and what was found on the way to it. */
