@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readClinic } from '../src/jobs/clinic-reading.ts';
-import { isNext48hDue, paceOf } from '../src/jobs/pace.ts';
+import { isNext48hDue, paceOf } from '../src/jobs/next-48h.ts';
 import { NO_STREAMS } from '../src/jobs/streams.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';

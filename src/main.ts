@@ -27,7 +27,7 @@ import { type ListeningServer, listen } from './http-server/app.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
 import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
-import { repeatWork } from './jobs/schedule.ts';
+import { repeatWork } from './jobs/queues.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import type { Logger } from './log/logger.ts';

@@ -27,7 +27,7 @@ const DEPENDENT: Readonly<Record<string, string>> = {
   'test/clinic/sandbox.test.ts': 'reads all of that data by windows around now',
   'test/clinic/dialects.test.ts': 'the same with the times of every dialect',
   'test/jobs/windows.test.ts': 'windows that move with the day',
-  'test/jobs/near.test.ts': 'the reading of the next two days',
+  'test/jobs/next-48h.test.ts': 'the reading of the next two days',
   'test/jobs/clock-jumps.test.ts': 'clocks that are put forward and back',
   'test/features/reminders/job.test.ts': 'reminders due before appointments, inside allowed hours',
   'test/reminders/': 'days, times and hours in what patients are told',

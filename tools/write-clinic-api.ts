@@ -1,7 +1,7 @@
 /** Writes `docs/clinic-api.md`: every row of the clinic's specification, with its command, function, sandbox route and tests. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OPERATION_CALLS } from '../src/clinic/operation-calls.ts';
+import { OPERATION_CALLS } from '../src/clinic/api.ts';
 import { type ClinicOperation, OPERATIONS } from '../src/clinic/schema/operations.ts';
 import { commandOf, operationOf } from '../src/control/clinic-question.ts';
 import { SPECIFICATION_ROWS, type SpecificationRow } from './clinic-api-rows.ts';

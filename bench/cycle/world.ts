@@ -10,8 +10,8 @@ import { createLoginServices } from '../../src/composition/operator-services.ts'
 import { connectors as registry } from '../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { syncTenant } from '../../src/control/sync.ts';
+import { pullAfresh } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
-import { pullAfresh } from '../../src/jobs/read-streams.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';

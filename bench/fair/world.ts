@@ -13,7 +13,7 @@ import { compose } from '../../src/composition/compose.ts';
 import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { slices } from '../../src/model/pieces.ts';

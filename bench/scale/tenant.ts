@@ -1,10 +1,9 @@
 import { Redis } from 'ioredis';
-import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { JOBS, type JobName, neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import type { RepeatedJob } from '../../src/jobs/repetitions.ts';
-import type { SharesOf } from '../../src/jobs/shares.ts';
 import { Turns } from '../../src/jobs/turns.ts';
+import type { SharesOf } from '../../src/jobs/workers.ts';
 import { type JobHandlers, startWorkers } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { noSpans } from '../../src/log/spans.ts';

@@ -3,7 +3,7 @@ import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from 
 import type { AppointmentSnapshot, Lookup, ReadingRemark, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
-import type { ClinicContext } from './http/context.ts';
+import type { ClinicContext } from './http/call.ts';
 import type { RowMapper } from './http/rows.ts';
 import { compileAppointmentRows } from './read/appointment-rows.ts';
 import {

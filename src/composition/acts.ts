@@ -6,7 +6,7 @@ import type { Logger } from '../log/logger.ts';
 import type { Principal } from '../model/acts.ts';
 import { derivedKey } from '../model/hashes.ts';
 import type { Clock } from '../model/time.ts';
-import { strictestApprovals } from '../settings/approval-schema.ts';
+import { strictestApprovals } from '../settings/access-schema.ts';
 import { type Configuration, uncheckedError } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { createApprovalStore } from '../state/stored-documents.ts';

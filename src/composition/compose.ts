@@ -2,7 +2,7 @@ import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Installation } from '../control/installation.ts';
 import type { ActServices } from '../control/recording.ts';
-import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
+import { createNeedless, type IsNeedless } from '../jobs/job-catalogue.ts';
 import { endWait, Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';

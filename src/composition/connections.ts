@@ -11,7 +11,7 @@ import { clinicProvider, googleProvider, microsoftProvider } from '../oauth/prov
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import { SECTION_OF_KIND } from '../settings/cross-checks.ts';
-import { namingSources, Secret } from '../settings/secret.ts';
+import { namingSources, Secret } from '../settings/secret-reference.ts';
 import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
 import { compileMapping } from '../sync/mapping/compile.ts';
 import { crmConnection } from './crm-connections.ts';

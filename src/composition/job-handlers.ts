@@ -1,9 +1,8 @@
 import { remind } from '../features/reminders/job.ts';
 import { runTriggers } from '../features/triggers/job.ts';
-import { checkTarget } from '../jobs/check-target.ts';
-import { pullTenant } from '../jobs/pull.ts';
+import { checkTarget } from '../jobs/audit.ts';
+import { areCrmsElsewhere, areStreamsDue, pullTenant, readStreamsInTurn } from '../jobs/pull.ts';
 import { pushTarget } from '../jobs/push.ts';
-import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from '../jobs/read-streams.ts';
 import { refreshTokens } from '../jobs/refresh-tokens.ts';
 import { maintainSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';

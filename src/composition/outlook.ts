@@ -10,7 +10,7 @@ import type { Configuration, TenantConfiguration } from '../settings/configurati
 import { addressesOf } from '../settings/outbound-checks.ts';
 import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
-import { Secret } from '../settings/secret.ts';
+import { Secret } from '../settings/secret-reference.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { readBudgetUse } from '../state/budget.ts';
 import { whyNotDurable } from '../state/redis-check.ts';

@@ -1,4 +1,4 @@
-import type { ClinicContext } from '../clinic/http/context.ts';
+import type { ClinicContext } from '../clinic/http/call.ts';
 import type { CompiledProfile } from '../clinic/schema/profile.ts';
 import {
   createTenantSource,

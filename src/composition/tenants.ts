@@ -2,7 +2,7 @@ import { CompiledProfile } from '../clinic/schema/profile.ts';
 import type { Tenants } from '../control/installation.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import { type ConfigurationChanges, changesBetween } from '../settings/configuration-changes.ts';
-import { OnDemand } from '../settings/on-demand.ts';
+import { OnDemand } from '../settings/reading.ts';
 import { type ConfigVersion, createConfigVersion, joinAll, takeLeases } from '../state/config-version.ts';
 import { requireEntry } from './open-connection.ts';
 import { type ComposedTenant, composeTenant, type Shared } from './tenant.ts';

@@ -1,15 +1,12 @@
 import { basename } from 'node:path';
-import { createClinicApi } from '../clinic/api.ts';
-import type { ClinicContext } from '../clinic/http/context.ts';
-import { pdfFile } from '../clinic/http/files.ts';
+import { createClinicApi, OPERATION_CALLS, type OperationInput, valuesOf } from '../clinic/api.ts';
+import { type ClinicContext, pdfFile } from '../clinic/http/call.ts';
 import { compilePaths, folded, type JsonObject } from '../clinic/http/rows.ts';
-import { OPERATION_CALLS, type OperationInput } from '../clinic/operation-calls.ts';
-import { valuesOf } from '../clinic/present.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
-import { didYouMean } from '../settings/did-you-mean.ts';
+import { didYouMean } from '../settings/describe-issue.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
 /**

@@ -1,9 +1,6 @@
-import { type ClinicApi, createClinicApi } from '../clinic/api.ts';
-import type { ClinicContext, PreparedWrite } from '../clinic/http/context.ts';
-import type { PdfDownload } from '../clinic/http/files.ts';
+import { type ClinicApi, createClinicApi, OPERATION_CALLS, presented } from '../clinic/api.ts';
+import type { ClinicContext, PdfDownload, PreparedWrite } from '../clinic/http/call.ts';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
-import { OPERATION_CALLS } from '../clinic/operation-calls.ts';
-import { presented } from '../clinic/present.ts';
 import type { FollowedLink } from '../clinic/read/invoices.ts';
 import { type ListPage, readList } from '../clinic/read/lists.ts';
 import { readRow } from '../clinic/read/reading.ts';

@@ -1,4 +1,4 @@
-import { remoteIdOf } from '../jobs/ask-target.ts';
+import { remoteIdOf } from '../jobs/audit.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';

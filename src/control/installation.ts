@@ -1,5 +1,5 @@
 import type { Outages } from '../jobs/outages.ts';
-import type { ShownQueue } from '../jobs/shown-queues.ts';
+import type { ShownQueue } from '../jobs/queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { type ErrorTexts, MirrorError } from '../model/errors.ts';

@@ -2,7 +2,7 @@ import { redact } from '../log/redact.ts';
 import type { ActFacts, ActVerb, AuditDraft, AuditVerb, Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS } from '../model/time.ts';
-import type { ApprovalSettings } from '../settings/approval-schema.ts';
+import type { ApprovalSettings } from '../settings/access-schema.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { ApprovalRequest, ApprovalStore } from '../state/stored-documents.ts';
 

@@ -1,6 +1,5 @@
-import { approvedUnplanned } from '../jobs/decided.ts';
-import { countDrift } from '../jobs/drift.ts';
-import { countErasures } from '../jobs/push.ts';
+import { approvedUnplanned, countDrift } from '../jobs/differences.ts';
+import { countErasures } from '../jobs/outbox-operations.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';
 import type { Hold } from '../model/plan.ts';

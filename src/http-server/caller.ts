@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type BlockList, isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../log/logger.ts';
-import { isIn, isPublicAddress, listOf } from '../settings/addresses.ts';
+import { isIn, isPublicAddress, listOf } from '../settings/outbound-schema.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

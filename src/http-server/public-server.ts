@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { FEEDS_PATH } from '../features/feeds/feeds.ts';
-import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
+import { NOTIFICATIONS_PATH } from '../jobs/subscriptions.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addAnswers, REMINDERS_PATH } from './answers.ts';
 import { type AppOptions, openApp } from './app.ts';

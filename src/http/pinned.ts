@@ -2,8 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { MirrorError } from '../model/errors.ts';
-import type { AddressClass } from '../settings/addresses.ts';
-import type { Reach } from '../settings/outbound-schema.ts';
+import type { AddressClass, Reach } from '../settings/outbound-schema.ts';
 import { hasProxies } from './transport.ts';
 
 /** All addresses of a host name. */

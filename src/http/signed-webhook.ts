@@ -3,7 +3,7 @@ import type * as StandardWebhooks from 'standardwebhooks';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { WebhookEndpoint } from '../settings/delivery-schema.ts';
-import { namingSources } from '../settings/secret.ts';
+import { namingSources } from '../settings/secret-reference.ts';
 import type { HttpClient, HttpResponse } from './client.ts';
 
 /** Loads a package when it is first needed: many installations never need this one. */

@@ -1,9 +1,24 @@
 import { asMirrorError } from '../model/errors.ts';
+import type { StreamName } from '../model/items.ts';
 import type { Hold } from '../model/plan.ts';
-import type { Lookup } from '../model/snapshots.ts';
+import type { Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
-import { type Confirmation, type Misses, nothingMissing } from '../sync/absence.ts';
-import type { OpenTenant } from './tenant.ts';
+import type { TargetStore } from '../state/targets.ts';
+import {
+  belongsOnList,
+  type Confirmation,
+  type Confirmations,
+  invoiceBelongsOnList,
+  type Misses,
+  missesAfter,
+  nothingMissing,
+  patientBelongsOnList,
+} from '../sync/absence.ts';
+import { outlying, type PushedState } from '../sync/diff.ts';
+import { listedIn, snapshotOf, windowOf } from '../sync/followed.ts';
+import type { ClinicReading } from './clinic-reading.ts';
+import type { Cycle } from './cycle.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Absent records of a stream that are read alone in one cycle; more wait for the next. */
 const CONFIRMATIONS_PER_CYCLE = 200;
@@ -15,10 +30,10 @@ const HELD_LOOKS_PER_CYCLE = 20;
 const FAILURES_IN_TURN = 3;
 
 /** Asks the clinic for one record. */
-export type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
+type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
 
 /** How records of a stream are read alone, and what that says of the list. */
-export interface SingleReads<Source> {
+interface SingleReads<Source> {
   readAlone: ReadAlone<Source>;
   /** Returns whether a complete list must show a record that was found alone. */
   belongsOnList(record: Source): boolean;
@@ -50,7 +65,7 @@ export async function confirmAbsence<Source extends { id: string }>(
     missedAt !== undefined && tenant.elapsedBetween(missedAt, readAt) >= tenant.missedForMs;
   const unkept = [...candidates].filter((id) => !kept.has(id));
   const second = shuffled(unkept.filter(isDue), tenant.random);
-  const first = inTurn(missing, (id) => !kept.has(id) && !known.has(id) && !isDue(id), tenant.random);
+  const first = roundRobin(missing, (id) => !kept.has(id) && !known.has(id) && !isDue(id), tenant.random);
   const early = second.slice(0, Math.max(SECOND_LOOKS_PER_CYCLE, CONFIRMATIONS_PER_CYCLE - first.length));
   const byChance = new Set(first.slice(0, CONFIRMATIONS_PER_CYCLE - early.length));
   const ask = asker(tenant, readAlone, signal);
@@ -145,7 +160,7 @@ async function decidedWhereverMissing(tenant: Questioner, missing: ReadonlyMap<s
 }
 
 /** Each record once: one of each target after the other, those of a target in a random order. */
-function inTurn(
+function roundRobin(
   missing: ReadonlyMap<string, readonly string[]>,
   isWanted: (recordId: string) => boolean,
   random: () => number,
@@ -169,4 +184,130 @@ function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
     [list[index], list[other]] = [list[other] as Entry, list[index] as Entry];
   }
   return list;
+}
+
+/** Records that lists lack, and what was known of them before. */
+interface Absences {
+  /** Ids by target. */
+  missing: ReadonlyMap<string, readonly string[]>;
+  /** Returns when an appointment began, as far as targets and reminders know. */
+  startsBefore(recordId: string): readonly Instant[];
+}
+
+/** Reads absent records of each stream alone. */
+export async function confirmAll(
+  tenant: Questioner & Pick<OpenTenant, 'clinic' | 'targetStore' | 'targets'>,
+  clinicReading: ClinicReading,
+  { missing, startsBefore }: Absences,
+  signal: AbortSignal,
+): Promise<Confirmations> {
+  const { clinic, targetStore, targets } = tenant;
+  const streamOf = (target: string) => targets.get(target)?.stream ?? 'appointments';
+  async function confirm<Source extends { id: string }>(
+    stream: StreamName,
+    readAlone: SingleReads<Source>['readAlone'],
+    belongs: (record: Source, readAt: Instant) => boolean,
+  ) {
+    const asked = [...missing].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
+    if (asked.length === 0) return nothingMissing<Source>();
+    const before = await missesBefore(targetStore, clinicReading, stream);
+    const reads = { readAlone, belongsOnList: (record: Source) => belongs(record, before.readAt) };
+    return confirmAbsence(tenant, { missing: new Map(asked), misses: before }, reads, signal);
+  }
+  const withDoctors = usesDoctors(targets.values());
+  const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
+  return {
+    appointments: await confirm('appointments', clinic.readAppointment, (one, readAt) =>
+      belongsOnList(one, clinicReading.snapshot, { startsBefore: startsBefore(one.id), readAt }),
+    ),
+    patients: await confirm('patients', clinic.readPatient, patientBelongsOnList),
+    invoices: await confirm('invoices', readInvoice, invoiceBelongsOnList),
+  };
+}
+
+/** Returns the reading with each list marked as partial that lacks records which the clinic still has. */
+export function withProvedGaps(clinicReading: ClinicReading, confirmations: Confirmations): ClinicReading {
+  const { snapshot, streams } = clinicReading;
+  const { appointments, patients, invoices } = confirmations;
+  const mark = <List extends Snapshot<unknown>>(list: List, { unlisted }: { unlisted: number }): List =>
+    unlisted === 0 ? list : { ...list, completeness: 'partial', reason: 'records-unlisted' };
+  const markStream = <Reading extends { snapshot: Snapshot<unknown> }>(
+    reading: Reading | null,
+    proof: { unlisted: number },
+  ) => reading && { ...reading, snapshot: mark(reading.snapshot, proof) };
+  return {
+    ...clinicReading,
+    snapshot: mark(snapshot, appointments),
+    streams: {
+      ...streams,
+      patients: markStream(streams.patients, patients),
+      invoices: markStream(streams.invoices, invoices),
+    },
+  };
+}
+
+async function missesBefore(
+  targetStore: Pick<TargetStore, 'misses'>,
+  { streams, startedAt }: ClinicReading,
+  stream: StreamName,
+): Promise<Misses> {
+  const readAt = stream === 'appointments' ? startedAt : (streams[stream]?.readAt ?? startedAt);
+  return { known: await targetStore.misses(stream), readAt };
+}
+
+/** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
+export async function recordMisses(
+  targetStore: Pick<TargetStore, 'misses' | 'keepMisses'>,
+  { clinicReading, confirmations }: Pick<Cycle, 'clinicReading' | 'confirmations'>,
+): Promise<void> {
+  for (const stream of ['appointments', 'patients', 'invoices'] as const) {
+    const snapshot = stream === 'appointments' ? clinicReading.snapshot : clinicReading.streams[stream]?.snapshot;
+    if (snapshot === undefined) continue;
+    const misses = await missesBefore(targetStore, clinicReading, stream);
+    const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
+    if (misses.known.size + next.size > 0) await targetStore.keepMisses(stream, next);
+  }
+}
+
+function usesDoctors(targets: Iterable<OpenTarget>): boolean {
+  return [...targets].some(({ crm }) => crm?.mapping.needs.doctors === true);
+}
+
+/** Records outside the windows that are read alone in one cycle, over all targets of a tenant; they must leave room for absent ones. */
+const LOOKS_PER_CYCLE = 20;
+
+/**
+ * Records of a target that no list shows by their time, to be read alone with this cycle: what was moved beyond the window, or lies there
+ * since the window was made smaller, and what waits to be written outside it. A few at a time, one after the other.
+ * @param cycle.note whether the next cycle is to go on behind them
+ * @param absent records that are read alone already
+ */
+export async function nextOutside(
+  targetStore: Pick<TargetStore, 'read' | 'write'>,
+  target: OpenTarget,
+  cycle: { clinicReading: ClinicReading; state: PushedState; targets: number; note: boolean },
+  absent: readonly string[],
+): Promise<string[]> {
+  const { clinicReading, state, targets, note } = cycle;
+  const snapshot = snapshotOf(clinicReading, target);
+  if (snapshot === null) return [];
+  const isListed = listedIn(snapshot);
+  const asked = new Set(absent);
+  const all = outlying(state, windowOf(target, clinicReading.startedAt));
+  const ids = all.filter((id) => !isListed(id) && !asked.has(id));
+  if (ids.length === 0) return [];
+  const { lookedOutsideTo } = await targetStore.read(target.id);
+  const next = inTurn(ids, lookedOutsideTo, Math.ceil(LOOKS_PER_CYCLE / targets));
+  if (note) await targetStore.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
+  return next;
+}
+
+/** The ids that come next in order, from the first one again after the last. */
+export function inTurn(ids: readonly string[], after: string | null, count: number): string[] {
+  const ordered = [...new Set(ids)].sort();
+  const from = Math.max(
+    0,
+    ordered.findIndex((id) => id > (after ?? '')),
+  );
+  return [...ordered.slice(from), ...ordered.slice(0, from)].slice(0, count);
 }

@@ -1,16 +1,105 @@
+import type { RemoteChanges } from '../connectors/connector.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
+import type { Item } from '../model/items.ts';
+import type { Link } from '../model/operations.ts';
+import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/followed.ts';
 import { refusedThere } from '../sync/refusals.ts';
-import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
-import { countDrift, type DriftCounts } from './drift.ts';
+import { countDrift, type DriftCounts } from './differences.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+
+/**
+ * Objects that a reading doesn't show are asked for by key, since a person may have moved them out of the window. More at once is
+ * a clearing out, where an answer for each would cost more than it tells.
+ */
+const MOST_LOOKED_FOR = 100;
+/** Some servers show a write only minutes later (Purelymail's index lags three); before this an object's absence means nothing. */
+const LAG_MS = 5 * MINUTE_MS;
+
+/** What a target told. */
+interface TargetAnswer {
+  changes: RemoteChanges<Item>;
+  /** Records whose last write needs no more looking for. */
+  seen: string[];
+}
+
+interface Query {
+  cursor: string | null;
+  window: TimeWindow;
+}
+
+/**
+ * Asks a target what changed since the cursor, or for all of it. A feed may keep silent about what was made and deleted between two
+ * questions (RFC 6578 section 3.5 allows it), so what we wrote meanwhile and the feed does not name is looked for by key.
+ */
+async function askTarget(
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log'>,
+  { target, container }: PreparedTarget,
+  query: Query,
+  signal: AbortSignal,
+): Promise<TargetAnswer> {
+  const writtenAt = await tenant.links.unseen(target.id);
+  const changes = await read(tenant, { target, container }, query, signal);
+  if (changes.scope === 'whole') return { changes, seen: [...writtenAt.keys()] };
+  const named = new Set([...changes.items.map(({ remoteId }) => remoteId), ...changes.removed]);
+  const links = await tenant.links.readSome(target.id, [...writtenAt.keys()]);
+  const unnamed = [...links.values()].filter(
+    (link) => link.drift !== 'removed' && !named.has(remoteIdOf(target, link)),
+  );
+  const silent = unnamed.filter(({ recordId }) => (writtenAt.get(recordId) ?? 0) <= tenant.clock() - LAG_MS);
+  if (silent.length > MOST_LOOKED_FOR) {
+    const all = await target.connector.changes(container, { ...query, cursor: null }, signal);
+    return { changes: all, seen: [...writtenAt.keys()] };
+  }
+  const early = new Set(unnamed.filter((link) => !silent.includes(link)).map(({ recordId }) => recordId));
+  const seen = [...writtenAt.keys()].filter((recordId) => !early.has(recordId));
+  return {
+    changes: silent.length === 0 ? changes : await lookFor({ target, container }, silent, changes, signal),
+    seen,
+  };
+}
+
+/** A feed that answers with what nobody can read is begun again: that is no reason to stop writing. */
+async function read(
+  tenant: Pick<OpenTenant, 'log'>,
+  { target, container }: PreparedTarget,
+  query: Query,
+  signal: AbortSignal,
+): Promise<RemoteChanges<Item>> {
+  try {
+    return await target.connector.changes(container, query, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = asMirrorError(error);
+    if (query.cursor === null || failure.actor !== 'contract') throw failure;
+    tenant.log.warn({ target: target.id, code: failure.code }, 'a change feed is unreadable: all is read instead');
+    return await target.connector.changes(container, { ...query, cursor: null }, signal);
+  }
+}
+
+async function lookFor(
+  { target, container }: PreparedTarget,
+  links: readonly Link[],
+  changes: RemoteChanges<Item>,
+  signal: AbortSignal,
+): Promise<RemoteChanges<Item>> {
+  const keys = links.map(({ recordId, epoch }) => target.identity.key(recordId, epoch));
+  const there = await target.connector.find(container, keys, signal);
+  const shown = new Set(there.map(({ remoteId }) => remoteId));
+  const gone = links.map((link) => remoteIdOf(target, link)).filter((remoteId) => !shown.has(remoteId));
+  return { ...changes, items: [...changes.items, ...there], removed: [...changes.removed, ...gone] };
+}
+
+/** The remote id of a link's object: one that is our key stands in no link. */
+export function remoteIdOf({ identity }: Pick<OpenTarget, 'identity'>, { recordId, remoteId, epoch }: Link): string {
+  return remoteId ?? identity.key(recordId, epoch);
+}
 
 /**
  * How often a target is read whole although its feed goes on. No vendor promises that a feed names every change, and the window that a
@@ -226,4 +315,39 @@ function logDrift(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: Dr
   if (churning > 0) {
     tenant.log.error({ target: target.id, churning, churningFields }, 'objects are not restored any more today');
   }
+}
+
+/** How the check of one target ended. */
+interface TargetCheck {
+  /** Something is to be restored: a cycle should follow at once. */
+  restore: boolean;
+  /** The target could not be checked now: when it should be tried again. Null when nothing is left to look for. */
+  againInMs: number | null;
+}
+
+/** The lane has a turn of at most `push.sliceSeconds`; nobody waits for the answer. */
+const BUSY_MS = SECOND_MS;
+/** Asking again costs two reads of Redis, so a target that needs a person may rest for long. */
+const LONGEST_WAIT_MS = MINUTE_MS;
+
+/**
+ * Reads back one target because somebody said that it changed. A hint is never lost: while the target is written to or rests, the
+ * check is to come again.
+ * @param options.once nothing is known to have changed: it need not come again
+ * @param options.whole read all of it: the vendor lost count of what it told
+ */
+export async function checkTarget(
+  tenant: TargetAuditor,
+  target: OpenTarget,
+  { whole, once = false }: { whole: boolean; once?: boolean },
+  signal: AbortSignal,
+): Promise<TargetCheck> {
+  const later = (againInMs: number): TargetCheck => ({ restore: false, againInMs: once ? null : againInMs });
+  const { container, adoptedAt, pausedUntil } = await tenant.targetStore.read(target.id);
+  // A target whose links are not built yet is read whole by the cycle that builds them.
+  if (container === null || adoptedAt === null) return { restore: false, againInMs: null };
+  const restsForMs = (pausedUntil ?? 0) - tenant.clock();
+  if (restsForMs > 0) return later(Math.min(restsForMs, LONGEST_WAIT_MS));
+  const report = await auditTarget(tenant, target, signal, { whole, comesAgain: !once });
+  return report === null ? later(BUSY_MS) : { restore: asksForPlan(target, report), againInMs: null };
 }

@@ -8,9 +8,8 @@ import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
 import type { Reach } from '../sync/cycle-input.ts';
 import { commonWindow, computesFromHistory, next48hWindow, windowOf } from '../sync/followed.ts';
 import type { Directory } from '../sync/project.ts';
-import type { ReadingScope } from './cycle-follower.ts';
 import type { Streams } from './streams.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
 /** What the clinic showed in one cycle. */
 export interface ClinicReading {
@@ -27,7 +26,7 @@ export interface ClinicReading {
 }
 
 /** What a reading of the clinic is to hold. */
-export interface ClinicReadingOptions {
+interface ClinicReadingOptions {
   /** What targets in CRMs need beside: it was read before, since a registry of patients takes minutes. */
   streams: Streams;
   /** What is read beside what the targets follow: for reminders, or to find what a person put back. */

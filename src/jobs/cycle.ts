@@ -1,13 +1,18 @@
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
+import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { TargetSummary } from '../state/targets.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
-import type { TargetPlan } from '../sync/target-plan.ts';
+import type { PushedState } from '../sync/diff.ts';
+import { egressStopped } from '../sync/egress.ts';
+import { windowOf } from '../sync/followed.ts';
+import { idleUntil } from '../sync/idle-target.ts';
+import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** What a cycle knows before it opens the states of targets. */
 export interface LoadContext {
@@ -45,4 +50,128 @@ export interface Cycle {
   doubt: Uncertainty | null;
   /** Whether it leaves no question open: nothing of calendars is absent, held or in doubt. */
   isPlain: boolean;
+}
+
+/**
+ * Targets for which the same was planned before as would be planned now: nothing. That is so while their appointments, their links, who is
+ * forgotten and the catalogue are as they were, nothing waits, is held or pinned, and nothing has come into their window or left it.
+ */
+export async function plannedBefore(
+  { journal }: Pick<OpenTenant, 'journal'>,
+  targets: readonly OpenTarget[],
+  loadContext: LoadContext,
+): Promise<Map<OpenTarget, TargetPlan>> {
+  const now = loadContext.clinicReading.startedAt;
+  const candidates = targets.filter((target) => {
+    const { settled } = target;
+    const isInTime = settled !== null && settled.fromAt <= now && now < settled.untilAt;
+    return isInTime && settled.by === nameOf(target, loadContext) && isAtRest(target, loadContext);
+  });
+  const pinned = await Promise.all(candidates.map(({ id }) => journal.pinned(id, now)));
+  const resting = candidates.filter((_, index) => pinned[index]?.size === 0);
+  return new Map(resting.flatMap((target) => (target.settled === null ? [] : [[target, planOf(target, loadContext)]])));
+}
+
+/**
+ * Remembers of a plan that had nothing to do what it went by; of another one nothing.
+ * @param state what it was compared with; null when it went by more than lists and state
+ */
+export function remember(
+  target: OpenTarget,
+  plan: TargetPlan,
+  state: PushedState | null,
+  loadContext: LoadContext,
+): void {
+  target.settled = null;
+  if (state === null || target.crm !== null || !isAtRest(target, loadContext) || hasWork(plan)) return;
+  const { clinicReading, byAgenda } = loadContext;
+  const { agendas } = target.configuration;
+  const own = new Map([...byAgenda.of(agendas)].map((appointment) => [appointment.id, appointment]));
+  const window = windowOf(target, clinicReading.startedAt);
+  const untilAt = idleUntil({ own, state, window, now: clinicReading.startedAt });
+  if (untilAt === null) return;
+  const { agenda: _, ...leftOut } = plan.leftOut;
+  const { unchanged, linkCount: links } = plan;
+  target.settled = {
+    by: nameOf(target, loadContext),
+    fromAt: clinicReading.startedAt,
+    untilAt,
+    links,
+    unchanged,
+    leftOut,
+  };
+}
+
+/** Notes of targets for which nothing was planned that it was so. */
+export async function recordIdle(
+  { clock, generation, targetStore }: Pick<OpenTenant, 'clock' | 'generation' | 'targetStore'>,
+  { clinicReading, settled, basis }: Cycle,
+  lease: Lease,
+): Promise<void> {
+  const versions = new Map(
+    settled.flatMap(({ id }) => {
+      const version = basis.summaries.get(id)?.linksVersion ?? null;
+      return version === null ? [] : [[id, version]];
+    }),
+  );
+  if (versions.size === 0) return;
+  const idleRecord = {
+    plannedAt: clock(),
+    plannedUnder: await generation.join(),
+    asOf: clinicReading.snapshot.completeness === 'complete' ? clinicReading.startedAt : null,
+  };
+  await targetStore.settle(versions, idleRecord, lease);
+}
+
+function nameOf(
+  { id, configuration }: OpenTarget,
+  { clinicReading, byAgenda, summaries, forgotten }: LoadContext,
+): string {
+  const { linksVersion = null } = summaries.get(id) ?? {};
+  return JSON.stringify([
+    linksVersion,
+    forgotten,
+    clinicReading.clinic.catalogue,
+    byAgenda.revisionOf(configuration.agendas),
+  ]);
+}
+
+/** Whether nothing but its appointments and links decides what a calendar is given. */
+function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, wentBackAt }: LoadContext): boolean {
+  const summary = summaries.get(target.id);
+  if (
+    summary === undefined ||
+    summary.linksVersion === null ||
+    summary.pending > 0 ||
+    target.preparedContainer === null
+  )
+    return false;
+  const { adoptedAt, failure, wentBackAt: adoptedFor } = summary.record;
+  const isAdopted = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
+  // Names out of the list of patients may change without any appointment.
+  const isNamedByRows = clinicReading.directory.patients.size === 0;
+  return isAdopted && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
+}
+
+/** Whether it does anything, keeps something back, or may keep what the rules leave out. */
+function hasWork(plan: TargetPlan): boolean {
+  const { passed, held, refused, postponed, released, timed, abandoned, outlived } = plan;
+  const lists = [passed, ...Object.values(held), refused, postponed, released, timed, abandoned, outlived];
+  return (
+    egressStopped(plan.leftOut).length > 0 ||
+    plan.hasPins ||
+    plan.replaced ||
+    plan.doubtsReading ||
+    lists.some((list) => list.length > 0)
+  );
+}
+
+function planOf(target: OpenTarget, { clinicReading, byAgenda }: LoadContext): TargetPlan {
+  const { links = 0, unchanged = 0, leftOut = {} } = target.settled ?? {};
+  const { agendas } = target.configuration;
+  const otherCount = agendas === 'all' ? 0 : byAgenda.countBeside(agendas, windowOf(target, clinicReading.startedAt));
+  return {
+    ...{ ...NOTHING_PLANNED, target, unchanged, linkCount: links },
+    leftOut: otherCount === 0 ? leftOut : { ...leftOut, agenda: otherCount },
+  };
 }

@@ -1,15 +1,14 @@
 import { lazily } from '../model/cache.ts';
 import type { StreamName } from '../model/items.ts';
 import type { InvalidRow } from '../model/records.ts';
-import { didYouMean } from '../settings/did-you-mean.ts';
+import { didYouMean } from '../settings/describe-issue.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { streamsOf } from '../sync/followed.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import type { CycleFollower, NamedIds } from './cycle-follower.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { CycleFollower, NamedIds, OpenTarget } from './tenant.ts';
 
 /** Most rows' codes, ids and suggestions that are told. */
 const MOST_REPORTED = 5;

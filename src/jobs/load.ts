@@ -12,18 +12,16 @@ import type { MappingSource } from '../sync/mapping/contract.ts';
 import { mappables } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Questioner } from './absence.ts';
+import { confirmAll, nextOutside, withProvedGaps } from './absence.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import { confirmAll, withProvedGaps } from './confirm.ts';
 import type { LoadContext, SkippedTarget } from './cycle.ts';
-import type { CycleFollower } from './cycle-follower.ts';
-import { restorationsOf } from './drift.ts';
+import { plannedBefore } from './cycle.ts';
+import { restorationsOf } from './differences.ts';
 import { gapsConfirmed, gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { type Opener, openStates, readState } from './open-states.ts';
-import { nextOutside } from './outside.ts';
 import { updatePatientHistories } from './patient-histories.ts';
-import { plannedBefore } from './settled.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';
 
 /** All that a plan goes by, and what was found on the way to it. */
 export interface Loaded {

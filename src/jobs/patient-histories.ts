@@ -4,9 +4,9 @@ import type { Confirmations } from '../sync/absence.ts';
 import type { PatientHistory } from '../sync/derive.ts';
 import { unusableIn } from '../sync/followed.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import { createListSize, isBelievable, type ListSize } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
 import type { History, Taken } from './stream-memory.ts';
+import { createListSize, isBelievable, type ListSize } from './stream-memory.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** A patient history, and what it has taken. */

@@ -8,14 +8,13 @@ import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
 import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import type { Cycle, SkippedTarget } from './cycle.ts';
-import type { ReadingScope } from './cycle-follower.ts';
+import { remember } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
 import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';
-import { canStand, loadNext48h, type Next48hOptions, next48hCalendars } from './near.ts';
+import { canStand, loadNext48h, type Next48hOptions, next48hCalendars } from './next-48h.ts';
 import type { Opener } from './open-states.ts';
-import { remember } from './settled.ts';
-import { readAllStreams, type StreamReader } from './stream-readers.ts';
-import { findDueStreams } from './streams.ts';
+import { findDueStreams, readAllStreams, type StreamReader } from './streams.ts';
+import type { ReadingScope } from './tenant.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
 /** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */

@@ -2,15 +2,15 @@ import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
-import { PLAN_LEASE, SUPERSEDED } from '../state/config-version.ts';
+import { PLAN_LEASE, STREAMS_LEASE, SUPERSEDED } from '../state/config-version.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
-import { type CycleCommitter, commitCycle } from './commit.ts';
+import { type CycleCommitter, commitCycle, reportRun } from './commit.ts';
 import type { Cycle } from './cycle.ts';
 import { discardForged, endImpossibleWaits } from './lanes.ts';
 import { type CyclePlanner, planCycle } from './plan-cycle.ts';
-import { reportRun } from './report.ts';
+import { findDueStreams, readStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
@@ -18,7 +18,7 @@ import { waitForLease } from './wait-for-lease.ts';
 const REJECTION_MS = 7 * DAY_MS;
 
 /** Members of a tenant that a whole cycle uses. */
-export type CycleRunner = CyclePlanner & CycleCommitter;
+type CycleRunner = CyclePlanner & CycleCommitter;
 
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
@@ -138,4 +138,86 @@ function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: 
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
   if (changes + held > 0) log.info({ run, changes, held }, 'a cycle decided changes');
   return { 'clinic_mirror.changes': changes, 'clinic_mirror.held': held };
+}
+
+/** What came of a turn. */
+interface StreamsTurn {
+  /** Of the cycle that followed; null when nothing was read. */
+  run: RunReport | null;
+  /** Another process plans the tenant's CRMs: the job is for it. */
+  isElsewhere: boolean;
+}
+
+/** Whether a tenant has streams that should be read after a cycle, by a job of their own. Not where the clinic can't be read at all. */
+export async function areStreamsDue(
+  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
+  lastRun: RunReport,
+): Promise<boolean> {
+  if (lastRun.error !== null) return false;
+  return (await findDueStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
+}
+
+/** Whether another process plans a tenant's CRMs, so that a cycle is better done there. Costs nothing where there are none. */
+export async function areCrmsElsewhere(
+  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
+): Promise<boolean> {
+  return (await findDueStreams(tenant, activeTargets(tenant))).isElsewhere;
+}
+
+/**
+ * Reads what a tenant's CRMs follow beside appointments, as far as it is due, and has a cycle follow that plans them by it. Cycles go
+ * on meanwhile, so that a long reading delays no calendar. One reading of a tenant at a time, over all processes.
+ * @param options.takesOver the process that planned the tenant's CRMs last is gone
+ */
+export async function readStreamsInTurn(
+  tenant: CycleRunner,
+  options: { takesOver: boolean },
+  signal: AbortSignal,
+): Promise<StreamsTurn> {
+  const streamsLease = await tenant.leases.tryTake(STREAMS_LEASE);
+  // Whoever reads plans by it too.
+  if (streamsLease === null) return { run: null, isElsewhere: false };
+  try {
+    const found = await findDueStreams(tenant, activeTargets(tenant));
+    if (found.isElsewhere && !options.takesOver) return { run: null, isElsewhere: true };
+    if (found.due.length === 0) return { run: null, isElsewhere: false };
+    const isRead = await readStreams(tenant, found, () => {}, AbortSignal.any([signal, streamsLease.signal]));
+    // Still under the lease: nobody reads what is newer while this waits to be planned by.
+    return {
+      run: isRead ? await pullWhenFree(tenant, () => {}, signal, { justRead: true }) : null,
+      isElsewhere: false,
+    };
+  } finally {
+    await streamsLease.release();
+  }
+}
+
+/**
+ * One cycle for a person who waits for it: nothing that was read before will do. What CRMs follow is read first, while the
+ * daemon's cycles go on.
+ * @param progress is told what is read, and what is waited for
+ * @param refusalOf looks at the plan before it is carried into the state
+ * @throws what `refusalOf` gives
+ */
+export async function pullAfresh(
+  tenant: CycleRunner,
+  progress: Progress,
+  signal: AbortSignal,
+  refusalOf?: RefusalOf,
+): Promise<RunReport> {
+  const targets = activeTargets(tenant);
+  if (targets.every(({ crm }) => crm === null)) return pullWhenFree(tenant, progress, signal, { refusalOf });
+  const streamsLease = await waitForLease(
+    tenant.leases,
+    STREAMS_LEASE,
+    { what: 'a reading of patients', tell: progress },
+    signal,
+  );
+  try {
+    const found = await findDueStreams(tenant, targets, { fresh: true });
+    await readStreams(tenant, found, progress, AbortSignal.any([signal, streamsLease.signal]));
+    return await pullWhenFree(tenant, progress, signal, { justRead: true, refusalOf });
+  } finally {
+    await streamsLease.release();
+  }
 }

@@ -7,14 +7,21 @@ import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/outbox-format.ts';
-import { CONTACT_MISSING, restsOfContacts, wakeBelonging } from './belonging.ts';
-import { approvedUnplanned } from './decided.ts';
-import { differsByHand } from './drift.ts';
+import { approvedUnplanned, differsByHand } from './differences.ts';
 import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
-import { operationFor } from './operation-for.ts';
-import { settlementOf, unanswered } from './settlement.ts';
+import {
+  CONTACT_MISSING,
+  countErasures,
+  lookForLate,
+  operationFor,
+  recordUnanswered,
+  restsOfContacts,
+  restsUntil,
+  settlementOf,
+  unanswered,
+  wakeBelonging,
+} from './outbox-operations.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
-import { lookForLate, recordUnanswered, restsUntil } from './unanswered.ts';
 
 /** How one turn of a lane ended. */
 export interface PushResult {
@@ -96,14 +103,6 @@ async function isPlanned(
   const { lastPlannedAt, plannedUnder } = await targetStore.read(id);
   if (uncertainty !== null && (lastPlannedAt ?? 0) < uncertainty.sinceAt) return false;
   return plannedUnder === (await generation.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
-}
-
-/** How many erasures wait. A person asked for them: they wait for no plan. */
-export async function countErasures(
-  { outbox }: Pick<OpenTenant, 'outbox'>,
-  { id }: Pick<OpenTarget, 'id'>,
-): Promise<number> {
-  return [...(await outbox.pending(id)).values()].filter(({ reason }) => reason === 'forgotten').length;
 }
 
 /** What a turn may send now: without a plan, erasures alone. */

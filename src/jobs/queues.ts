@@ -1,13 +1,15 @@
-import type { JobsOptions, Queue } from 'bullmq';
+import type { Job, JobsOptions, Queue } from 'bullmq';
+import type { Logger } from '../log/logger.ts';
 import { noSpans, type Spans } from '../log/spans.ts';
+import { slices } from '../model/pieces.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { TenantOutline } from '../settings/configuration.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
+import type { Settings } from '../settings/settings-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectRedis } from '../state/redis.ts';
-import { JOBS, type JobName } from './catalogue.ts';
-import type { IsNeedless } from './needless.ts';
+import { type IsNeedless, JOBS, type JobName } from './job-catalogue.ts';
 import { openRepetitions, type QueueOf, type Repetitions } from './repetitions.ts';
-import { type ShownQueue, showQueues } from './shown-queues.ts';
 
 /** When a reminder is looked at. */
 export interface Wake {
@@ -202,4 +204,129 @@ function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAla
       for (const wake of wakes) await queue.remove(jobId(wake));
     },
   };
+}
+
+/** A job as people see it: ids of the configuration, and how it goes. Neither its other data nor why it failed: the log tells that. */
+export interface ShownJob {
+  id: string;
+  tenant: string | null;
+  target: string | null;
+  /** When it was put in, when it is due, and when it ended, as far as it did. */
+  addedAt: Instant;
+  dueAt: Instant;
+  endedAt: Instant | null;
+  attempts: number;
+}
+
+/** A queue of work, which is called as its jobs are. */
+export interface ShownQueue {
+  queue: string;
+  counts: { waiting: number; active: number; delayed: number; failed: number };
+  waiting: ShownJob[];
+  active: ShownJob[];
+  failed: ShownJob[];
+}
+
+/** Looks at queues. @param most jobs of each sort that are named */
+function showQueues(queues: readonly Queue[], most: number): Promise<ShownQueue[]> {
+  return Promise.all(
+    queues.map(async (queue) => {
+      const [counts, waiting, active, failed] = await Promise.all([
+        queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed'),
+        queue.getJobs(['waiting', 'prioritized'], 0, most - 1, true),
+        queue.getJobs(['active'], 0, most - 1, true),
+        queue.getJobs(['failed'], 0, most - 1),
+      ]);
+      const { waiting: plain = 0, prioritized = 0, active: running = 0, delayed = 0, failed: ended = 0 } = counts;
+      return {
+        queue: queue.name,
+        counts: { waiting: plain + prioritized, active: running, delayed, failed: ended },
+        ...{ waiting: shown(waiting), active: shown(active), failed: shown(failed) },
+      };
+    }),
+  );
+}
+
+/** Jobs that went while they were looked at are left out. */
+function shown(jobs: readonly (Job | undefined)[]): ShownJob[] {
+  return jobs.flatMap((job) => (job === undefined ? [] : [shownJob(job)]));
+}
+
+function shownJob({ id, data, timestamp, delay, finishedOn, attemptsMade }: Job): ShownJob {
+  return {
+    id: id ?? '',
+    tenant: textOf(data?.tenant),
+    target: textOf(data?.target),
+    ...{ addedAt: timestamp, dueAt: timestamp + (delay ?? 0) },
+    endedAt: finishedOn ?? null,
+    attempts: attemptsMade,
+  };
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** What the work of tenants is scheduled with. */
+interface WorkParts {
+  tenants: readonly TenantOutline[];
+  queues: WorkQueues;
+  /** Removes what is stored of triggers of a tenant that has none. */
+  clearTriggers(tenant: string): Promise<unknown>;
+  isNeedless: IsNeedless;
+  log: Logger;
+}
+
+/** Tenants that are asked to begin at once. */
+const TENANTS_AT_ONCE = 100;
+
+/** Makes the work on every tenant repeat, and ends it for those that are gone. */
+export async function repeatWork(
+  { tenants, queues }: Pick<WorkParts, 'tenants' | 'queues'>,
+  { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, subscriptionCheckEverySeconds }: Settings['schedule'],
+): Promise<void> {
+  const running = tenants.filter(({ paused }) => !paused);
+  const every = (some: readonly TenantOutline[], seconds: number) =>
+    new Map(some.map(({ id }) => [id, seconds * SECOND_MS]));
+  const triggers = running.flatMap(({ id, triggersEveryMinutes: minutes }): [string, number][] =>
+    minutes === null ? [] : [[id, minutes * MINUTE_MS]],
+  );
+  // At once, so that each tenant is looked at once for all of them.
+  await Promise.all([
+    queues.repeat('pull', every(running, pullEverySeconds)),
+    queues.repeat('audit', every(running, auditEverySeconds)),
+    queues.repeat('triggers', new Map(triggers)),
+    queues.repeat('refresh-tokens', every(tenants, tokenCheckEverySeconds)),
+    queues.repeat('subscriptions', every(tenants, subscriptionCheckEverySeconds)),
+  ]);
+}
+
+/**
+ * Asks for a pull of these tenants, and for what else their last start may have left undone. The daemon runs meanwhile: what can't be asked
+ * for comes at its own moment.
+ * @param signal ends the asking
+ */
+export async function beginWork(
+  { tenants, queues, clearTriggers, isNeedless, log }: WorkParts,
+  signal: AbortSignal,
+): Promise<void> {
+  async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
+    if (triggersEveryMinutes === null) await clearTriggers(id);
+    const [hasNoSubscriptions, pullsNothing] = await Promise.all([
+      isNeedless('subscriptions', id),
+      isNeedless('pull', id),
+    ]);
+    if (!hasNoSubscriptions) await queues.keepSubscriptions(id);
+    if (paused) return;
+    if (!pullsNothing) await queues.pullNow(id);
+    if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });
+  }
+  try {
+    for (const some of slices(tenants, TENANTS_AT_ONCE)) {
+      if (signal.aborted) return;
+      await Promise.all(some.map(begin));
+    }
+  } catch (error) {
+    log.warn({ error }, 'not every tenant could be asked to begin');
+  }
 }

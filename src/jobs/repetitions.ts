@@ -5,8 +5,7 @@ import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { pauseFor } from '../state/redis.ts';
 import { redisScript } from '../state/script.ts';
-import type { JobName } from './catalogue.ts';
-import type { IsNeedless } from './needless.ts';
+import type { IsNeedless, JobName } from './job-catalogue.ts';
 
 const schedules = redisScript<string[]>(import.meta.url, 'schedules');
 

@@ -4,18 +4,17 @@ import type { CacheBudget } from '../model/cache.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
-import type { Instant } from '../model/time.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
-import { createListSize, type ListSize } from './doubt.ts';
 
 /** What was read of a stream, and when the reading began. */
-export interface StreamReading<Source> {
+interface StreamReading<Source> {
   snapshot: Snapshot<Source>;
   readAt: Instant;
 }
 
 /** The registry of patients as it was read. */
-export interface Registry extends StreamReading<Patient> {
+interface Registry extends StreamReading<Patient> {
   /** By target of contacts: patients who were found to be gone, for as long as this reading is used. */
   gone: Map<string, ReadonlySet<string>>;
 }
@@ -91,4 +90,37 @@ export function emptyStreamMemory(room: CacheBudget, goesOn: boolean): StreamMem
     historySize: createListSize(),
   };
   return memory;
+}
+
+/**
+ * A whole list that is shorter than the one before by more than this share and this count is doubted: more likely a list that lies than
+ * a day's work. As with the guard of deletions, of which this is the counterpart for what is computed.
+ */
+const SUSPECT_SHARE = 0.2;
+const SUSPECT_COUNT = 10;
+/** What the clinic has shown for so long is so. */
+const SUSPECT_FOR_MS = DAY_MS;
+
+/** The size of a list that is read again and again. */
+export interface ListSize {
+  /** Rows of the last reading that was believed; null before the first. */
+  count: number | null;
+  /** Since when readings have not been believed. */
+  sinceAt: Instant | null;
+}
+
+/** Nothing was read yet: the first reading is believed. */
+export function createListSize(): ListSize {
+  return { count: null, sinceAt: null };
+}
+
+/** Takes the size of another whole reading in. @returns false for one that must not be believed yet */
+export function isBelievable(listSize: ListSize, count: number, now: Instant): boolean {
+  const lost = (listSize.count ?? 0) - count;
+  const isDoubtful = lost > SUSPECT_COUNT && lost > (listSize.count ?? 0) * SUSPECT_SHARE;
+  listSize.sinceAt = isDoubtful ? (listSize.sinceAt ?? now) : null;
+  if (listSize.sinceAt !== null && now - listSize.sinceAt < SUSPECT_FOR_MS) return false;
+  listSize.count = count;
+  listSize.sinceAt = null;
+  return true;
 }

@@ -1,6 +1,6 @@
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import type { MailServer } from '../settings/delivery-schema.ts';
-import { namingSources } from '../settings/secret.ts';
+import { namingSources } from '../settings/secret-reference.ts';
 import type { SmtpFailure } from './smtp.ts';
 
 /** Where secrets of a mail server's settings are kept. */

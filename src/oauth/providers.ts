@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { message } from '../messages/message.ts';
 import type { TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
-import { isPublicAddress } from '../settings/addresses.ts';
+import { isPublicAddress } from '../settings/outbound-schema.ts';
 
 /** Who issues the tokens, and as which client we ask. Plain data from the settings. */
 export interface Provider {

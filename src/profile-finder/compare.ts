@@ -7,7 +7,7 @@ import { Comparison, textOf } from './findings.ts';
 import { compareFilters, comparePaging, envelopeOf, type ListSeen } from './lists.ts';
 import { ENVELOPE } from './names.ts';
 import type { Specification, SpecifiedOperation } from './openapi.ts';
-import { compareRoutes, compareScopes, type Routes } from './routes.ts';
+import { compareRoutes, compareScopes, type Routes } from './questions.ts';
 import { type EpochUnit, spotsOf, type ValueSchema } from './values.ts';
 
 const LISTS = Object.keys(RESOURCES) as ResourceName[];

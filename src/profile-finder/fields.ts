@@ -11,8 +11,7 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { type Comparison, textOf } from './findings.ts';
 import { CHOICE_WORDS, commonNames, namesOfPath, WHOLE_NAMES } from './names.ts';
-import { compareStatuses } from './statuses.ts';
-import { type EpochUnit, type Spot, spotsOf, type ValueSchema } from './values.ts';
+import { compareStatuses, type EpochUnit, type Spot, spotsOf, type ValueSchema } from './values.ts';
 
 const FITTING: Readonly<Record<ScalarKind, readonly ValueSchema['type'][]>> = {
   id: ['string', 'integer', 'number'],

@@ -1,5 +1,5 @@
+import type { ClinicContext } from '../clinic/http/call.ts';
 import { addressOf, send } from '../clinic/http/call.ts';
-import type { ClinicContext } from '../clinic/http/context.ts';
 import { asId, folded, ITSELF, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { chooseTenant, isUnderIds, readUserInfo } from '../clinic/read/users.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';

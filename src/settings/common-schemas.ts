@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { didYouMean } from './describe-issue.ts';
 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);

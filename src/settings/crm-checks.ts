@@ -1,5 +1,4 @@
 import { isModestExpression, outlineExpression, REFUSED_FUNCTIONS } from './crm-expressions.ts';
-import { DEFAULT_DAYS, TRANSFORMS } from './crm-schema.ts';
 import {
   CONSENT_PREFIX,
   CRM_SOURCES,
@@ -7,11 +6,13 @@ import {
   type CrmTransform,
   consentOf,
   crmSourceOf,
+  DEFAULT_DAYS,
   kindAfter,
   type SourceKind,
-} from './crm-sources.ts';
+  TRANSFORMS,
+} from './crm-schema.ts';
+import { FilePart, question } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
-import { FilePart, question } from './file-part.ts';
 
 /** Names that the part for a CRM may refer to. */
 export interface ConsentNames {

@@ -1,7 +1,145 @@
 import { z } from 'zod';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 import { LONGEST_EXPRESSION, MOST_PARENTS, parentsIn } from './crm-expressions.ts';
-import { CRM_TRANSFORMS, type CrmTransform } from './crm-sources.ts';
+
+/** What a source gives; the same words as the kinds of a CRM's properties. */
+export type SourceKind = 'text' | 'number' | 'boolean' | 'date' | 'instant';
+
+/** A stream whose records become objects of a CRM. */
+export type CrmStream = 'patients' | 'appointments' | 'invoices';
+
+/** A field of a record that a mapping may name. */
+interface CrmSource {
+  kind: SourceKind;
+  /** Tells of health, or identifies for life: mapped only where `sensitive` gives a reason. */
+  sensitive: boolean;
+  /** What it is, for the documentation. */
+  describe: string;
+}
+
+function open(kind: SourceKind, describe: string): CrmSource {
+  return { kind, sensitive: false, describe };
+}
+
+function sensitive(kind: SourceKind, describe: string): CrmSource {
+  return { kind, sensitive: true, describe };
+}
+
+/** Prefix of what patients agreed to, by the names of the clinic profile: `consents.marketing`. */
+export const CONSENT_PREFIX = 'consents.';
+
+const PATIENTS: Readonly<Record<string, CrmSource>> = {
+  firstName: open('text', 'First name'),
+  lastName: open('text', 'Last name'),
+  fullName: open('text', 'First and last name with a space between; one of them where the other is missing'),
+  email: open('text', 'E-mail address'),
+  phone: open('text', 'Telephone number, in E.164 where it is a valid number'),
+  mobilePhone: open('text', 'Mobile number, in E.164 where it is a valid number'),
+  language: open('text', 'Language as the clinic tells it, such as it or en-GB'),
+  isActive: open('boolean', 'false for a patient that the clinic has closed'),
+  gender: sensitive('text', '`M`, `F`, `Other`, `Unknown`, or the word of the clinic'),
+  birthDate: sensitive('date', 'Date of birth'),
+  taxCode: sensitive('text', 'Tax code; it tells the date and place of birth'),
+  'address.street': open('text', 'Street and number; the one field that may have several lines'),
+  'address.postalCode': open('text', 'Postal code'),
+  'address.city': open('text', 'City'),
+  'address.province': open('text', 'Province'),
+  'address.country': open('text', 'Country as the clinic writes it'),
+  updatedAt: open('instant', "The clinic's last change of the patient"),
+  'derived.lastVisitAt': open('instant', 'Start of the last visit'),
+  'derived.lastVisitOn': open('date', "Day of the last visit, in the clinic's zone"),
+  'derived.nextAppointmentAt': open('instant', 'Start of the next appointment'),
+  'derived.nextAppointmentOn': open('date', "Day of the next appointment, in the clinic's zone"),
+  'derived.visits': open('number', 'Visits in the period'),
+  'derived.noShows': open('number', 'Appointments in the period to which the patient did not come'),
+  'derived.firstSeenOn': open('date', "Day of the first visit that is known, in the clinic's zone"),
+  'derived.standing': open('text', '`new`, `active` or `lapsed`'),
+  'derived.invoiced': open('number', 'Sum of the invoices'),
+  'derived.paid': open('number', 'Sum of what was paid of them'),
+  'derived.open': open('number', 'What is left to pay: invoiced less paid'),
+};
+
+const APPOINTMENTS: Readonly<Record<string, CrmSource>> = {
+  startAt: open('instant', 'Start'),
+  endAt: open('instant', 'End'),
+  date: open('date', "Day of the start, in the clinic's zone"),
+  durationMinutes: open('number', 'Length in minutes'),
+  status: open(
+    'text',
+    '`booked`, `confirmed`, `arrived`, `in_progress`, `completed`, `cancelled`, `no_show` or `unknown`',
+  ),
+  location: open('text', 'Name of the location'),
+  agenda: sensitive('text', "Name of the agenda; a doctor's or a department's name can tell of health"),
+  treatment: sensitive('text', 'Name of the treatment'),
+};
+
+const INVOICES: Readonly<Record<string, CrmSource>> = {
+  number: open('text', 'Number of the invoice'),
+  date: open('date', 'Date of the invoice'),
+  total: open('number', 'Total'),
+  paid: open('number', 'What was paid of it'),
+  open: open('number', 'What is left to pay: total less paid'),
+  currency: open('text', 'Currency, such as EUR'),
+  doctors: sensitive('text', "Names of the doctors, with commas between; a doctor's name can tell of health"),
+  isPaid: open('boolean', 'true when nothing is left to pay'),
+  status: open('text', 'Status as the clinic tells it'),
+};
+
+/**
+ * Every field that a mapping may name, by stream. Ids of the clinic, notes, diagnoses and the texts of lines are not among
+ * them and never will be. `consents.<name>` of patients comes beside: {@link crmSourceOf}.
+ */
+export const CRM_SOURCES: Readonly<Record<CrmStream, Readonly<Record<string, CrmSource>>>> = {
+  patients: PATIENTS,
+  appointments: APPOINTMENTS,
+  invoices: INVOICES,
+};
+
+const CONSENT = open(
+  'boolean',
+  'What the patient agreed to, by the names of the clinic profile; empty where it is not told',
+);
+
+/** The source of a path; null when there is none. A consent is one whatever its name. */
+export function crmSourceOf(stream: CrmStream, path: string): CrmSource | null {
+  const sources = CRM_SOURCES[stream];
+  if (Object.hasOwn(sources, path)) return sources[path] ?? null;
+  return consentOf(stream, path) === null ? null : CONSENT;
+}
+
+/** The name of the consent that a path leads to; null when it leads elsewhere. */
+export function consentOf(stream: CrmStream, path: string): string | null {
+  if (stream !== 'patients' || !path.startsWith(CONSENT_PREFIX)) return null;
+  return path.slice(CONSENT_PREFIX.length) || null;
+}
+
+/** What can be done to a value on its way: what it takes and what it gives. */
+export const CRM_TRANSFORMS = {
+  e164: { takes: ['text'], gives: 'text' },
+  lower: { takes: ['text'], gives: 'text' },
+  upper: { takes: ['text'], gives: 'text' },
+  'title-case': { takes: ['text'], gives: 'text' },
+  date: { takes: ['instant', 'date'], gives: 'date' },
+  year: { takes: ['instant', 'date'], gives: 'number' },
+  'first-line': { takes: ['text'], gives: 'text' },
+} as const satisfies Readonly<Record<string, { takes: readonly SourceKind[]; gives: SourceKind }>>;
+
+/** Name of a transform. */
+export type CrmTransform = keyof typeof CRM_TRANSFORMS;
+
+/** What is left of a kind after transforms, one after the other; `misfit` is the first that can't take what it is given. */
+export function kindAfter(
+  kind: SourceKind,
+  transforms: readonly CrmTransform[],
+): { kind: SourceKind } | { misfit: CrmTransform; given: SourceKind } {
+  let currentKind = kind;
+  for (const transform of transforms) {
+    const { takes, gives } = CRM_TRANSFORMS[transform];
+    if (!takes.some((taken) => taken === currentKind)) return { misfit: transform, given: currentKind };
+    currentKind = gives;
+  }
+  return { kind: currentKind };
+}
 
 /** A property as the CRM names it. */
 const property = z

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { wholeNumber } from './common-schemas.ts';
-import type { Secret } from './secret.ts';
-import type { SecretSchemas } from './secret-reference.ts';
+import type { Secret, SecretSchemas } from './secret-reference.ts';
 
 const PORTS = { starttls: 587, tls: 465, none: 25 } as const;
 /** What is said of what is no mail address. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
+import type { FilePart } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
-import type { FilePart } from './file-part.ts';
 import { type Outbound, type Purpose, reachOf } from './outbound-schema.ts';
 
 /** An address that a tenant names, where it stands, and for what it is connected to. */

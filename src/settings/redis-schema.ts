@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { text, wholeNumber } from './common-schemas.ts';
-import { Secret } from './secret.ts';
 import type { SecretSchemas } from './secret-reference.ts';
+import { Secret } from './secret-reference.ts';
 
 /** Address of one server. */
 export interface ServerAddress {

@@ -4,7 +4,7 @@ import { parseJson } from '../model/json.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
-import { tenantApprovals } from './approval-schema.ts';
+import { tenantApprovals } from './access-schema.ts';
 import { mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { crmSchema } from './crm-schema.ts';
 import { webhookKeys } from './delivery-schema.ts';

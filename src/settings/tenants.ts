@@ -9,6 +9,7 @@ import {
   type TenantConfiguration,
   type TenantOutline,
 } from './configuration.ts';
+import { calendarUses, configurationHashes, outlineOf } from './configuration-changes.ts';
 import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
 import { checkTenantReferences, type DefinedNames } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
@@ -18,7 +19,6 @@ import { type ManagedTenant, type ManagedTenants, managedName, readManaged } fro
 import type { ReminderFile } from './reminder-schema.ts';
 import { referencesIn, type SecretReference } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
-import { calendarUses, configurationHashes, outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile, type YamlRead } from './yaml-file.ts';

@@ -36,7 +36,8 @@ import { redact } from '../log/redact.ts';
 import type { OpenSpan, SpanFacts, SpanStart, Spans } from '../log/spans.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
-import type { TelemetrySettings } from '../settings/telemetry-schema.ts';
+
+import type { TelemetrySettings } from '../settings/settings-schema.ts';
 
 /** What became of a batch. */
 export type Handed =

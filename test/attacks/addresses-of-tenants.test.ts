@@ -11,7 +11,7 @@ import { createHttpClient } from '../../src/http/client.ts';
 import { pinnedLookup } from '../../src/http/pinned.ts';
 import { handOver } from '../../src/mail/smtp.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
-import { FilePart } from '../../src/settings/file-part.ts';
+import { FilePart } from '../../src/settings/describe-issue.ts';
 import { checkAddresses } from '../../src/settings/outbound-checks.ts';
 import { outboundSection, PURPOSES, reachOf } from '../../src/settings/outbound-schema.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';

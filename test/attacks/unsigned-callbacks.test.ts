@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createNotificationReceiver } from '../../src/control/notifications.ts';
 import { takeReminderCallback } from '../../src/features/reminders/callbacks.ts';
-import { readCallback, signatureOf } from '../../src/features/reminders/channels/sms/callback.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { readCallback, signatureOf } from '../../src/features/reminders/channels/sms/index.ts';
+import { Secret } from '../../src/settings/secret-reference.ts';
 import { subscriptionSecretHash } from '../../src/state/subscriptions.ts';
 import { openChannel, reminderOf, unsubscribeProof } from '../features/reminders/channels/bed.ts';
 import { openEmailBed } from '../features/reminders/channels/email-bed.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { OPERATION_CALLS } from '../../src/clinic/operation-calls.ts';
+import { OPERATION_CALLS } from '../../src/clinic/api.ts';
 import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { SPECIFICATION_ROWS } from '../../tools/clinic-api-rows.ts';
 import {

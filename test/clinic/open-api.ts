@@ -1,5 +1,5 @@
 import { type ClinicApi, createClinicApi } from '../../src/clinic/api.ts';
-import type { ClinicContext } from '../../src/clinic/http/context.ts';
+import type { ClinicContext } from '../../src/clinic/http/call.ts';
 import type { ListPage } from '../../src/clinic/read/lists.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { CompiledProfile } from '../../src/clinic/schema/profile.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { z } from 'zod';
-import type { ClinicContext } from '../../src/clinic/http/context.ts';
+import type { ClinicContext } from '../../src/clinic/http/call.ts';
 import { compileAppointmentRows } from '../../src/clinic/read/appointment-rows.ts';
 import { createReadingCalls } from '../../src/clinic/read/reading-calls.ts';
 import { type AppointmentQuery, readSnapshot } from '../../src/clinic/read/snapshot.ts';

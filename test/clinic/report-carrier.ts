@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pdfFile } from '../../src/clinic/http/files.ts';
+import { pdfFile } from '../../src/clinic/http/call.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
 import { openApi } from './open-api.ts';
 import { profileOf, unhurried } from './open-client.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Acting } from '../../src/control/recording.ts';
 import type { AuditDraft, AuditEntry, Principal } from '../../src/model/acts.ts';
-import type { ApprovalSettings } from '../../src/settings/approval-schema.ts';
+import type { ApprovalSettings } from '../../src/settings/access-schema.ts';
 import type { AuditLog } from '../../src/state/audit-log.ts';
 import type { ApprovalStore } from '../../src/state/stored-documents.ts';
 import { NOW } from '../sync/arbitraries.ts';

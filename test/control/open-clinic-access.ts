@@ -1,5 +1,5 @@
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
-import type { ClinicContext } from '../../src/clinic/http/context.ts';
+import type { ClinicContext } from '../../src/clinic/http/call.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { CompiledProfile } from '../../src/clinic/schema/profile.ts';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';

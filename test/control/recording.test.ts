@@ -7,7 +7,7 @@ import { type ActAbout, type Acting, recordAct } from '../../src/control/recordi
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import { strictestApprovals } from '../../src/settings/approval-schema.ts';
+import { strictestApprovals } from '../../src/settings/access-schema.ts';
 import { createAuditLog } from '../../src/state/audit-log.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createApprovalStore } from '../../src/state/stored-documents.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { auditNow } from '../../src/control/audit.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
-import { pullAfresh } from '../../src/jobs/read-streams.ts';
+import { pullAfresh } from '../../src/jobs/pull.ts';
 import type { Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';

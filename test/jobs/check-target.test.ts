@@ -1,8 +1,8 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
-import { checkTarget } from '../../src/jobs/check-target.ts';
+import { checkTarget } from '../../src/jobs/audit.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { laneLease } from '../../src/jobs/lanes.ts';
-import { neverNeedless } from '../../src/jobs/needless.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readStreamsInTurn } from '../../src/jobs/read-streams.ts';
+import { readStreamsInTurn } from '../../src/jobs/pull.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';

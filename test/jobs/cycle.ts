@@ -1,6 +1,5 @@
-import { pullTenant } from '../../src/jobs/pull.ts';
+import { pullTenant, readStreamsInTurn } from '../../src/jobs/pull.ts';
 import { type PushResult, pushTarget } from '../../src/jobs/push.ts';
-import { readStreamsInTurn } from '../../src/jobs/read-streams.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 

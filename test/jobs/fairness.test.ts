@@ -1,12 +1,12 @@
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
-import type { JobName } from '../../src/jobs/catalogue.ts';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import type { JobName } from '../../src/jobs/job-catalogue.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
-import { type SharesOf, sharesOf } from '../../src/jobs/shares.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import type { JobHandlers } from '../../src/jobs/workers.ts';
+import { type SharesOf, sharesOf } from '../../src/jobs/workers.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

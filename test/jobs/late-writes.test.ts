@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { STILL_ON_ITS_WAY_MS } from '../../src/jobs/unanswered.ts';
+import { STILL_ON_ITS_WAY_MS } from '../../src/jobs/outbox-operations.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import { expect, test } from 'vitest';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';

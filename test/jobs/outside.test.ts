@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { inTurn, nextOutside } from '../../src/jobs/absence.ts';
 import type { ClinicReading } from '../../src/jobs/clinic-reading.ts';
-import { inTurn, nextOutside } from '../../src/jobs/outside.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';

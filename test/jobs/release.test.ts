@@ -6,7 +6,7 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { outlineOf } from '../../src/settings/tenant-outline.ts';
+import { outlineOf } from '../../src/settings/configuration-changes.ts';
 import { keys, ownerOfKey } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { openRepetitions } from '../../src/jobs/repetitions.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';

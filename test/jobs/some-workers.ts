@@ -1,7 +1,7 @@
-import type { JobName } from '../../src/jobs/catalogue.ts';
-import { neverNeedless } from '../../src/jobs/needless.ts';
-import type { SharesOf } from '../../src/jobs/shares.ts';
+import type { JobName } from '../../src/jobs/job-catalogue.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { Turns } from '../../src/jobs/turns.ts';
+import type { SharesOf } from '../../src/jobs/workers.ts';
 import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { noSpans } from '../../src/log/spans.ts';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { JOBS, type JobName, neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues } from '../../src/jobs/queues.ts';

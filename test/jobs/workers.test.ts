@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
-import { neverNeedless } from '../../src/jobs/needless.ts';
+import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';

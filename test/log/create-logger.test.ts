@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLogger, type LogOptions } from '../../src/log/create-logger.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { Secret } from '../../src/settings/secret-reference.ts';
 
 const CANARY = 'Canary Rossi';
 

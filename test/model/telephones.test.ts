@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type CountryCode, getCountries, getExampleNumber, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import examples from 'libphonenumber-js/mobile/examples' with { type: 'json' };
 import { describe, expect, test } from 'vitest';
-import { mobileNumber } from '../../src/features/reminders/phone.ts';
+import { mobileNumber } from '../../src/features/reminders/content.ts';
 import { firstTelephone, telephonesIn } from '../../src/model/telephones.ts';
 
 const numbersIn = (written: string, region = 'IT') => telephonesIn(written, region).map(({ number }) => number);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkCrm } from '../../src/settings/crm-checks.ts';
-import { CRM_SOURCES } from '../../src/settings/crm-sources.ts';
-import { FilePart } from '../../src/settings/file-part.ts';
+import { CRM_SOURCES } from '../../src/settings/crm-schema.ts';
+import { FilePart } from '../../src/settings/describe-issue.ts';
 import { crmOf, faultsOf, tenantWith, tenantWithPart } from './crm-file.ts';
 
 /** The only fault of a part, as `where: message → remedy`. */

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { checkCrm } from '../../src/settings/crm-checks.ts';
 import { type CrmFile, crmSchema } from '../../src/settings/crm-schema.ts';
-import { checkFile } from '../../src/settings/describe-issue.ts';
+import { checkFile, FilePart } from '../../src/settings/describe-issue.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
-import { FilePart } from '../../src/settings/file-part.ts';
 import { readYamlFile, type YamlFile } from '../../src/settings/yaml-file.ts';
 
 /** A tenant file as far as the part for a CRM needs it, with what is given as `targets`. */

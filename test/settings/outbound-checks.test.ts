@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { hostsIn } from '../../src/settings/outbound-checks.ts';
-import { Secret } from '../../src/settings/secret.ts';
+import { Secret } from '../../src/settings/secret-reference.ts';
 
 test('a configuration names machines by addresses and as hosts of servers, its own ports and secrets left out', () => {
   const settings = {

@@ -1,10 +1,63 @@
-import type { HttpRequest, HttpResponse, HttpStream } from '../../http/client.ts';
+import { constants, createReadStream } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import {
+  type Budget,
+  type HttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  type HttpStream,
+  MEBIBYTE,
+} from '../../http/client.ts';
+import { isHtml } from '../../http/json.ts';
 import { passingWaitMs, retried } from '../../http/retry.ts';
+import type { Logger } from '../../log/logger.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
-import type { ClinicContext, PreparedWrite } from './context.ts';
-import { clinicError, errorFromAnswer } from './errors.ts';
+import type { Clock } from '../../model/time.ts';
+import type { ClinicProfile, CompiledProfile } from '../schema/profile.ts';
+import type { ResourceName } from '../schema/resources.ts';
+import { clinicError, errorFromAnswer, saysAbsent } from './errors.ts';
+import type { PagingMemory } from './paging.ts';
 import { asId, type JsonObject } from './rows.ts';
+
+/** Gives the Authorization header of the clinic login. Both throw an `authorization` MirrorError when a person must act. */
+interface ClinicAuthorization {
+  /** The header's value, refreshed ahead of expiry. */
+  header(signal: AbortSignal): Promise<string>;
+  /** After a 401: forces one refresh and gives the new value. */
+  renew(signal: AbortSignal): Promise<string>;
+}
+
+/** A write before it is sent, without the token. */
+export interface PreparedWrite {
+  method: string;
+  /** Whole address. */
+  url: string;
+  /** Goes out as JSON; where a file goes with it, what is said of that. Null: nothing. */
+  body: object | null;
+  file: { name: string; sizeBytes: number } | null;
+}
+
+/** What the client works with. */
+export interface ClinicContext {
+  profile: ClinicProfile;
+  /** Where it is written, from the configuration directory: what a refused call may have to be corrected in. */
+  profileFile: string;
+  /** What is made of that profile, for all who work under it. */
+  compiled: CompiledProfile;
+  /** Address of the API without the version, such as `https://api.example.org`. */
+  baseUrl: string;
+  http: HttpClient;
+  /** The share of the OAuth client, over all users and tenants; null for none. */
+  budget: Budget | null;
+  authorization: ClinicAuthorization;
+  /** What each list showed of how it pages, for as long as the process lives. */
+  pagings: Map<ResourceName, PagingMemory>;
+  /** Told of each write before it is sent; what it throws holds the write back. */
+  beforeWrite?(write: PreparedWrite): void;
+  clock: Clock;
+  log: Logger;
+}
 
 /** One call of the clinic API. */
 export interface ClinicCall {
@@ -53,7 +106,7 @@ export function send(context: ClinicContext, call: ClinicCall): Promise<HttpResp
 }
 
 /** The same for an answer that is read as it comes. @throws as {@link send}; the body may throw what the HTTP client says */
-export function openAnswer(context: ClinicContext, call: ClinicCall): Promise<HttpStream> {
+function openAnswer(context: ClinicContext, call: ClinicCall): Promise<HttpStream> {
   return deliver(context, call, { ask: (request) => context.http.open(request), whole: (answer) => answer.whole() });
 }
 
@@ -201,4 +254,120 @@ function usable(segment: string): string {
   const id = asId(segment);
   if (id !== null) return id;
   throw new MirrorError('an id can not stand in an address', { actor: 'contract', code: 'bad-id', retry: 'never' });
+}
+
+/** A PDF to be sent. */
+export interface PdfSource {
+  fileName: string;
+  sizeBytes: number;
+  /** Its bytes, from the start; asked for again when the request has to be sent again. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** A PDF that comes from the clinic. `chunks` is to be read to its end or given up, else its connection stays taken. */
+export interface PdfDownload {
+  /** Null when the clinic doesn't tell it. */
+  sizeBytes: number | null;
+  /** @throws MirrorError `remote`, code `file-cut-short`, when fewer or more bytes came than told */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** Largest PDF that is fetched: the clinic takes 25 MB (specification section 8), and no more than a piece is in memory. */
+const LARGEST_PDF_BYTES = 64 * MEBIBYTE;
+const PDF_BEGIN = Buffer.from('%PDF-');
+
+/** A PDF on the disk. @throws MirrorError `settings`, code `file-unusable`, when it can't be read */
+export async function pdfFile(path: string, fileName: string): Promise<PdfSource> {
+  const found = await stat(path).catch(() => null);
+  const isReadable =
+    found?.isFile() === true &&
+    (await access(path, constants.R_OK).then(
+      () => true,
+      () => false,
+    ));
+  if (isReadable) return { fileName, sizeBytes: found.size, open: () => createReadStream(path) };
+  throw clinicError('file-unusable', 'the PDF can not be read');
+}
+
+/** @throws MirrorError `contract`, code `not-a-pdf`, for a file that does not begin as PDF files do (ISO 32000-2 section 7.5.2) */
+export async function requirePdf(file: PdfSource, label: string): Promise<void> {
+  const source = file.open()[Symbol.asyncIterator]();
+  const head = await readHead(source);
+  await source.return?.();
+  if (!startsAsPdf(head)) throw notPdf(label);
+}
+
+/**
+ * Gets a PDF as a stream; null when there is none (404, 410).
+ * @throws MirrorError `contract`, code `not-a-pdf`, when something else came, such as a page of a portal
+ */
+export async function downloadPdf(
+  context: ClinicContext,
+  { label, url, signal }: { label: string; url: string; signal: AbortSignal },
+): Promise<PdfDownload | null> {
+  let isAbsent = false;
+  const answer = await openAnswer(context, {
+    label,
+    url,
+    signal,
+    timeoutMs: context.profile.limits.fileTimeoutMs,
+    maxResponseBytes: Math.max(context.profile.limits.maxAnswerBytes, LARGEST_PDF_BYTES),
+    accepts(each) {
+      isAbsent = saysAbsent(each, context.profile);
+      return isAbsent;
+    },
+  });
+  if (isAbsent) return null;
+  const source = answer.body[Symbol.asyncIterator]();
+  const head = await readHead(source);
+  if (isHtml({ headers: answer.headers, body: head }) || !startsAsPdf(head)) {
+    await source.return?.();
+    throw notPdf(label);
+  }
+  const sizeBytes = sizeOf(answer.headers);
+  return { sizeBytes, chunks: checked(head, source, sizeBytes, label) };
+}
+
+function startsAsPdf(head: Uint8Array): boolean {
+  return PDF_BEGIN.equals(head.subarray(0, PDF_BEGIN.length));
+}
+
+function notPdf(label: string): MirrorError {
+  return new MirrorError(`${label}: the file is no PDF`, { actor: 'contract', code: 'not-a-pdf', retry: 'never' });
+}
+
+async function readHead(source: AsyncIterator<Uint8Array>): Promise<Buffer> {
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < PDF_BEGIN.length) {
+    const { done, value } = await source.next();
+    if (done === true) return head;
+    head = Buffer.concat([head, value]);
+  }
+  return head;
+}
+
+async function* checked(
+  head: Buffer,
+  source: AsyncIterator<Uint8Array>,
+  statedBytes: number | null,
+  label: string,
+): AsyncGenerator<Uint8Array> {
+  let size = head.length;
+  try {
+    yield head;
+    for (let next = await source.next(); next.done !== true; next = await source.next()) {
+      size += next.value.length;
+      yield next.value;
+    }
+  } finally {
+    await source.return?.();
+  }
+  if (statedBytes === null || statedBytes === size) return;
+  throw clinicError('file-cut-short', `${label}: not as many bytes came as were told`);
+}
+
+/** The length that was told; that of a coded body is not the file's. */
+function sizeOf(headers: Headers): number | null {
+  const stated = headers.get('content-length');
+  return stated === null || headers.has('content-encoding') ? null : Number(stated);
 }

@@ -5,10 +5,10 @@ import { compilePaths, isJsonObject, type JsonObject } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { appointment } from '../schema/shapes.ts';
-import { compileFullName } from './full-names.ts';
 import { RowZone, type ZonedMapper } from './place-zones.ts';
 import {
   compileFields,
+  compileFullName,
   compileRecords,
   compileRows,
   compileTimestamp,

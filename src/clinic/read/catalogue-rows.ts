@@ -4,8 +4,15 @@ import { isZone } from '../../model/zones.ts';
 import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';
-import { compileFullName } from './full-names.ts';
-import { compileFields, compileRows, compileSome, type FieldReaders, type OnUnreadable, tolerant } from './records.ts';
+import {
+  compileFields,
+  compileFullName,
+  compileRows,
+  compileSome,
+  type FieldReaders,
+  type OnUnreadable,
+  tolerant,
+} from './records.ts';
 import { withTombstones } from './statuses.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */

@@ -1,7 +1,7 @@
 import type { Invoice } from '../../model/records.ts';
 import type { Lookup, Snapshot } from '../../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
-import type { ClinicContext } from '../http/context.ts';
+import type { ClinicContext } from '../http/call.ts';
 import type { RowMapper } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';

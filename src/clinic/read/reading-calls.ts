@@ -1,15 +1,14 @@
 import type { Lookup } from '../../model/snapshots.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
-import type { ClinicContext } from '../http/context.ts';
+import type { ClinicContext } from '../http/call.ts';
 import { isJsonObject, type RowMapper } from '../http/rows.ts';
 import type { FieldPaths, RecordOf, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileConsents } from './catalogue-rows.ts';
-import { compileFullName, type Names } from './full-names.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { readOne } from './reading.ts';
-import { compileRecords } from './records.ts';
+import { compileFullName, compileRecords, type Names } from './records.ts';
 import { createZone } from './timestamps.ts';
 import { listCalls } from './windows.ts';
 

@@ -12,19 +12,11 @@ import {
   type TimeWindow,
 } from '../../model/time.ts';
 import { headersOf } from '../http/answer-places.ts';
-import type { ClinicContext } from '../http/context.ts';
+import type { ClinicContext } from '../http/call.ts';
 import type { Mapped, RowMapper } from '../http/rows.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
-import {
-  type Gathered,
-  type IsWanted,
-  nothingGathered,
-  type ReadRows,
-  type Rows,
-  readRows,
-  retain,
-} from './gathering.ts';
 import type { ListCall } from './lists.ts';
+import { type Gathered, type IsWanted, nothingGathered, type ReadRows, type Rows, readRows, retain } from './lists.ts';
 import { NO_SITE_ZONES, type SiteZones } from './place-zones.ts';
 import { ofTenant } from './reading.ts';
 import type { ReadingMemory, RememberedReading, StoredRows } from './reading-memory.ts';

@@ -1,7 +1,7 @@
 import { readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
+import type { ClinicContext } from '../http/call.ts';
 import { addressOf, send } from '../http/call.ts';
-import type { ClinicContext } from '../http/context.ts';
 import { clinicError } from '../http/errors.ts';
 import { asId, compilePaths, folded, ITSELF, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { appointments, windowFilters } from './appointments.ts';
 import { field, fieldPaths, fullName, paths } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
-import { listProfile, ownRecordPath, RESOURCES, type ResourceName } from './resources.ts';
+import { appointments, listProfile, ownRecordPath, RESOURCES, type ResourceName, windowFilters } from './resources.ts';
 import { reimbursement, tenantInfo } from './shapes.ts';
 
 const tenantReference = { id: field.id('id', 'tenantId'), name: field.text('name') };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { choiceWords, fieldPaths, isNested, type ScalarKind, type Shape } from './fields.ts';
+import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
+import { choiceWords, fieldPaths, fullName, isNested, paths, type ScalarKind, type Shape } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
 import {
   agenda,
@@ -11,8 +12,10 @@ import {
   location,
   medicalReport,
   patient,
+  payment,
   priceList,
   section,
+  statusChange,
   treatment,
 } from './shapes.ts';
 
@@ -62,7 +65,7 @@ export const ownRecordPath = ownPath.describe(
 const scalar = z.union([z.boolean(), z.string(), z.number()]);
 
 /** A field and the values of it that raise a flag. */
-export const raisedBy = z.strictObject({
+const raisedBy = z.strictObject({
   path,
   when: z
     .union([scalar, z.array(scalar).min(1)])
@@ -133,3 +136,156 @@ export function listProfile<Described extends Shape>(described: Described, ...bo
     .describe('Fields of which the clinic takes numbers: ids and words made of digits, and 1 or 0 for yes or no.');
   return { fields: fieldPaths(described), words: choiceWords(described), numbers, ...listRules };
 }
+
+const flag = raisedBy.extend({
+  status: z.enum(STATUSES).describe('The status that the raised flag means.'),
+  over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
+});
+
+const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
+  Booked: 'booked',
+  Confirmed: 'confirmed',
+  CheckedIn: 'arrived',
+  InProgress: 'in_progress',
+  Completed: 'completed',
+  Cancelled: 'cancelled',
+  Canceled: 'cancelled',
+  NoShow: 'no_show',
+};
+
+/** Whether a text is an https address once an id stands in it, without a login and with the same host for every id. */
+function isPageTemplate(template: string): boolean {
+  const [one, other] = ['a', 'b'].map((id) => URL.parse(template.replaceAll('{id}', id)));
+  if (one == null || other == null || one.href === other.href || one.host !== other.host) return false;
+  return one.protocol === 'https:' && one.username === '' && !/[{}]/.test(template.replaceAll('{id}', ''));
+}
+
+/** Forms in which clinics take times. */
+const timeFormat = z.enum(['date', 'utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms']);
+const TIME_FORMATS =
+  'date 2026-03-29, utc …T07:00:00Z, offset …T09:00:00+02:00, local …T09:00:00, local-space … 09:00:00.';
+
+/** How what was read before spares reading it again. */
+const rereading = z
+  .strictObject({
+    notModified: z
+      .boolean()
+      .default(true)
+      .describe('Pages that came with an ETag are asked for with If-None-Match. false: never.'),
+    changedSince: z
+      .strictObject({
+        parameter: parameter
+          .nullable()
+          .default(null)
+          .describe(
+            'Name of the parameter that lists only what changed since a time; null = there is none, or it is not to be used.',
+          ),
+        format: timeFormat.default('offset').describe(TIME_FORMATS),
+        overlapSeconds: z
+          .int()
+          .min(1)
+          .max(86_400)
+          .default(600)
+          .describe(
+            'Asks for so much more than what changed since the newest change seen: what the clinic wrote late, or by another clock.',
+          ),
+      })
+      .prefault({})
+      .describe('It is sent without the window and the agendas, so that what moved out of them is told too.'),
+    wholeEveryMinutes: z
+      .int()
+      .min(1)
+      .max(1_440)
+      .default(30)
+      .describe(
+        'Longest time between two readings of all without either: for as long a deletion, or a wrong ETag, may go unseen.',
+      ),
+  })
+  .prefault({});
+
+/** How a list is asked for a window of time and for some agendas. */
+export const windowFilters = {
+  filters: z
+    .strictObject({
+      from: parameter.nullable().default('from').describe('Name of the parameter for the begin of a window.'),
+      to: parameter.nullable().default('to').describe('Name of the parameter for the end of a window.'),
+      agenda: parameter.nullable().default('agendaId').describe('Name of the parameter for agendas.'),
+    })
+    .prefault({})
+    .refine((filters) => (filters.from === null) === (filters.to === null), 'from and to go together')
+    .describe('null = the server can not: the whole list is read and filtered here.'),
+  agendaFilter: z
+    .strictObject({
+      style: z
+        .enum(['repeated', 'comma'])
+        .default('repeated')
+        .describe('How several agendas are asked for: agendaId=1&agendaId=2, or agendaId=1,2.'),
+      maxPerCall: z
+        .int()
+        .min(1)
+        .max(500)
+        .default(20)
+        .describe('More agendas than this are asked for in several calls.'),
+    })
+    .prefault({}),
+  window: z
+    .strictObject({
+      format: timeFormat.default('offset').describe(TIME_FORMATS),
+      toIncluded: z.boolean().default(false).describe('With format date: the last day belongs to the answer.'),
+      maxDays: z.int().min(1).nullable().default(30).describe('Longest window of one call; null = any.'),
+      leadHours: z
+        .int()
+        .min(0)
+        .max(24 * 31)
+        .default(0)
+        .describe('Asks this much earlier, for a server that filters by start and not by overlap.'),
+    })
+    .prefault({}),
+};
+
+/** What a profile says of appointments. */
+export const appointments = z
+  .strictObject({
+    ...listProfile(RESOURCES.appointments, statusChange, payment),
+    ...windowFilters,
+    patientFullName: fullName,
+    rereading,
+    statuses: z
+      .record(z.string(), z.enum(STATUSES))
+      .default(STATUS_WORDS)
+      .describe(
+        'The clinic’s word or number → ours. Case, spaces, hyphens and underscores do not matter where no word is exactly so; others are unknown.',
+      ),
+    statusWords: z
+      .partialRecord(z.enum(STATUSES), z.string().min(1))
+      .default({})
+      .describe('Our status → the word that is written; else the first word of statuses that means it.'),
+    statusChange: fieldPaths(statusChange).describe('Where the body of a status operation holds what.'),
+    payment: fieldPaths(payment).describe('Where the body of a payment operation holds what.'),
+    statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
+    flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
+    pageUrl: z
+      .string()
+      .refine(
+        isPageTemplate,
+        'write an https address with {id} in its path, query or fragment, and nothing else in braces',
+      )
+      .nullable()
+      .default(null)
+      .describe('Address of an appointment in the clinic system, for people: {id} stands for its id; null = none.'),
+    teleVisitUrl: paths
+      .default([])
+      .describe(
+        'Where a row holds the https address of a video visit; what is no such address, or names the patient, is left out.',
+      ),
+    durationUnit: z
+      .enum(['minutes', 'seconds'])
+      .default('minutes')
+      .describe('Unit of the field duration; PT30M and 0:30 name their own.'),
+    allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
+    longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
+  })
+  .refine(({ rereading: { changedSince }, fields }) => changedSince.parameter === null || fields.updatedAt.length > 0, {
+    path: ['rereading', 'changedSince', 'parameter'],
+    message: 'needs fields.updatedAt: without it nobody knows since when to ask',
+  });

@@ -1,8 +1,8 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
+import type { ClinicContext } from '../http/call.ts';
 import { addressOf, type ClinicCall, send } from '../http/call.ts';
-import type { ClinicContext } from '../http/context.ts';
 import { clinicError, errorFromAnswer, saysAbsent } from '../http/errors.ts';
 import type { JsonObject } from '../http/rows.ts';
 import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/appointment-rows.ts';
@@ -13,8 +13,7 @@ import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { payment, statusChange } from '../schema/shapes.ts';
 import { appointmentDuplicate } from './natural-keys.ts';
-import { createCallZones, inCurrent } from './placed-calls.ts';
-import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
+import { createCallZones, createResourceCalls, inCurrent, recordGone, type WritableCalls } from './resource-calls.ts';
 import { compileWriter } from './writing.ts';
 
 /** What a payment operation is sent. */

@@ -1,9 +1,8 @@
 import { retried } from '../../http/retry.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { addressOf, send } from '../http/call.ts';
-import type { ClinicContext } from '../http/context.ts';
+import type { ClinicContext } from '../http/call.ts';
+import { addressOf, downloadPdf, type PdfDownload, send } from '../http/call.ts';
 import { clinicError, saysOutOfSequence } from '../http/errors.ts';
-import { downloadPdf, type PdfDownload } from '../http/files.ts';
 import { segmentsOf } from '../read/reading.ts';
 import { type ClinicRecord, createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
 import type { RecordOf } from '../schema/fields.ts';

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../../model/errors.ts';
-import { addressOf, send, type Upload } from '../http/call.ts';
-import type { ClinicContext } from '../http/context.ts';
+import type { ClinicContext } from '../http/call.ts';
+import {
+  addressOf,
+  downloadPdf,
+  type PdfDownload,
+  type PdfSource,
+  requirePdf,
+  send,
+  type Upload,
+} from '../http/call.ts';
 import { clinicError } from '../http/errors.ts';
-import { downloadPdf, type PdfDownload, type PdfSource, requirePdf } from '../http/files.ts';
 import type { JsonObject } from '../http/rows.ts';
 import { segmentsOf } from '../read/reading.ts';
 import type { ClinicRecord, ResourceCalls } from '../read/reading-calls.ts';

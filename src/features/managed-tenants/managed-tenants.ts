@@ -4,7 +4,7 @@ import { type ActAbout, type Acting, recordAct } from '../../control/recording.t
 import { message } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/approval-schema.ts';
+import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/access-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../../settings/faults.ts';
 import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../../settings/managed-tenant.ts';
@@ -12,7 +12,6 @@ import { sealedNamesIn } from '../../settings/secret-reference.ts';
 import { tenantVariable } from '../../settings/tenant-secrets.ts';
 import { readBytes, readYaml } from '../../settings/yaml-file.ts';
 import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
-
 import { noSuchTenant, revisionChanged, revisionMissing, tenantExists, tenantRefusal } from './errors.ts';
 
 const CHECK = message('tenant-faulty.remedy');

@@ -1,7 +1,7 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { asMatchable, compareWithFree } from '../../control/matching.ts';
 import { pagesOf } from '../../control/target-objects.ts';
-import { remoteIdOf } from '../../jobs/ask-target.ts';
+import { remoteIdOf } from '../../jobs/audit.ts';
 import type { ClinicReading } from '../../jobs/clinic-reading.ts';
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';

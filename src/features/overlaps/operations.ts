@@ -37,7 +37,7 @@ export const OVERLAP_OPERATIONS = {
       const { reportOverlaps } = await import('./overlaps.ts');
       return reportOverlaps(installation, tenant, days, signals.stop);
     },
-    document: async () => (await import('./document.ts')).overlapsDocument,
+    document: async () => (await import('./overlaps.ts')).overlapsDocument,
     page: { path: '/overlaps', names: { en: 'Overlaps', it: 'Sovrapposizioni' } },
     assistants: [
       {

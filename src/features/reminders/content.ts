@@ -1,6 +1,8 @@
 import { type Language, LOCALES } from '../../messages/message.ts';
+import { FactSearch, type PatientFact } from '../../model/patient-facts.ts';
 import type { Location, Patient } from '../../model/records.ts';
 import type { CorrectionKind } from '../../model/reminders.ts';
+import { telephonesIn } from '../../model/telephones.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ReminderFile, TextField } from '../../settings/reminder-schema.ts';
 import type { ReminderContent } from './channels/channel.ts';
@@ -104,4 +106,48 @@ function filled(template: string, fields: Record<TextField, string>): string {
 
 function oneLine(value: string): string {
   return value.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+}
+
+/**
+ * What a reminder tells of its patient beside the first name; null when it tells nothing more, as it should. Whatever the same reminder to
+ * nobody would say too, as the name of a clinic that is called as the patient is, is not told of the patient.
+ */
+export function findDisclosedFact(content: ReminderContent, input: ContentInput): PatientFact | null {
+  const { patient } = input;
+  if (patient === null) return null;
+  return new FactSearch().toldIn(patient, {
+    texts: textsOf(content),
+    mayTell: (fact) => fact === 'first-name',
+    own: () => textsOf(contentOf({ ...input, patient: { ...patient, ...NOBODY } })),
+  });
+}
+
+const NOBODY = {
+  ...{ firstName: null, lastName: null, email: null, phone: null, mobilePhone: null },
+  ...{ taxCode: null, birthDate: null, address: null },
+};
+
+function textsOf({ sender, subject, text, calendarEntry }: ReminderContent): (string | null)[] {
+  return [sender, subject, text, calendarEntry?.title ?? null, calendarEntry?.location ?? null];
+}
+
+/** Types that can't take a text message; a number of unknown type is tried. */
+const WITHOUT_MESSAGES: ReadonlySet<string> = new Set([
+  'FIXED_LINE',
+  'PREMIUM_RATE',
+  'TOLL_FREE',
+  'SHARED_COST',
+  'VOICEMAIL',
+  'UAN',
+  'PAGER',
+]);
+
+/**
+ * The first number of a telephone field that text messages can be sent to, in E.164 (`+393331234567`).
+ * @param region ISO 3166 country of numbers without an international prefix
+ * @returns null where no valid number can take messages, or which number is meant is not clear
+ */
+export function mobileNumber(written: string, region: string): string | null {
+  const able = telephonesIn(written, region).find(({ type }) => !WITHOUT_MESSAGES.has(type ?? ''));
+  return able?.number ?? null;
 }

@@ -8,15 +8,13 @@ import type { Lookup } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { STATE_WENT_BACK } from '../../state/state-counter.ts';
 import type { Delivery, Reminder } from './channels/channel.ts';
-import { type ContentInput, contentOf, namesAddress } from './content.ts';
+import { type ContentInput, contentOf, findDisclosedFact, mobileNumber, namesAddress } from './content.ts';
 import { heldReasonOf, recordOutcome, stillFalse } from './corrections.ts';
-import { findDisclosedFact } from './egress.ts';
 import type { AddressHash } from './opt-outs.ts';
-import { mobileNumber } from './phone.ts';
 import { comparableAddress, locationOf } from './places.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';
 import type { ReminderRule } from './rules.ts';
-import { deadlineOf, decideByAppointment, decideByPatient, decideByTime } from './send-time.ts';
+import { deadlineOf, decideByAppointment, decideByPatient, decideByTime } from './rules.ts';
 import { dropped, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './steps.ts';
 import type { Claim } from './store.ts';
 

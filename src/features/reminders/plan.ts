@@ -1,5 +1,4 @@
-import type { CycleFollower, Learned, ReadingScope } from '../../jobs/cycle-follower.ts';
-import type { OpenTenant } from '../../jobs/tenant.ts';
+import type { CycleFollower, Learned, OpenTenant, ReadingScope } from '../../jobs/tenant.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
@@ -7,8 +6,7 @@ import { DAY_MS, type Instant } from '../../model/time.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
-import { lateness, longestAheadMs, remindersFor } from './rules.ts';
-import { withdrawalOf } from './send-time.ts';
+import { lateness, longestAheadMs, remindersFor, withdrawalOf } from './rules.ts';
 
 /** Reminders that are due later than this are planned by a later cycle. */
 const HORIZON_MS = 2 * DAY_MS;

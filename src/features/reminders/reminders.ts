@@ -11,8 +11,8 @@ import type {
   ReminderState,
 } from '../../model/reminders.ts';
 import type { Instant } from '../../model/time.ts';
+import { mobileNumber } from './content.ts';
 import { localDay } from './due.ts';
-import { mobileNumber } from './phone.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import { resumeReminders } from './plan.ts';
 import type { OpenReminders } from './ports.ts';

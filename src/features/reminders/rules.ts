@@ -1,8 +1,9 @@
-import type { Appointment } from '../../model/records.ts';
-import type { PlannedReminder, ReminderKey } from '../../model/reminders.ts';
-import { type Instant, MINUTE_MS } from '../../model/time.ts';
+import type { Appointment, Patient } from '../../model/records.ts';
+import type { DropReason, LedgerEntry, PlannedReminder, ReminderKey, Withdrawal } from '../../model/reminders.ts';
+import type { Lookup } from '../../model/snapshots.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { minuteOfDay, type ReminderFile, type ReminderRuleFile } from '../../settings/reminder-schema.ts';
-import { dueAtOf, type QuietHours, type When } from './due.ts';
+import { dueAtOf, type QuietHours, quietSpanAt, type When } from './due.ts';
 
 /** A rule of a tenant, ready for use. */
 export interface ReminderRule {
@@ -25,14 +26,7 @@ export interface ReminderRules {
 }
 
 /** Why a rule gives no reminder for an appointment. */
-export type ReminderExclusion =
-  | 'no-patient'
-  | 'all-day'
-  | 'agenda'
-  | 'treatment'
-  | 'status'
-  | 'too-close'
-  | 'quiet-hours';
+type ReminderExclusion = 'no-patient' | 'all-day' | 'agenda' | 'treatment' | 'status' | 'too-close' | 'quiet-hours';
 
 /** What one rule says of one appointment, for one channel. */
 export type ReminderDecision = { rule: string; channel: string } & (
@@ -127,4 +121,57 @@ export function longestAheadMs({ rules }: ReminderRules): number {
     when.kind === 'before' ? when.days + Math.ceil(when.minutes / 1_440) + 1 : when.daysBefore + 2,
   );
   return Math.max(0, ...days) * 1_440 * MINUTE_MS;
+}
+
+/** What is done about a reminder now. */
+export type SendDecision = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 'drop'; reason: DropReason };
+
+const SEND: SendDecision = { do: 'send' };
+const drop = (reason: DropReason): SendDecision => ({ do: 'drop', reason });
+
+/** After this instant a reminder is not sent any more. A correction is worth sending until the appointment begins, for a day. */
+export function deadlineOf(
+  { dueAt, startAt, correction }: Pick<LedgerEntry, 'dueAt' | 'startAt' | 'correction'>,
+  rule: ReminderRule,
+): Instant {
+  if (correction !== null) return Math.min(dueAt + DAY_MS, startAt - 1);
+  return Math.min(dueAt + rule.graceMs, startAt - rule.minimumLeadMs);
+}
+
+/** Whether it is the time to send: not before it is due, not after the grace, not at night. */
+export function decideByTime(entry: LedgerEntry, rule: ReminderRule, quiet: QuietHours, now: Instant): SendDecision {
+  if (now < entry.dueAt) return { do: 'wait', untilAt: entry.dueAt };
+  const deadlineAt = deadlineOf(entry, rule);
+  if (now > deadlineAt) return drop('too-late');
+  const night = quietSpanAt(now, quiet, entry.zone);
+  if (night === null) return SEND;
+  return night.toAt <= deadlineAt ? { do: 'wait', untilAt: night.toAt } : drop('quiet-hours');
+}
+
+/** Whether the clinic still means the appointment as the reminder does. */
+export function decideByAppointment(entry: LedgerEntry, rule: ReminderRule, answer: Lookup<Appointment>): SendDecision {
+  if ('absent' in answer) return drop('vanished');
+  if ('setAside' in answer) return drop('unusable');
+  const { found } = answer;
+  if (entry.correction?.kind === 'cancelled') {
+    if (found.status !== 'cancelled') return drop('moved');
+    return cancellationExclusion(found, rule) === null ? SEND : drop('excluded');
+  }
+  if (found.time.startAt !== entry.startAt) return drop('moved');
+  if (found.status === 'cancelled') return drop('cancelled');
+  if (['arrived', 'in_progress', 'completed', 'no_show'].includes(found.status)) return drop('arrived');
+  return reminderExclusion(found, rule) === null ? SEND : drop('excluded');
+}
+
+/** Whether the patient may be written to. @param consent name of what must have been agreed to; null when nothing */
+export function decideByPatient(answer: Lookup<Patient>, consent: string | null): SendDecision {
+  if ('absent' in answer || ('found' in answer && !answer.found.isActive)) return drop('patient-gone');
+  if ('setAside' in answer) return drop('unusable');
+  return consent === null || answer.found.consents[consent] === true ? SEND : drop('no-consent');
+}
+
+/** Why a planned reminder of an appointment is not wanted any more. */
+export function withdrawalOf(entry: Pick<LedgerEntry, 'startAt'>, appointment: Appointment): Withdrawal {
+  if (appointment.status === 'cancelled') return 'cancelled';
+  return appointment.time.startAt === entry.startAt ? 'excluded' : 'moved';
 }

@@ -2,7 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { DropReason, LedgerEntry } from '../../model/reminders.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { OpenReminders } from './ports.ts';
-import type { SendDecision } from './send-time.ts';
+import type { SendDecision } from './rules.ts';
 import type { ReminderSettlement } from './store.ts';
 
 /** Between two tries to ask a clinic that doesn't answer. */

@@ -1,6 +1,114 @@
-import { heldCorrections } from './held-corrections.ts';
+import type { HeldItem } from '../../control/target-objects.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { asMirrorError } from '../../model/errors.ts';
+import type { Hold } from '../../model/plan.ts';
+import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../model/plan-view.ts';
+import type { Appointment } from '../../model/records.ts';
+import { type LedgerEntry, REMINDERS, type ReminderStatus } from '../../model/reminders.ts';
+import { DAY_MS, type Instant } from '../../model/time.ts';
+import type { MessageProofs } from './identity.ts';
+import { comparableAddress, type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
-import { reminderStatus } from './status.ts';
+import type { Truth } from './told.ts';
+
+/** Field of the zone in which a patient reads the time. */
+const ZONE = 'zone';
+/** Field of the address that a message named. */
+const LOCATION = 'location';
+
+/**
+ * Tells of corrections that are held what each patient was told, and what the clinic says now. Queries the clinic for one list, from a day before
+ * the first to a day after the last start that patients were told, or that the last cycle found.
+ */
+async function heldCorrections(
+  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration'>,
+  reminders: Pick<OpenReminders, 'ledger' | 'proofs'>,
+  recordIds: readonly string[],
+  signal: AbortSignal,
+): Promise<{ items: HeldItem[]; unread: string | null }> {
+  const entries = await reminders.ledger.ofAppointments(recordIds);
+  const announced = new Map(recordIds.map((record) => [record, lastOf(entries.get(record) ?? [])]));
+  const wrongInformation = (await reminders.ledger.wrong(tenant.clock())).filter(({ appointmentId }) =>
+    announced.has(appointmentId),
+  );
+  const starts = [
+    ...[...announced.values()].flatMap((entry) => entry?.startAt ?? []),
+    ...wrongInformation.map(({ untilAt }) => untilAt),
+  ];
+  const { appointments, place, unread } = await listed(tenant, starts, signal);
+  const items = recordIds.map((record): HeldItem => {
+    const appointment = appointments.get(record);
+    const entry = announced.get(record) ?? null;
+    const agenda = appointment === undefined ? null : place.agendas.get(appointment.agendaId);
+    const truth = appointment === undefined ? null : truthOf(appointment, place, tenant.configuration.zone);
+    return {
+      record,
+      startAt: appointment?.time.startAt ?? entry?.startAt ?? null,
+      agenda: appointment === undefined ? null : { id: appointment.agendaId, name: agenda?.name ?? null },
+      status: appointment?.status ?? null,
+      fieldChanges: truth === null || entry === null ? [] : changesOf(entry, truth, reminders.proofs),
+    };
+  });
+  const at = ({ startAt }: HeldItem) => startAt ?? Number.POSITIVE_INFINITY;
+  return { items: items.toSorted((one, other) => at(one) - at(other)), unread };
+}
+
+/** The last message that was handed over, or may have been. */
+function lastOf(entries: readonly LedgerEntry[]): LedgerEntry | null {
+  const messages = entries.filter(({ state }) => state === 'sent' || state === 'unknown');
+  return messages.sort((one, other) => (one.handedAs ?? 0) - (other.handedAs ?? 0)).at(-1) ?? null;
+}
+
+function truthOf(appointment: Appointment, catalogue: LocationCatalogue, zoneOfClinic: string): Truth {
+  const location = locationOf(appointment, catalogue);
+  return { appointment, zone: location?.zone ?? zoneOfClinic, address: location?.address ?? null };
+}
+
+function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: MessageProofs): FieldChange[] {
+  const announced = timeOf(entry.startAt);
+  if (appointment.status === 'cancelled') return [{ field: 'time', before: announced, after: NOTHING_THERE }];
+  const after = timeOf(appointment.time.startAt);
+  const changes: FieldChange[] = [];
+  if (entry.correction?.kind === 'cancelled') changes.push({ field: 'time', before: NOTHING_THERE, after });
+  else if (entry.startAt !== appointment.time.startAt) changes.push({ field: 'time', before: announced, after });
+  if (entry.zone !== zone) changes.push({ field: ZONE, before: textOf(entry.zone), after: textOf(zone) });
+  const proof = proofs.place(appointment.id, comparableAddress(address));
+  // What the message named is kept as a keyed hash alone.
+  if (entry.placeProof !== null && entry.placeProof !== proof)
+    changes.push({ field: LOCATION, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });
+  return changes;
+}
+
+function timeOf(startAt: Instant): FieldValue {
+  return { kind: 'time', startAt, endAt: startAt };
+}
+
+function textOf(text: string): FieldValue {
+  return { kind: 'text', text };
+}
+
+async function listed(
+  { clinic }: Pick<OpenTenant, 'clinic'>,
+  starts: readonly number[],
+  signal: AbortSignal,
+): Promise<{ appointments: ReadonlyMap<string, Appointment>; place: LocationCatalogue; unread: string | null }> {
+  const nothing = { appointments: new Map(), place: { agendas: new Map(), locations: new Map() }, unread: null };
+  if (starts.length === 0) return nothing;
+  try {
+    const agendas = await clinic.agendas(signal);
+    const locations = await clinic.locations(signal);
+    const window = { fromAt: Math.min(...starts) - DAY_MS, toAt: Math.max(...starts) + DAY_MS };
+    const { records } = await clinic.readAppointments({ agendaIds: null, window }, signal);
+    const catalogue = {
+      agendas: new Map(agendas.map((agenda) => [agenda.id, agenda])),
+      locations: new Map(locations.map((location) => [location.id, location])),
+    };
+    return { appointments: records, place: catalogue, unread: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { ...nothing, unread: asMirrorError(error).code };
+  }
+}
 
 /** Adds what status and holds ask for. */
 export function withViews(parts: Omit<OpenReminders, 'status' | 'heldCorrections'>): OpenReminders {
@@ -8,5 +116,24 @@ export function withViews(parts: Omit<OpenReminders, 'status' | 'heldCorrections
     ...parts,
     status: (holds, now) => reminderStatus(parts, holds, now),
     heldCorrections: (tenant, recordIds, signal) => heldCorrections(tenant, parts, recordIds, signal),
+  };
+}
+
+/** Reads the ledger. */
+async function reminderStatus(
+  { ledger, channels }: Pick<OpenReminders, 'ledger' | 'channels'>,
+  holds: readonly Hold[],
+  now: Instant,
+): Promise<ReminderStatus> {
+  const closings = [...channels.keys()].map(async (channel) => {
+    const closing = await ledger.closingOf(channel);
+    return closing === null ? [] : [{ channel, ...closing }];
+  });
+  const hold = holds.find(({ target, state }) => target === REMINDERS && state === 'open');
+  return {
+    waiting: await ledger.openCount(),
+    closedChannels: (await Promise.all(closings)).flat(),
+    wrong: (await ledger.wrong(now)).map(({ held: _held, ...shown }) => shown),
+    hold: hold === undefined ? null : { id: hold.id, appointments: hold.recordIds.length, sinceAt: hold.createdAt },
   };
 }

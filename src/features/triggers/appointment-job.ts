@@ -15,7 +15,7 @@ import {
   isAppointmentEvent,
   unusableAtFirst,
   vanished,
-} from './appointments.ts';
+} from './lists.ts';
 import { baselinePartial, closeForFlood, type ReadingParts, switchOff, triggerKeysOf } from './reading.ts';
 import type { FollowedAppointment, TriggerKey } from './store.ts';
 

@@ -7,8 +7,8 @@ import type { TriggerDrop, WaitingTrigger } from '../../model/triggers.ts';
 import type { TriggerEndpoint } from '../../settings/tenant-schema.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { Subject } from './events.ts';
+import { messageOf } from './events.ts';
 import { readSubject } from './lists.ts';
-import { messageOf } from './message.ts';
 import type { OpenTriggers } from './ports.ts';
 import type { TriggerKey } from './store.ts';
 

@@ -1,5 +1,6 @@
 import type { Appointment, Invoice } from '../../model/records.ts';
-import type { Report } from '../../model/triggers.ts';
+import type { Instant } from '../../model/time.ts';
+import type { Report, TriggerEvent } from '../../model/triggers.ts';
 
 /** A document as a message tells of it: ids alone, by the names that the message gives them. */
 export interface Subject {
@@ -41,4 +42,12 @@ export function appointmentSubject({
 /** Of an appointment that is gone its own id alone is known. */
 export function goneSubject(id: string): Subject {
   return { recordId: id, patientId: null, ids: { appointmentId: id, patientId: null, agendaId: null }, tells: true };
+}
+
+/**
+ * The body of a message (Standard Webhooks 1.0, "Payload structure"): ids alone, the same for every try.
+ * @param foundAt the event's time
+ */
+export function messageOf(tenant: string, event: TriggerEvent, { ids }: Subject, foundAt: Instant): string {
+  return JSON.stringify({ type: event, timestamp: new Date(foundAt).toISOString(), data: { tenant, ...ids } });
 }

@@ -2,9 +2,8 @@ import type { OpenTenant } from '../../jobs/tenant.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
 import { readAppointmentList, takeAppointments } from './appointment-job.ts';
-import { isAppointmentEvent } from './appointments.ts';
 import { deliverTo, type TriggerSender } from './delivery.ts';
-import { readEventLists } from './lists.ts';
+import { isAppointmentEvent, readEventLists } from './lists.ts';
 import { type ReadingParts, type TriggerReader, takeList, triggerKeysOf } from './reading.ts';
 
 /** Name of the lease that a turn of a tenant's triggers is done under. */

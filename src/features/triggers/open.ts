@@ -3,8 +3,8 @@ import type { WorkQueues } from '../../jobs/queues.ts';
 import type { TenantConfiguration } from '../../settings/configuration.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import type { Sealer } from '../../state/sealing.ts';
-import { createTriggerNames } from './identity.ts';
 import type { OpenTriggers, TriggerSource } from './ports.ts';
+import { createTriggerNames } from './ports.ts';
 import { triggerStatus } from './status.ts';
 import { createTriggerStore } from './store.ts';
 

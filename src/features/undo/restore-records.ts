@@ -1,7 +1,7 @@
 import type { Questioner } from '../../jobs/absence.ts';
+import { confirmAll } from '../../jobs/absence.ts';
 import { type ClinicReader, type ClinicReading, readClinic } from '../../jobs/clinic-reading.ts';
-import { confirmAll } from '../../jobs/confirm.ts';
-import { readAllStreams, type StreamReader } from '../../jobs/stream-readers.ts';
+import { readAllStreams, type StreamReader } from '../../jobs/streams.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Texts } from '../../documents/document.ts';
-import type { ShownJob, ShownQueue } from '../../jobs/shown-queues.ts';
+import type { ShownJob, ShownQueue } from '../../jobs/queues.ts';
 import { type Html, html } from '../../model/html.ts';
 import type { OperatorServices } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';

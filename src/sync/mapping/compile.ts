@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
 import { type ExpressionOutline, outlineExpression } from '../../settings/crm-expressions.ts';
 import type { CrmFile, CrmRule } from '../../settings/crm-schema.ts';
-import { CRM_SOURCES, type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-sources.ts';
+import { CRM_SOURCES, type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-schema.ts';
 import {
   COPIED_FIELDS,
   type CopiedField,

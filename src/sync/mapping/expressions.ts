@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type jsonata from 'jsonata';
 import type { PropertyValue } from '../../model/items.ts';
-import type { SourceKind } from '../../settings/crm-sources.ts';
+import type { SourceKind } from '../../settings/crm-schema.ts';
 
 /** Loads a package when it is first needed: many installations never need this one. */
 const load = createRequire(import.meta.url);

@@ -8,7 +8,7 @@ import {
   type CrmTransform,
   consentOf,
   type SourceKind,
-} from '../../settings/crm-sources.ts';
+} from '../../settings/crm-schema.ts';
 import type { InvoiceFacts, MappingSource } from './contract.ts';
 import { cleanLine, cleanLines, titleCase } from './text.ts';
 

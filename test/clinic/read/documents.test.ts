@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
-import { payloadOf } from '../../../src/features/reminders/channels/webhook/payload.ts';
+import { payloadOf } from '../../../src/features/reminders/channels/webhook/index.ts';
 import { reminderOf } from '../../features/reminders/channels/bed.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';

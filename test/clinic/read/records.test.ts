@@ -1,17 +1,20 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { compileRecords } from '../../../src/clinic/read/records.ts';
+import { describe, expect, it, test } from 'vitest';
+import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
+import { compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
+import { compileRecords, splitName } from '../../../src/clinic/read/records.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 import { episode, invoice, priceList } from '../../../src/clinic/schema/shapes.ts';
+import { profileOf } from '../open-client.ts';
 
 type Written = Parameters<typeof clinicProfileSchema.parse>[0];
 
-function profileOf(written: Written = {}): ClinicProfile {
+function profileWith(written: Written = {}): ClinicProfile {
   return clinicProfileSchema.parse(written);
 }
 
 function invoices(written: Written = {}) {
-  const profile = profileOf(written);
+  const profile = profileWith(written);
   return compileRecords(invoice, profile.invoices.fields, profile);
 }
 
@@ -128,7 +131,7 @@ describe('an invoice', () => {
 });
 
 test('an episode keeps practices with no, one and several doctors apart', () => {
-  const profile = profileOf();
+  const profile = profileWith();
   const read = compileRecords(episode, profile.episodes.fields, profile);
   const doctors = [{ id: 1, lastName: 'Rossi' }, { id: '2' }];
   const row = { id: 'e', practices: [{ practiceId: 1 }, { practiceId: 2, doctors: [] }, { practiceId: '3', doctors }] };
@@ -141,7 +144,7 @@ test('an episode keeps practices with no, one and several doctors apart', () => 
 });
 
 test('a price list without a needed id in a line names the line', () => {
-  const profile = profileOf();
+  const profile = profileWith();
   const read = compileRecords(priceList, profile.priceLists.fields, profile);
   expect(read({ id: 'p', prices: [{ price: 5 }] })).toEqual({
     setAside: { recordId: 'p', code: 'missing-field', field: 'prices.treatmentId' },
@@ -158,4 +161,38 @@ test('any JSON is read or set aside, never thrown', () => {
       }
     }),
   );
+});
+
+describe('a name in one field', () => {
+  it.each([
+    ['Mario Rossi', 'given-first', 'Mario', 'Rossi'],
+    ['Maria Grazia Rossi', 'given-first', 'Maria Grazia', 'Rossi'],
+    ['Mario De Luca', 'given-first', 'Mario', 'De Luca'],
+    ['Anna van der Berg', 'given-first', 'Anna', 'van der Berg'],
+    ['Rossi Maria Grazia', 'family-first', 'Maria Grazia', 'Rossi'],
+    ['De Luca Mario', 'family-first', 'Mario', 'De Luca'],
+    ['Rossi, Mario', 'given-first', 'Mario', 'Rossi'],
+    ['De Luca ,  Maria Grazia', 'family-first', 'Maria Grazia', 'De Luca'],
+    ['  Rossi ', 'given-first', null, 'Rossi'],
+    ['Rossi', 'family-first', null, 'Rossi'],
+  ] as const)('"%s", %s, has its parts', (text, order, firstName, lastName) => {
+    expect(splitName(text, { order, separator: ',' })).toEqual({ firstName, lastName });
+  });
+
+  it('is read of patients, where the parts are not told', () => {
+    const map = compilePatientRows(
+      profileOf({ patients: { fullName: { path: 'names[].text', order: 'given-first' } } }),
+    );
+    const row = { id: 'p', names: [{ text: 'Mario De Luca' }] };
+    expect(map(row)).toMatchObject({ record: { firstName: 'Mario', lastName: 'De Luca' } });
+    expect(map({ ...row, lastName: 'Rossi' })).toMatchObject({ record: { firstName: null, lastName: 'Rossi' } });
+  });
+
+  it('is read of the patient in an appointment', () => {
+    const rule = { path: 'patient.name', order: 'family-first' } as const;
+    const map = compileAppointmentRows(profileOf({ appointments: { patientFullName: rule } }));
+    const times = { start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' };
+    const mapped = map({ id: 'a', agendaId: 'g', patient: { id: 'p', name: 'Rossi Anna' }, ...times });
+    expect(mapped).toMatchObject({ record: { patient: { id: 'p', firstName: 'Anna', lastName: 'Rossi' } } });
+  });
 });

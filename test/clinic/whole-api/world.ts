@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { DialectName } from '../../../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import type { ClinicApi } from '../../../src/clinic/api.ts';
-import type { PdfSource } from '../../../src/clinic/http/files.ts';
+import type { PdfSource } from '../../../src/clinic/http/call.ts';
 import { firstTenant, type Json, logIn, NOW, readAll } from '../../sandbox/clinic/support.ts';
 import { openApi } from '../open-api.ts';
 import { committedProfile, unhurried } from '../open-client.ts';

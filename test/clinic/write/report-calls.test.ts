@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import busboy from 'busboy';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type PdfSource, requirePdf } from '../../../src/clinic/http/files.ts';
+import { type PdfSource, requirePdf } from '../../../src/clinic/http/call.ts';
 import { type UploadRules, uploadOf } from '../../../src/clinic/write/report-calls.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import { profileOf } from '../open-client.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CONFIGURATION_OPERATIONS } from '../../../src/features/managed-tenants/operations.ts';
-import type { ApprovalSettings } from '../../../src/settings/approval-schema.ts';
+import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openActing } from '../../control/acting.ts';
 import { openConfigurations, openManagedStore, RING } from '../../control/open-configurations.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { printTerminal } from '../../../src/cli/print-terminal.ts';
-import { overlapsDocument } from '../../../src/features/overlaps/document.ts';
-import { overlapsOf, reportOverlaps } from '../../../src/features/overlaps/overlaps.ts';
+import { overlapsDocument, overlapsOf, reportOverlaps } from '../../../src/features/overlaps/overlaps.ts';
 import type { Appointment } from '../../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';

@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
-import { neverNeedless } from '../../../src/jobs/needless.ts';
+import { neverNeedless } from '../../../src/jobs/job-catalogue.ts';
 import { openQueues, type WorkQueues } from '../../../src/jobs/queues.ts';
 import type { JobHandlers } from '../../../src/jobs/workers.ts';
 import { QUEUE_PREFIX } from '../../../src/state/keys.ts';

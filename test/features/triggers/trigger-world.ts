@@ -1,8 +1,8 @@
 import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
-import { createTriggerNames } from '../../../src/features/triggers/identity.ts';
 import { runTriggers } from '../../../src/features/triggers/job.ts';
 import { withStatus } from '../../../src/features/triggers/open.ts';
 import type { TriggerSource } from '../../../src/features/triggers/ports.ts';
+import { createTriggerNames } from '../../../src/features/triggers/ports.ts';
 import { createTriggerStore } from '../../../src/features/triggers/store.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { type Outages, wakeOther } from '../../../src/jobs/outages.ts';

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { fromCursor } from '../../../src/connectors/cursor.ts';
 import { cursorOf, readCursor } from '../../../src/control/paging.ts';
 import { email } from '../../../src/features/reminders/channels/email/index.ts';
-import { readCallback, signatureOf } from '../../../src/features/reminders/channels/sms/callback.ts';
+import { readCallback, signatureOf } from '../../../src/features/reminders/channels/sms/index.ts';
 import { languageOf } from '../../../src/http-server/browser-request.ts';
 import { callerOf } from '../../../src/http-server/caller.ts';
 import { LOGIN_CALLBACK_PATH } from '../../../src/http-server/login-page.ts';
 import { addLogins } from '../../../src/http-server/logins.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
-import { Secret } from '../../../src/settings/secret.ts';
+import { Secret } from '../../../src/settings/secret-reference.ts';
 import type { Parser } from '../parser.ts';
 import { JSON_PAIRS, JSON_WORDS } from './answers.ts';
 

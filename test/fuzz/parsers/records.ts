@@ -11,7 +11,7 @@ import { readRecord } from '../../../src/connectors/hubspot/from-model.ts';
 import { idAt } from '../../../src/connectors/rest-crm/from-model.ts';
 import { errors as salesforceErrors } from '../../../src/connectors/salesforce/errors.ts';
 import { wholeResult } from '../../../src/connectors/salesforce/reading.ts';
-import { mobileNumber } from '../../../src/features/reminders/phone.ts';
+import { mobileNumber } from '../../../src/features/reminders/content.ts';
 import { parseJson } from '../../../src/model/json.ts';
 import { checkSpecification } from '../../../src/profile-finder/check-spec.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';

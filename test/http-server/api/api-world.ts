@@ -9,7 +9,7 @@ import { openApp } from '../../../src/http-server/app.ts';
 import type { OperatorServices, Visitor } from '../../../src/http-server/operators.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { AccessLevel, AuditEntry } from '../../../src/model/acts.ts';
-import type { ApprovalSettings } from '../../../src/settings/approval-schema.ts';
+import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import type { AuditLog } from '../../../src/state/audit-log.ts';
 import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';

@@ -8,7 +8,7 @@ import type { OperatorServices, Visitor } from '../../../src/http-server/operato
 import { addPages } from '../../../src/http-server/pages/pages.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { Appointment } from '../../../src/model/records.ts';
-import type { ApprovalSettings } from '../../../src/settings/approval-schema.ts';
+import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import type { TargetConfiguration } from '../../../src/settings/configuration.ts';
 import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { openActing, person } from '../../control/acting.ts';

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Patient } from '../../../src/model/records.ts';
-import type { CrmFile, CrmRule } from '../../../src/settings/crm-schema.ts';
-import { CRM_SOURCES, type CrmStream, crmSourceOf, type SourceKind } from '../../../src/settings/crm-sources.ts';
+import {
+  CRM_SOURCES,
+  type CrmFile,
+  type CrmRule,
+  type CrmStream,
+  crmSourceOf,
+  type SourceKind,
+} from '../../../src/settings/crm-schema.ts';
 import { compileMapping } from '../../../src/sync/mapping/compile.ts';
 import type { Mapped, Mapping, MappingSource } from '../../../src/sync/mapping/contract.ts';
 import { fieldPaths } from '../../../src/sync/mapping/fields.ts';

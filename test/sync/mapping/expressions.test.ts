@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startExpressionThread } from '../../../src/composition/expression-threads.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Patient } from '../../../src/model/records.ts';
-import type { SourceKind } from '../../../src/settings/crm-sources.ts';
+import type { SourceKind } from '../../../src/settings/crm-schema.ts';
 import { compileMapping } from '../../../src/sync/mapping/compile.ts';
 import { createEvaluator, EXPRESSION_LIMITS } from '../../../src/sync/mapping/evaluate.ts';
 import { compileExpression, type ExpressionThread } from '../../../src/sync/mapping/expressions.ts';

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { HostObserver, HttpClient } from '../../../http/client.ts';
 import type { Logger } from '../../../log/logger.ts';
+import { asMirrorError } from '../../../model/errors.ts';
 import type { CorrectionKind } from '../../../model/reminders.ts';
 import type { Clock, Instant } from '../../../model/time.ts';
 import type { Purpose, Reach } from '../../../settings/outbound-schema.ts';
@@ -113,4 +114,71 @@ export interface ChannelModule<ChannelSettings = unknown> {
   /** Schema of its part of the tenant file (strict). */
   settingsSchema(secrets: SecretSchemas): z.ZodType<ChannelSettings>;
   open(context: ChannelContext<ChannelSettings>): ReminderChannel;
+}
+
+const LABELS = {
+  it: { confirm: 'Conferma', both: 'Conferma o disdici' },
+  en: { confirm: 'Confirm', both: 'Confirm or cancel' },
+} as const;
+
+/** The word for a reminder's link, in its language; null when it has none. */
+export function linkLabel({ language, link }: ReminderContent): string | null {
+  return link === null ? null : LABELS[language][link.cancels ? 'both' : 'confirm'];
+}
+
+/** The text with its link below, as plain text. */
+export function textWithLink(content: ReminderContent): string {
+  const { text, link } = content;
+  return link === null ? text : `${text}\n${linkLabel(content)}: ${link.url}`;
+}
+
+/**
+ * What a request that brought no whole answer means for a reminder: surely not sent, or perhaps.
+ * @throws MirrorError `settings`, as it came: nothing was sent
+ */
+export function deliveryOfFailure(error: unknown): Delivery {
+  const failure = asMirrorError(error);
+  if (failure.actor === 'settings') throw failure;
+  const { code, ambiguous, retryAfterMs = null } = failure;
+  if (failure.actor === 'remote' && !ambiguous) return { result: 'later', code, retryAfterMs };
+  return { result: 'unknown', code };
+}
+
+/** GSM 03.38 basic characters (3GPP TS 23.038 section 6.2.1), one septet each. */
+const BASIC = new Set(
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
+);
+/** The extension table (section 6.2.1.1): two septets that stay together. */
+const EXTENDED = new Set('\f^{}\\[~]|€');
+/** Septets, or units of UCS-2, in a message alone and in each part of a longer one (section 9.2.3.24.1 of TS 23.040). */
+const GSM = { alone: 160, part: 153 };
+const UCS2 = { alone: 70, part: 67 };
+
+/** How a text travels, and in how many messages, each of which is paid. */
+interface Segments {
+  encoding: 'GSM-7' | 'UCS-2';
+  count: number;
+}
+
+/** Counts the messages that a text becomes. A character is never cut in two, so a part may stay short of full. */
+export function segmentsOf(text: string): Segments {
+  const characters = [...text];
+  const isGsm = characters.every((each) => BASIC.has(each) || EXTENDED.has(each));
+  const limits = isGsm ? GSM : UCS2;
+  const sizes = characters.map((each) => (isGsm ? (EXTENDED.has(each) ? 2 : 1) : each.length));
+  const whole = sizes.reduce((sum, size) => sum + size, 0);
+  return { encoding: isGsm ? 'GSM-7' : 'UCS-2', count: whole <= limits.alone ? 1 : partsOf(sizes, limits.part) };
+}
+
+function partsOf(sizes: readonly number[], limit: number): number {
+  let parts = 1;
+  let used = 0;
+  for (const size of sizes) {
+    if (used + size > limit) {
+      parts += 1;
+      used = 0;
+    }
+    used += size;
+  }
+  return parts;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { SignedRequest } from '../../../../sandbox/sms/index.ts';
-import { signatureOf } from '../../../../src/features/reminders/channels/sms/callback.ts';
+import { signatureOf } from '../../../../src/features/reminders/channels/sms/index.ts';
 import { attempt, errorOf, openChannel, PATIENT, reminderOf } from './bed.ts';
 import { openSmsBed } from './sms-bed.ts';
 

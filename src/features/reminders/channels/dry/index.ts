@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
-import { textWithLink } from '../link-lines.ts';
-import { segmentsOf } from '../segments.ts';
+import { segmentsOf, textWithLink } from '../channel.ts';
 
 const drySchema = z.strictObject({});
 

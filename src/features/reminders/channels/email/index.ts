@@ -1,8 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { pinnedLookup } from '../../../../http/pinned.ts';
+import { smtpError } from '../../../../mail/errors.ts';
+import type { SmtpFailure } from '../../../../mail/smtp.ts';
+import type { MailServer } from '../../../../settings/delivery-schema.ts';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
-import { deliveryOfSmtpFailure, isOfServer } from './errors.ts';
 import { type EmailSettings, emailSchema } from './schemas.ts';
 
 /** One mailbox, plain: no name, no list, no route, nothing that could begin a header of its own. */
@@ -60,4 +62,23 @@ function unsubscribeByClick(
   const isClick = /(^|[\r\n&]|")List-Unsubscribe("[\r\n]+|=)One-Click/.test(body);
   if (!isClick) return { status: 400, events: [] };
   return { status: 204, events: [{ kind: 'opted-out', who: { reminderId } }] };
+}
+
+/**
+ * What a mail that the server did not acknowledge means for a reminder.
+ * @throws MirrorError `settings` when server, login or sender need a person; nothing was sent then
+ */
+function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean, server: MailServer): Delivery {
+  const error = smtpError(failure, handedOver, server);
+  const { actor, code, retry, ambiguous } = error;
+  if (actor !== 'remote') throw error;
+  if (ambiguous) return { result: 'unknown', code };
+  if (retry === 'never') return { result: 'refused', code, optedOut: false, channelGone: false };
+  return { result: 'later', code, retryAfterMs: null };
+}
+
+/** Whether a mail that was not acknowledged says that the server is away: it does not answer, or takes no mail of anyone (RFC 5321, 421). */
+function isOfServer(failure: SmtpFailure, server: MailServer): boolean {
+  const { actor } = smtpError(failure, false, server);
+  return actor === 'remote' && (failure.reply === null || failure.reply === 421 || failure.command === 'CONN');
 }

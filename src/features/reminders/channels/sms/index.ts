@@ -1,14 +1,155 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { HttpResponse } from '../../../../http/client.ts';
-import { readJson } from '../../../../http/json.ts';
+import { isHtml, readJson } from '../../../../http/json.ts';
+import { MirrorError } from '../../../../model/errors.ts';
 import { SECOND_MS } from '../../../../model/time.ts';
-import type { ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
-import { deliveryOfFailure } from '../http-failure.ts';
-import { textWithLink } from '../link-lines.ts';
-import { segmentsOf } from '../segments.ts';
-import { readCallback } from './callback.ts';
-import { deliveryOfRefusal, failureCode, isOptOut } from './errors.ts';
-import { type SmsSettings, smsSchema } from './schemas.ts';
+import { namingSources, type SecretSchemas } from '../../../../settings/secret-reference.ts';
+import {
+  type CallbackAnswer,
+  type ChannelCallback,
+  type ChannelContext,
+  type ChannelEvent,
+  type ChannelModule,
+  type Delivery,
+  deliveryOfFailure,
+  type Reminder,
+  segmentsOf,
+  textWithLink,
+} from '../channel.ts';
+
+/** A number in E.164, a short code, or a name of at most 11 letters and digits, not digits alone. */
+const SENDER = /^(\+[1-9]\d{6,14}|\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ]{1,11})$/;
+/** Longest that Twilio keeps a message in its queue. */
+const LONGEST_VALIDITY_SECONDS = 36_000;
+
+/** A channel's own part in the tenant file. */
+function smsSchema(secrets: SecretSchemas) {
+  return z
+    .strictObject({
+      accountSid: z
+        .string()
+        .regex(/^AC[0-9a-f]{32}$/, 'give the account SID: AC and 32 hexadecimal digits')
+        .describe('Account at Twilio'),
+      authToken: secrets.text.describe("The account's auth token; it also proves what Twilio reports back"),
+      from: z
+        .string()
+        .regex(SENDER, 'give a number such as +393331234567, a short code, or a name of at most 11 letters')
+        .optional()
+        .describe('Number or name that messages come from'),
+      messagingServiceSid: z
+        .string()
+        .regex(/^MG[0-9a-f]{32}$/, 'give the SID of a messaging service: MG and 32 hexadecimal digits')
+        .optional()
+        .describe('A messaging service in place of from'),
+      maximumSegments: z
+        .int()
+        .min(1)
+        .max(10)
+        .default(3)
+        .describe('A text that would become more messages than this is refused, never cut'),
+      validitySeconds: z
+        .int()
+        .min(1)
+        .max(LONGEST_VALIDITY_SECONDS)
+        .default(3_600)
+        .describe('A message that has not left the queue of the gateway by then is not sent'),
+      server: z
+        .url({ protocol: /^https?$/ })
+        .refine(isSafe, 'https, or http on this machine')
+        .default('https://api.twilio.com')
+        .describe("Twilio's API, such as that of a region"),
+    })
+    .refine(({ from, messagingServiceSid }) => (from === undefined) !== (messagingServiceSid === undefined), {
+      message: 'give either from or messagingServiceSid',
+    });
+}
+
+/** Settings of text messages as read. */
+type SmsSettings = z.output<ReturnType<typeof smsSchema>>;
+
+/** The account's login goes to this address. */
+function isSafe(address: string): boolean {
+  const { protocol, hostname, username } = new URL(address);
+  return username === '' && (protocol === 'https:' || /^(127\.[\d.]+|\[::1\]|localhost)$/.test(hostname));
+}
+
+/**
+ * Twilio's error codes that say why a number gets no message.
+ * @see https://www.twilio.com/docs/api/errors
+ */
+const NOT_ARRIVING: readonly { code: string; numbers: readonly number[] }[] = [
+  { code: 'sms-opted-out', numbers: [21610] },
+  { code: 'number-unreachable', numbers: [21211, 21214, 21217, 21612, 21614, 21635, 30003, 30005, 30006] },
+  { code: 'region-not-enabled', numbers: [21408] },
+];
+/** Any other reason: after the gateway took the message, and before. */
+const NOT_DELIVERED = { code: 'sms-failed' };
+const REFUSED = { code: 'sms-refused' };
+const THROTTLED = new Set([14107, 20429, 21611, 30001]);
+const SENDER_REFUSED = new Set([21212, 21603, 21606, 21659, 21660, 21701, 21703, 21704, 21705]);
+
+const errorBody = z.object({ code: z.number().nullish() });
+
+/** Whether a code means that the recipient wants no more messages. */
+function isOptOut(number: number): boolean {
+  return meaningOf(number)?.code === 'sms-opted-out';
+}
+
+/** Our word for why a message did not arrive. */
+function failureCode(number: number | null): string {
+  return (meaningOf(number) ?? NOT_DELIVERED).code;
+}
+
+function meaningOf(number: number | null) {
+  return NOT_ARRIVING.find(({ numbers }) => number !== null && numbers.includes(number));
+}
+
+/**
+ * What an answer other than success means. Only what Twilio itself says is believed: anything else may stand between.
+ * @throws MirrorError `settings` when login or sender are refused; nothing was sent then
+ */
+function deliveryOfRefusal(answer: HttpResponse, settings: Pick<SmsSettings, 'authToken'>): Delivery {
+  const { status, retryAfterMs } = answer;
+  const number = twilioNumber(answer);
+  if (status === 429 || (number !== null && THROTTLED.has(number))) {
+    return { result: 'later', code: 'throttled', retryAfterMs };
+  }
+  if (status === 401 || (status === 403 && number !== null && number < 21_000)) throw loginRefused(status, settings);
+  if (status < 400 || status >= 500 || number === null) return { result: 'unknown', code: 'sms-answer-unclear' };
+  if (SENDER_REFUSED.has(number) || status === 404) throw senderRefused(status);
+  const code = (meaningOf(number) ?? REFUSED).code;
+  return { result: 'refused', code, optedOut: isOptOut(number), channelGone: false };
+}
+
+function twilioNumber(answer: HttpResponse): number | null {
+  if (isHtml(answer)) return null;
+  try {
+    return errorBody.parse(readJson(answer, 'reminder.sms')).code ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function loginRefused(status: number, { authToken }: Pick<SmsSettings, 'authToken'>): MirrorError {
+  return new MirrorError('the gateway refuses the login', {
+    actor: 'settings',
+    code: 'sms-login-refused',
+    retry: 'later',
+    status,
+    remedy: namingSources('correct accountSid and authToken, and see that the account is active', [authToken]),
+  });
+}
+
+function senderRefused(status: number): MirrorError {
+  return new MirrorError('the gateway refuses the account or the sender', {
+    actor: 'settings',
+    code: 'sms-sender-refused',
+    retry: 'later',
+    status,
+    remedy: 'correct accountSid and from or messagingServiceSid',
+  });
+}
 
 const TIMEOUT_MS = 20 * SECOND_MS;
 /** @see https://www.twilio.com/docs/messaging/api/message-resource, "Body" */
@@ -93,4 +234,86 @@ function deliveryOfMessage(answer: HttpResponse): Delivery {
 
 function refusedFor(code: string) {
   return { result: 'refused' as const, code, optedOut: false, channelGone: false };
+}
+
+/**
+ * Words that end all messages when a reply is nothing else: Twilio's own and Italian
+ * ones. "Annulla" is not among them: it may mean the appointment.
+ * @see https://help.twilio.com/articles/223134027
+ */
+const STOP_WORDS = new Set([
+  ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'optout', 'revoke'],
+  ...['basta', 'disiscrivi', 'disiscrivimi', 'cancellami'],
+]);
+const START_WORDS = new Set(['start', 'unstop']);
+const E164 = /^\+[1-9]\d{6,14}$/;
+const NOT_ARRIVED = new Set(['failed', 'undelivered', 'canceled']);
+/** Base64 of the 20 bytes of a SHA-1. */
+const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
+/** Twilio sends some thirty, two more for each of at most ten files of a message (docs/unproved.md). */
+const MOST_PARAMETERS = 100;
+
+/**
+ * Reads a status report or a patient's reply. It must be signed; what
+ * is not is answered with 403 and tells nothing.
+ * @param address the callback address as it was given to the gateway, never as a request names it
+ * @see https://www.twilio.com/docs/usage/security#validating-requests
+ */
+export function readCallback(
+  { method, query, headers, body }: ChannelCallback,
+  { authToken, accountSid }: Pick<SmsSettings, 'authToken' | 'accountSid'>,
+  address: string,
+): CallbackAnswer {
+  if (method !== 'POST') return { status: 405, events: [] };
+  const presented = headers['x-twilio-signature'] ?? '';
+  // Anybody can post here: what can't be signed is put aside before it is taken apart.
+  if (!SIGNATURE.test(presented) || isCrowded(body)) return { status: 403, events: [] };
+  const form = new URLSearchParams(body);
+  if (!isSame(signatureOf(authToken.reveal(), address + query, form), presented)) return { status: 403, events: [] };
+  if (form.get('AccountSid') !== accountSid) return { status: 403, events: [] };
+  // A status report repeats no text; a reply has no state of delivery but `received`.
+  const state = form.get('MessageStatus');
+  return { status: 204, events: state === null ? repliesOf(form) : reportsOf(form, state) };
+}
+
+/** HMAC-SHA1 over the address and every parameter, sorted by name, name and value without anything between. */
+export function signatureOf(authToken: string, address: string, form: URLSearchParams): string {
+  const values = new Map<string, Set<string>>();
+  for (const [name, value] of form) values.set(name, (values.get(name) ?? new Set()).add(value));
+  const hmac = createHmac('sha1', authToken).update(address);
+  for (const name of [...values.keys()].sort()) {
+    for (const value of [...(values.get(name) ?? [])].sort()) hmac.update(name + value);
+  }
+  return hmac.digest('base64');
+}
+
+function isCrowded(body: string): boolean {
+  return body.split('&', MOST_PARAMETERS + 1).length > MOST_PARAMETERS;
+}
+
+function isSame(expected: string, presented: string): boolean {
+  const [one, other] = [Buffer.from(expected), Buffer.from(presented)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function reportsOf(form: URLSearchParams, state: string): ChannelEvent[] {
+  const reference = form.get('MessageSid') ?? '';
+  if (reference === '') return [];
+  if (state === 'delivered' || state === 'read') return [{ kind: 'delivered', reference }];
+  if (!NOT_ARRIVED.has(state)) return [];
+  const code = /^\d{1,6}$/.test(form.get('ErrorCode') ?? '') ? Number(form.get('ErrorCode')) : null;
+  const failed: ChannelEvent = { kind: 'failed', reference, code: failureCode(code) };
+  const phone = form.get('To') ?? '';
+  if (code === null || !isOptOut(code) || !E164.test(phone)) return [failed];
+  return [failed, { kind: 'opted-out', who: { phone } }];
+}
+
+function repliesOf(form: URLSearchParams): ChannelEvent[] {
+  const phone = form.get('From') ?? '';
+  if (!E164.test(phone)) return [];
+  // What a messaging service with advanced opt-out has made of the reply, else the reply itself.
+  const word = (form.get('OptOutType') ?? form.get('Body') ?? '').toLowerCase().replaceAll(/[^\p{L}]/gu, '');
+  if (STOP_WORDS.has(word)) return [{ kind: 'opted-out', who: { phone } }];
+  const message = form.get('MessageSid') ?? '';
+  return START_WORDS.has(word) && message !== '' ? [{ kind: 'opted-in', who: { phone }, message }] : [];
 }

@@ -1,8 +1,15 @@
+import { z } from 'zod';
 import { isTooLarge, postSigned } from '../../../../http/signed-webhook.ts';
-import type { ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
-import { deliveryOfFailure } from '../http-failure.ts';
-import { payloadOf } from './payload.ts';
-import { PATIENT_FIELDS, type WebhookSettings, webhookSchema } from './schemas.ts';
+import type { Instant } from '../../../../model/time.ts';
+import { webhookKeys } from '../../../../settings/delivery-schema.ts';
+import type { SecretSchemas } from '../../../../settings/secret-reference.ts';
+import {
+  type ChannelContext,
+  type ChannelModule,
+  type Delivery,
+  deliveryOfFailure,
+  type Reminder,
+} from '../channel.ts';
 
 /** Reminders posted to a receiver of the clinic, signed by Standard Webhooks 1.0. */
 export const webhook: ChannelModule<WebhookSettings> = {
@@ -34,4 +41,77 @@ async function send(
   } catch (error) {
     return deliveryOfFailure(error);
   }
+}
+
+/** What a payload may hold beside ids, when the settings name it. */
+const PAYLOAD_FIELDS = [
+  'startAt',
+  'endAt',
+  'zone',
+  'language',
+  'sender',
+  'subject',
+  'text',
+  'email',
+  'phone',
+  'link',
+] as const;
+/** One of them. */
+type PayloadField = (typeof PAYLOAD_FIELDS)[number];
+/** Those that are made of what the clinic knows of the patient. */
+const PATIENT_FIELDS: readonly PayloadField[] = ['language', 'subject', 'text', 'email', 'phone'];
+
+/** A channel's own part in the tenant file. */
+function webhookSchema(secrets: SecretSchemas) {
+  const { url, ...keys } = webhookKeys(secrets);
+  return z.strictObject({
+    url: url.describe('Where reminders are posted to'),
+    secrets: keys.secrets,
+    fields: z
+      .array(z.enum(PAYLOAD_FIELDS))
+      .default([])
+      .describe('What the payload holds beside ids; patient data leaves with it'),
+  });
+}
+
+/** Settings of a webhook as read. */
+type WebhookSettings = z.output<ReturnType<typeof webhookSchema>>;
+
+const REMINDER_EVENT = 'appointment.reminder.due';
+const CORRECTION_EVENT = 'appointment.reminder.corrected';
+
+const READ_FIELD: Readonly<Record<PayloadField, (reminder: Reminder) => string | null>> = {
+  startAt: ({ appointment }) => new Date(appointment.startAt).toISOString(),
+  endAt: ({ appointment }) => new Date(appointment.endAt).toISOString(),
+  zone: ({ appointment }) => appointment.zone,
+  language: ({ content }) => content.language,
+  sender: ({ content }) => content.sender,
+  subject: ({ content }) => content.subject,
+  text: ({ content }) => content.text,
+  email: ({ recipient }) => recipient.email,
+  phone: ({ recipient }) => recipient.phone,
+  link: ({ content }) => content.link?.url ?? null,
+};
+
+/**
+ * The body of one try (Standard Webhooks 1.0, "Payload structure"): ids, and what the settings allow beside them.
+ * @param now the event's time: when it is handed over
+ */
+export function payloadOf(reminder: Reminder, fields: readonly PayloadField[], now: Instant): string {
+  const { id, tenant, rule, appointment, recipient, correction = null } = reminder;
+  const allowed = fields.map((field) => [field, READ_FIELD[field](reminder)] as const);
+  return JSON.stringify({
+    type: correction === null ? REMINDER_EVENT : CORRECTION_EVENT,
+    timestamp: new Date(now).toISOString(),
+    data: {
+      reminderId: id,
+      tenant,
+      rule,
+      appointmentId: appointment.id,
+      agendaId: appointment.agendaId,
+      patientId: recipient.patientId,
+      ...(correction !== null && { correction }),
+      ...Object.fromEntries(allowed),
+    },
+  });
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { invoiceSubject, reportSubject } from '../../../src/features/triggers/events.ts';
-import { createTriggerNames } from '../../../src/features/triggers/identity.ts';
-import { messageOf } from '../../../src/features/triggers/message.ts';
+import { invoiceSubject, messageOf, reportSubject } from '../../../src/features/triggers/events.ts';
+import { createTriggerNames } from '../../../src/features/triggers/ports.ts';
 import { isTooLarge } from '../../../src/http/signed-webhook.ts';
 import { invoice, report } from './trigger-world.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { JobName } from '../../src/jobs/catalogue.ts';
-import { createNeedless, neverNeedless } from '../../src/jobs/needless.ts';
+import type { JobName } from '../../src/jobs/job-catalogue.ts';
+import { createNeedless, neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { keys } from '../../src/state/keys.ts';

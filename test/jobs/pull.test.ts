@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
-import { areCrmsElsewhere, areStreamsDue, pullAfresh, readStreamsInTurn } from '../../src/jobs/read-streams.ts';
+import { areCrmsElsewhere, areStreamsDue, pullAfresh, pullTenant, readStreamsInTurn } from '../../src/jobs/pull.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';

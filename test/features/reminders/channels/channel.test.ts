@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { segmentsOf } from '../../../../src/features/reminders/channels/segments.ts';
+import { segmentsOf } from '../../../../src/features/reminders/channels/channel.ts';
 
 const LETTER = fc.constantFrom(...'abc èéùìòà\n');
 const EXTENDED = fc.constantFrom(...'€{}[]~|^\\');

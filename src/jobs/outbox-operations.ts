@@ -1,0 +1,334 @@
+import { MirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
+import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import { type Instant, MINUTE_MS } from '../model/time.ts';
+import type { Lease } from '../state/leases.ts';
+import type { OutboxEntry, OutboxSettlement } from '../state/outbox-format.ts';
+import { linkOf } from '../sync/adopt.ts';
+import { asOtherWrite } from '../sync/audit.ts';
+import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from '../sync/identity.ts';
+import { nextTry, nextTryInTarget } from './retry.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+
+/** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
+export function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
+  const { recordId, revision } = entry;
+  const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
+  const key = target.identity.key(recordId, idAttempt);
+  if (entry.item === null) {
+    const { versionTag = null, remoteId = null } = link ?? {};
+    const deletion = { kind: 'delete', recordId, key, revision, versionTag, remoteId } as const;
+    // Without a link too: what was deleted before may still be readable in the target's bin.
+    if (entry.reason === 'forgotten') return { ...deletion, erase: true };
+    return link === null && !entry.sent ? null : deletion;
+  }
+  const sealedRecordId = target.identity.sealedRecordId(recordId);
+  const item = withoutIdleDenials(asMappedNow(entry.item, target), link, entry.fingerprint ?? '', target);
+  if (link === null || link.epoch !== idAttempt) {
+    const mayExist = entry.sent || entry.reason !== 'new';
+    return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
+  }
+  const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
+  if (isAsWanted && link.drift === null && !entry.sent) return null;
+  const { versionTag, remoteId } = link;
+  return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
+}
+
+/** What a target stored, with what it was not told as it was wanted. */
+export function wholeOf(stored: Item, wanted: Item | null): Item {
+  if (wanted === null || !('properties' in wanted) || !('properties' in stored)) return stored;
+  return { ...stored, properties: { ...wanted.properties, ...stored.properties } };
+}
+
+/**
+ * What waited while the mapping was changed goes out without the properties that are mapped no longer: they may have been taken out
+ * since they tell too much. The next plan finds that it differs, and writes the rest.
+ */
+function asMappedNow(item: Item, { crm }: OpenTarget): Item {
+  if (crm === null || !('properties' in item)) return item;
+  const names = new Set(crm.mapping.properties.map(({ name }) => name));
+  const retained = Object.entries(item.properties).filter(([name]) => names.has(name));
+  return { ...item, properties: Object.fromEntries(retained) };
+}
+
+/**
+ * An item without the refusals that it denies, unless that takes back what we wrote: somebody may have refused in the CRM since, they or who
+ * has the same address, which nothing else that is told of the patient takes back.
+ */
+function withoutIdleDenials(item: Item, link: Link | null, fingerprint: string, { crm, identity }: OpenTarget): Item {
+  if (crm === null || crm.refusals.length === 0 || !('properties' in item)) return item;
+  const changed = link === null ? [] : identity.differingFields(link.fingerprint, fingerprint);
+  const isIdle = (name: string) =>
+    crm.refusals.some(({ property }) => property === name) && item.properties[name] !== true && !changed.includes(name);
+  const retained = Object.entries(item.properties).filter(([name]) => !isIdle(name));
+  return { ...item, properties: Object.fromEntries(retained) };
+}
+
+/**
+ * A key that a target can neither read nor give is tried so often before it counts as burnt, each key of a record anew: with the pauses
+ * between tries about half an hour. Our choice.
+ */
+const TRIES_OF_A_KEY = 12;
+
+/** What was sent, and what the target held of its record before. */
+interface SentEntry {
+  entry: OutboxEntry;
+  link: Link | null;
+  /** Its object was taken out before: another one is made. */
+  isAnew: boolean;
+}
+
+/** What an operation's outcome makes of its entry and its link. */
+export function settlementOf(
+  outcome: FinalOutcome<Item>,
+  { entry, link, isAnew }: SentEntry,
+  {
+    tenant: { random, elapsedBetween },
+    target: { identity },
+    now,
+  }: { tenant: Pick<OpenTenant, 'random' | 'elapsedBetween'>; target: Pick<OpenTarget, 'identity'>; now: Instant },
+): OutboxSettlement {
+  switch (outcome.result) {
+    case 'written': {
+      const { versionTag, remoteId, stored } = outcome;
+      const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
+      const { recordId, startAt, endAt } = entry;
+      const fingerprint = entry.fingerprint ?? '';
+      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(wholeOf(stored, entry.item));
+      const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
+      return {
+        entry,
+        kind: 'done',
+        link: {
+          recordId,
+          startAt,
+          endAt,
+          fingerprint,
+          versionTag,
+          epoch: idAttempt,
+          remoteId,
+          drift: null,
+          revision: entry.revision,
+          ...storedFingerprint,
+          ...(isAnew ? { generation: entry.revision } : recreationsOf(outcome, link)),
+        },
+        ...(link === null ? {} : { effect: 'updated' }),
+      };
+    }
+    case 'deleted':
+      return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted' }) };
+    case 'superseded': {
+      const { revision: found, remote } = outcome;
+      return {
+        entry,
+        kind: 'superseded',
+        found,
+        link: remote === null ? null : asFoundNow(remote, identity, link, now),
+      };
+    }
+    case 'key-burnt':
+      return withNextKey(entry, link, random, now);
+    case 'failed': {
+      const { burnsKeyAfterMs = Number.POSITIVE_INFINITY } = outcome;
+      const hasLasted = elapsedBetween(entry.enqueuedAt, now) >= burnsKeyAfterMs;
+      if (hasLasted && entry.attempts >= TRIES_OF_A_KEY) return withNextKey(entry, link, random, now);
+      const { attempts, lastError } = entry;
+      const isSecond = lastError === outcome.error.code;
+      const next = nextTryInTarget(outcome.error, { attempts, isSecond }, random);
+      return {
+        entry,
+        kind: 'retry',
+        error: outcome.error.code,
+        ...(outcome.error.about === undefined ? {} : { about: outcome.error.about }),
+        dueAt: now + next.delayMs,
+        parked: next.parked,
+        ...(next.isAsked === true ? { isAsked: true } : {}),
+      };
+    }
+  }
+}
+
+/** An operation that a connector said nothing of may or may not have been carried out. */
+export function unanswered(
+  batch: readonly { operation: Operation<Item> }[],
+  outcomes: readonly Outcome<Item>[],
+): FinalOutcome<Item>[] {
+  const answered = new Set(outcomes.map(({ recordId }) => recordId));
+  return batch
+    .filter(({ operation }) => !answered.has(operation.recordId))
+    .map(({ operation: { recordId } }) => ({ recordId, result: 'failed', error: outcomeMissing() }));
+}
+
+function outcomeMissing(): MirrorError {
+  return new MirrorError('the connector said nothing of an operation', {
+    actor: 'contract',
+    code: 'outcome-missing',
+    retry: 'later',
+    ambiguous: true,
+  });
+}
+
+function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number, now: Instant): OutboxSettlement {
+  const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
+  if (idAttempt < HIGHEST_ID_ATTEMPT) return { entry: { ...entry, epoch: idAttempt }, kind: 'next-epoch' };
+  const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, random);
+  return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
+}
+
+/** A link that tells what stands in the target, written by whoever was later; what can't be named any more stays as it was. */
+function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Link | null, now: Instant): Link | null {
+  const found = linkOf(remote, identity, link?.startAt ?? now);
+  if (found === null) return link;
+  return link?.generation === undefined ? found : { ...found, generation: link.generation };
+}
+
+/**
+ * Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. Where the
+ * link went with the object before, the write's revision is above every count.
+ */
+function recreationsOf(
+  { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
+  link: Link | null,
+): Pick<Link, 'generation'> {
+  if (link === null) return {};
+  const isMadeAgain = effect === 'created' || effect === 'recreated' || effect === 'revived';
+  const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;
+  const recreations = (link.generation ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
+  return recreations === 0 ? {} : { generation: recreations };
+}
+
+function keysExhausted(): MirrorError {
+  return new MirrorError('the target refuses every name for a record', {
+    actor: 'contract',
+    code: 'keys-exhausted',
+    retry: 'never',
+  });
+}
+
+/** For this long a request that got no answer may still be on its way: in a proxy, a queue, a server that stalls. Our choice. */
+export const STILL_ON_ITS_WAY_MS = 10 * MINUTE_MS;
+/** Keys of one look: as many as one round of the connectors' batches carries. */
+const KEYS_AT_ONCE = 100;
+
+/** An entry whose object is to be found by a reading of the target rests so long, and again until that was. Our choice. */
+const UNPLACED_REST_MS = MINUTE_MS;
+
+/**
+ * Until when an entry must rest: its link doesn't tell where the object is; or it was sent without an answer, no link tells of an object, and
+ * a look by key would not show yet what that made. Null when it may go now.
+ */
+export function restsUntil(
+  { sent, sentAt }: OutboxEntry,
+  link: Link | null,
+  { supports: { keys } }: OpenTarget,
+  { clock, elapsedBetween }: Pick<OpenTenant, 'clock' | 'elapsedBetween'>,
+): Instant | null {
+  if (link?.isUnplaced === true) return clock() + UNPLACED_REST_MS;
+  if (keys === 'enforced' || !sent || sentAt === null || link !== null) return null;
+  const now = clock();
+  const elapsedMs = elapsedBetween(sentAt, now);
+  const restMs = keys.lookedUp.lagMs - elapsedMs;
+  // A time ahead of the clock was noted by a clock that has been put back since.
+  return elapsedMs >= 0 && restMs > 0 ? now + Math.ceil(restMs) : null;
+}
+
+/**
+ * Notes of what was sent before without an answer that it may still arrive, whatever becomes of it now. Where keys are looked up, a look
+ * shows it later still.
+ */
+export async function recordUnanswered(
+  tenant: Pick<OpenTenant, 'clock' | 'unanswered'>,
+  target: OpenTarget,
+  operations: readonly { entry: OutboxEntry; operation: { key: string } }[],
+): Promise<void> {
+  const { keys } = target.supports;
+  const waitMs = STILL_ON_ITS_WAY_MS + (keys === 'enforced' ? 0 : keys.lookedUp.lagMs);
+  const times = operations.flatMap(({ entry: { sent, sentAt }, operation: { key } }): [string, Instant][] =>
+    sent ? [[key, (sentAt ?? tenant.clock()) + waitMs]] : [],
+  );
+  await tenant.unanswered.note(target.id, new Map(times));
+}
+
+/**
+ * Looks for what came late. An object of ours that no link tells of and nothing waits for, as when a create arrives after the deletion of
+ * its record, gets a link. One that holds an older write than its link tells of, as a CRM takes it that compares no versions, lets the link
+ * tell so. The next plan decides on both like on any other.
+ * @returns when the next look is due; null when none is
+ */
+export async function lookForLate(
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore' | 'unanswered'>,
+  { target, container }: PreparedTarget,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<Instant | null> {
+  const keys = await tenant.unanswered.due(target.id, tenant.clock(), KEYS_AT_ONCE);
+  if (keys.length > 0) {
+    const found = await target.connector.find(container, keys, signal);
+    const late = await cameLate(tenant, target, found);
+    await tenant.links.writeAll(target.id, late, lease);
+    await tenant.unanswered.done(target.id, keys);
+    if (late.length > 0) {
+      tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later ones');
+      // What was planned knows nothing of them.
+      await tenant.targetStore.noteOvertaken(target.id);
+    }
+  }
+  return await tenant.unanswered.nextAt(target.id);
+}
+
+async function cameLate(
+  { links, outbox, clock }: Pick<OpenTenant, 'clock' | 'links' | 'outbox'>,
+  { id, identity }: OpenTarget,
+  found: readonly RemoteItem<Item>[],
+): Promise<Link[]> {
+  const there = found.flatMap((remote) => linkOf(remote, identity, clock()) ?? []);
+  const stored = await links.readSome(
+    id,
+    there.map(({ recordId }) => recordId),
+  );
+  const late: Link[] = [];
+  for (const asFound of there) {
+    const link = stored.get(asFound.recordId);
+    const now = link === undefined ? asFound : asOtherWrite(link, asFound);
+    if (now !== null && (await outbox.pendingOf(id, asFound.recordId)) === null) late.push(now);
+  }
+  return late;
+}
+
+/** Codes of activities and deals whose contact is not there. */
+export const CONTACT_MISSING: ReadonlySet<string> = new Set(['contact-missing']);
+
+/**
+ * Until when activities and deals rest whose contact the CRM refuses: until that is tried again. Contacts that are on their way are not
+ * waited for so long. Empty when no outcome asks for it.
+ * @returns by the contact's key
+ */
+export async function restsOfContacts(
+  { outbox, targets }: Pick<OpenTenant, 'outbox' | 'targets'>,
+  { configuration: { crm } }: Pick<OpenTarget, 'configuration'>,
+  outcomes: readonly Outcome<Item>[],
+): Promise<ReadonlyMap<ItemKey, Instant>> {
+  const contacts = targets.get(crm?.contacts ?? '');
+  const isAny = outcomes.some((one) => one.result === 'failed' && CONTACT_MISSING.has(one.error.code));
+  if (contacts === undefined || !isAny) return new Map();
+  const refused = [...(await outbox.pending(contacts.id)).values()].filter(({ parked }) => parked);
+  return new Map(refused.map(({ recordId, dueAt }) => [contacts.identity.key(recordId, 0), dueAt]));
+}
+
+/** Has what waits for contacts tried again, once some were made. */
+export async function wakeBelonging(
+  { clock, outbox, targets }: Pick<OpenTenant, 'clock' | 'outbox' | 'targets'>,
+  { id }: Pick<OpenTarget, 'id'>,
+): Promise<void> {
+  for (const { id: other, configuration } of targets.values()) {
+    if (configuration.crm?.contacts === id) await outbox.hurry(other, clock(), CONTACT_MISSING);
+  }
+}
+
+/** How many erasures wait. A person asked for them: they wait for no plan. */
+export async function countErasures(
+  { outbox }: Pick<OpenTenant, 'outbox'>,
+  { id }: Pick<OpenTarget, 'id'>,
+): Promise<number> {
+  return [...(await outbox.pending(id)).values()].filter(({ reason }) => reason === 'forgotten').length;
+}
