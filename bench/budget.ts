@@ -36,7 +36,7 @@ interface Tenant {
   id: string;
   last: Pick<RunReport, 'pace' | 'startedAt'> | undefined;
   /** As of when the next two days are known, and all. */
-  nearAsOf: number;
+  soonAsOf: number;
   wholeAsOf: number;
   isWaiting: boolean;
 }
@@ -130,7 +130,7 @@ interface Parts {
 async function run(sharing: number, parts: Parts): Promise<Ages> {
   const { client, everyMs, largeTimes, connections, clinic, costs, perMinute, roundMs, lastsMs } = parts;
   const tenants = Array.from({ length: sharing }, (_, index): Tenant => {
-    return { id: `tenant-${index}`, last: undefined, nearAsOf: 0, wholeAsOf: 0, isWaiting: false };
+    return { id: `tenant-${index}`, last: undefined, soonAsOf: 0, wholeAsOf: 0, isWaiting: false };
   });
   const beganAt = performance.now();
   const now = () => (performance.now() - beganAt) * SPEED;
@@ -171,9 +171,9 @@ async function run(sharing: number, parts: Parts): Promise<Ages> {
       );
       await pause(LATENCY_MS);
     }
-    tenant.last = { startedAt: asOf, pace: { ...pace, nearSince: isNear ? pace.nearSince + 1 : 0, isPlain: isWhole } };
+    tenant.last = { startedAt: asOf, pace: { ...pace, soonSince: isNear ? pace.soonSince + 1 : 0, isPlain: isWhole } };
     if (isWhole && !stop.signal.aborted) {
-      tenant.nearAsOf = asOf;
+      tenant.soonAsOf = asOf;
       if (!isNear) tenant.wholeAsOf = asOf;
     }
     tenant.isWaiting = false;
@@ -184,7 +184,7 @@ async function run(sharing: number, parts: Parts): Promise<Ages> {
       const at = now();
       if (at < ROUNDS.before * roundMs) continue;
       for (const tenant of largeTimes === 1 ? tenants : tenants.slice(1)) {
-        ages.near.push((at - tenant.nearAsOf) / 1_000);
+        ages.near.push((at - tenant.soonAsOf) / 1_000);
         ages.whole.push((at - tenant.wholeAsOf) / 1_000);
       }
     }

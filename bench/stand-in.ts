@@ -14,7 +14,7 @@ export function standIn<Settings>(
     ...{ name, streams: ['appointments'], holds: 'events' },
     supports: {
       ...{ operations: ['create', 'update', 'delete'], batchSize, concurrency: 1, createsContainer: true },
-      ...{ revivesKeys: true, keys: 'enforced', twinsAreOurs: false, erases: [] },
+      ...{ revivesKeys: true, keys: 'enforced', duplicatesAreOurs: false, erases: [] },
     },
     connectionKinds: ['bearer'],
     neededScopes: () => [],

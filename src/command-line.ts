@@ -222,7 +222,7 @@ async function withInstallation<Result>(
     });
   });
   const { configuration } = files;
-  if (options.tellsRefused !== true) onRefused(configuration.refused);
+  if (options.reportsRefused !== true) onRefused(configuration.refused);
   const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
     import('./composition/compose.ts'),
     import('./composition/acts.ts'),

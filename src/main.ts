@@ -121,7 +121,7 @@ export async function startDaemon(
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
   const { queues, redis, isNeedless } = composition;
-  const { outlines, setAside, unchecked } = configuration;
+  const { outlines, unusable, unchecked } = configuration;
   const clearTriggers = clearTriggersIn(redis);
   const work = { tenants: [...outlines.values()], queues, clearTriggers, isNeedless, log };
   if (does(role, 'scheduler') && unchecked.size === 0) await repeatWork(work, settings.schedule);
@@ -130,7 +130,7 @@ export async function startDaemon(
   reloading = running.reloading;
   const listening = { operatorPort: operator.port, publicPort: outside?.port ?? null };
   log.info({ ...listening, role, tenants: outlines.size + unchecked.size }, 'the daemon runs');
-  logInvalidTenants(setAside, log);
+  logInvalidTenants(unusable, log);
   logAllowances(outlines, log);
   const parts = opened.move();
   return {
@@ -187,9 +187,9 @@ async function openOperatorPort(parts: {
 }
 
 /** What a start has left to do; tenants whose files have faults are checked too. */
-function starting({ outlines, setAside, unchecked }: Configuration): NotReady[] {
+function starting({ outlines, unusable, unchecked }: Configuration): NotReady[] {
   if (unchecked.size === 0) return [];
-  const checked = outlines.size + setAside.length;
+  const checked = outlines.size + unusable.length;
   return [{ what: 'tenants', why: `starting: ${checked} of ${checked + unchecked.size} are checked` }];
 }
 
@@ -289,7 +289,7 @@ function openReceiver(composition: Composition, { countNotification }: Metrics) 
       const { settleMs } = composition.configuration.settings.notifications;
       return queues.checkTarget(tenant, target, { delayMs: settleMs, whole });
     },
-    keepSubscriptions: (tenant) => queues.keepSubscriptions(tenant),
+    renewSubscriptions: (tenant) => queues.renewSubscriptions(tenant),
     count: countNotification,
     clock: installation.clock,
   });

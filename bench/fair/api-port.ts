@@ -19,7 +19,7 @@ export async function openApiPort(composition: Composition): Promise<ListeningSe
   });
   addApi(app, {
     ...{ installation, statuses: openStatuses(), log, backups: openBackups(composition), configurations: null },
-    loginDesk: () => createLoginServices(composition),
+    loginServices: () => createLoginServices(composition),
     acting: (_, why) => ({ who: principalOfDaemon(), why, desk: acts }),
   });
   return listen(Promise.resolve(app), 'operator', { host: '127.0.0.1', port: 0 });

@@ -16,7 +16,7 @@ const NOBODY: ReadonlySet<string> = new Set();
 /** What the guard and the questions alone work with, as in a cycle. */
 export interface LossParts {
   tenant: Pick<OpenTenant, 'holds' | 'log' | 'random' | 'missedForMs' | 'elapsedBetween'>;
-  records: Pick<TargetStore, 'gone' | 'noteGone' | 'misses' | 'keepMisses'>;
+  records: Pick<TargetStore, 'gone' | 'recordGone' | 'misses' | 'storeMisses'>;
 }
 
 /**
@@ -49,7 +49,7 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
     },
     async release(recordIds, now) {
       for (const id of recordIds) links.delete(id);
-      await records.noteGone(TARGET, { cancelled: 0, excluded: 0, vanished: 0, released: recordIds.length }, now);
+      await records.recordGone(TARGET, { cancelled: 0, excluded: 0, vanished: 0, released: recordIds.length }, now);
     },
     async cycle(absent, now) {
       const missing = [...links].filter(absent);
@@ -73,10 +73,10 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
         waiting: NOBODY,
         rejected: NOBODY,
       });
-      await records.noteGone(TARGET, goneIn(verdict), now);
+      await records.recordGone(TARGET, goneIn(verdict), now);
       for (const { recordId } of verdict.passed) links.delete(recordId);
       deleted += verdict.passed.length;
-      await records.keepMisses(
+      await records.storeMisses(
         'appointments',
         missesAfter(misses, confirmation, (id) => !absent(id)),
       );

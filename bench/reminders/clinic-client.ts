@@ -8,7 +8,7 @@ const APPOINTMENT_MS = 1_800_000;
 
 /** The clinic of one tenant, as a worker sees it. @param onAnswer told the simulated moment of each answer */
 /** No CRM is fed in the simulation. */
-const NOBODY = { completeness: 'complete' as const, records: new Map(), setAside: [], unidentified: 0 };
+const NOBODY = { completeness: 'complete' as const, records: new Map(), unusable: [], unidentified: 0 };
 
 export function createClinicClient(url: string, tenant: string, onAnswer: (now: number) => void): ClinicSource {
   const own = Object.entries(AGENDAS).filter(([, agenda]) => agenda.tenant === tenant);
@@ -35,7 +35,7 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
       const rows = 'list' in answer ? answer.list : [];
       const records = new Map(rows.map((row) => [row.id, appointmentOf(row)]));
       const costs = { pages: 1, requests: 1, repeated: 0 };
-      const content = { window, agendaIds: null, records, setAside: [], unidentified: 0, ...costs };
+      const content = { window, agendaIds: null, records, unusable: [], unidentified: 0, ...costs };
       return 'isWhole' in answer && answer.isWhole
         ? { ...content, completeness: 'complete' }
         : { ...content, completeness: 'partial', reason: 'total-mismatch' };

@@ -159,8 +159,8 @@ export class Crew {
     const { world, timetable, redis } = this.#parts;
     for (const pattern of [keys.reminderClaim(tenant, '*'), keys.lease(tenant, '*')]) {
       for (const key of await redis.keys(pattern)) {
-        const [holder, leftMs] = [await redis.get(key), await redis.pttl(key)];
-        timetable.add(world.now + Math.max(0, leftMs), async () => {
+        const [holder, remainingMs] = [await redis.get(key), await redis.pttl(key)];
+        timetable.add(world.now + Math.max(0, remainingMs), async () => {
           if ((await redis.get(key)) === holder) await redis.del(key);
         });
       }

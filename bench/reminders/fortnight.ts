@@ -234,7 +234,7 @@ class Fortnight {
   async #list(tenant: string): Promise<void> {
     const at = this.#world.now;
     const wrong = await createReminderLedger(this.#redis, tenant, {
-      keepMs: DAY_MS,
+      retentionMs: DAY_MS,
       sealer: createProofSealer(IDENTITY_KEY, tenant),
     }).wrong(at);
     const listed = wrong.map(({ appointmentId, channel }) => `${appointmentId} ${channel}`);

@@ -93,7 +93,7 @@ async function readLedgers(redis: RedisClient) {
   };
   for (const tenant of TENANTS) {
     const ledger = createReminderLedger(redis, tenant, {
-      keepMs: MANY,
+      retentionMs: MANY,
       sealer: createProofSealer(IDENTITY_KEY, tenant),
     });
     said.open += await ledger.openCount();

@@ -169,10 +169,10 @@ function drawHistory(draw: Draw, scenario: Scenario, identity: Identity, taken: 
       return;
     case 'moved-shortly':
     case 'moved-shortly-and-back': {
-      const toldAt = afterSending(draw, startAt, bookedAt);
-      save(toldAt, { startAt: nearStart(draw, identity, taken) });
+      const reportedAt = afterSending(draw, startAt, bookedAt);
+      save(reportedAt, { startAt: nearStart(draw, identity, taken) });
       if (fate === 'moved-shortly-and-back')
-        save(Math.min(toldAt + draw.whole(1, 24) * 15 * MINUTE_MS, startAt - MINUTE_MS));
+        save(Math.min(reportedAt + draw.whole(1, 24) * 15 * MINUTE_MS, startAt - MINUTE_MS));
       return;
     }
     case 'cancelled-after-sending':

@@ -28,7 +28,7 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
       withBackups(async (installation, backups, acting) => {
         const { backUpAll } = await import('../features/backup/file.ts');
         await write(file, Readable.from(backUpAll(acting, installation, backups)));
-        const without = installation.setAside.map(({ id }) => id);
+        const without = installation.unusable.map(({ id }) => id);
         const report = { file, tenants: [...installation.tenants.keys()].length, without };
         const lacking = `Not in it, since their files have faults: ${without.join(', ')}.`;
         print({ json }, report, () =>

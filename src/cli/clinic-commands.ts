@@ -132,12 +132,12 @@ async function show(
   const pages = raw === true ? readClinicRaw(access, question, signal) : readClinic(access, question, signal);
   const isSingle = isRead(question);
   const most = all !== true && limit > 0 ? limit : Number.POSITIVE_INFINITY;
-  const asides: ClinicRows['setAside'][number][] = [];
+  const asides: ClinicRows['unusable'][number][] = [];
   const shownRecords: JsonObject[] = [];
   let count = 0;
   let hasMore = false;
-  for await (const { records, setAside } of pages) {
-    asides.push(...setAside);
+  for await (const { records, unusable } of pages) {
+    asides.push(...unusable);
     const wanted = records.slice(0, most - count);
     for (const [index, record] of wanted.entries()) {
       if (json !== true && raw !== true) shownRecords.push(record);

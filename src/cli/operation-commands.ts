@@ -121,9 +121,9 @@ async function runOperation(
   typed: Record<string, unknown>,
   asked: Asked & Record<string, unknown>,
 ): Promise<void> {
-  const { isOfOneTenant = false, tellsRefused = false } = binding;
+  const { isOfOneTenant = false, reportsRefused = false } = binding;
   const wanted = {
-    ...{ ...options(), tellsRefused },
+    ...{ ...options(), reportsRefused },
     ...(isOfOneTenant && typeof typed.tenant === 'string' ? { only: typed.tenant } : {}),
   };
   const text = await textOf(name, operation);

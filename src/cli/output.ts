@@ -33,7 +33,7 @@ const PLAIN: OutputOptions = {
   mostRows: null,
 };
 
-const papers = new AsyncLocalStorage<{ paper: OutputOptions; toldZone: boolean }>();
+const papers = new AsyncLocalStorage<{ paper: OutputOptions; hasNamedZone: boolean }>();
 
 /** What is written on now. */
 export function outputOptions(): OutputOptions {
@@ -42,7 +42,7 @@ export function outputOptions(): OutputOptions {
 
 /** Does something with answers laid out for this; what is not named stays as it is around it. */
 export function withOutputOptions<Result>(changed: Partial<OutputOptions>, work: () => Result): Result {
-  return papers.run({ paper: { ...outputOptions(), ...changed }, toldZone: false }, work);
+  return papers.run({ paper: { ...outputOptions(), ...changed }, hasNamedZone: false }, work);
 }
 
 /**
@@ -52,14 +52,14 @@ export function withOutputOptions<Result>(changed: Partial<OutputOptions>, work:
 export function inZone(zone: string | null, render: () => string): string {
   return withOutputOptions({ zone }, () => {
     const text = render();
-    return zone !== null && papers.getStore()?.toldZone === true ? `${text}\n\nTimes: ${zone} (--utc: UTC)` : text;
+    return zone !== null && papers.getStore()?.hasNamedZone === true ? `${text}\n\nTimes: ${zone} (--utc: UTC)` : text;
   });
 }
 
 /** The zone in which a time is told just now, which the answer then names. */
 export function zoneOfTimes(): string | null {
   const store = papers.getStore();
-  if (store !== undefined) store.toldZone = true;
+  if (store !== undefined) store.hasNamedZone = true;
   return outputOptions().zone;
 }
 

@@ -62,7 +62,7 @@ export interface Wanted extends GlobalOptions {
   /** The one tenant that it looks at, where it changes nothing: files of others need not be read. Default: all. */
   only?: string | undefined;
   /** Its answer tells which files are refused. */
-  tellsRefused?: boolean;
+  reportsRefused?: boolean;
   /** It looks itself whether Redis is as it must be. */
   isUnchecked?: boolean;
 }

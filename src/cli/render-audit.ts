@@ -39,14 +39,14 @@ export function renderAudit(view: AuditView): string {
 }
 
 /** What nobody did by hand: late writes of ours, and second objects. */
-function ownWrites({ overwritten = 0, twinsRemoved = 0 }: DriftReport): string[] {
+function ownWrites({ overwritten = 0, duplicatesRemoved = 0 }: DriftReport): string[] {
   return [
     ...(overwritten === 0
       ? []
       : [`${overwritten} entries held another write of ours than the last one; the next cycle writes them again.`]),
-    ...(twinsRemoved === 0
+    ...(duplicatesRemoved === 0
       ? []
-      : [`${twinsRemoved} second entries were removed; each of those records has one again.`]),
+      : [`${duplicatesRemoved} second entries were removed; each of those records has one again.`]),
   ];
 }
 

@@ -7,16 +7,16 @@ const NAMED = 3;
 
 /** A check as text: what to decide, what differs, how much fits, the profile that says it, and what it reads of some rows. */
 export function renderProfileCheck(check: ProfileCheck): string {
-  const { findings, toDecide, remarks, leftOut, rows } = check;
+  const { findings, toDecide, remarks, omitted, rows } = check;
   const differs = findings.filter(({ verdict }) => verdict === 'differs');
   return [
     ...(toDecide.length === 0 ? [] : [renderAsked(toDecide)]),
     ...(differs.length === 0 ? ['Nothing differs from the profile.'] : [renderDiffering(differs)]),
     ...renderAbsentRoutes(findings),
     renderCounts(findings),
-    ...(leftOut.length === 0
+    ...(omitted.length === 0
       ? []
-      : [wrap(`No profile can hold all of this together; left out: ${leftOut.join(', ')}`)]),
+      : [wrap(`No profile can hold all of this together; left out: ${omitted.join(', ')}`)]),
     ...remarks.map((remark) => wrap(`Not read: ${remark}.`)),
     ...(differs.length === 0 ? [] : [`The profile that says it:\n\n${check.proposedProfile.trimEnd()}`]),
     ...(rows === null ? [] : [renderRows(rows)]),
@@ -67,13 +67,13 @@ function renderRows(read: RowsRead): string {
   return [...headOf(read), renderTable(columns, fields), ...notRead].join('\n');
 }
 
-function headOf({ of, rows, read, setAside, statuses }: RowsRead): string[] {
+function headOf({ of, rows, read, unusable, statuses }: RowsRead): string[] {
   if (of === 'document') {
     return [
       wrap('What this profile can read of a row that is made of the document’s examples (--rows reads real ones):'),
     ];
   }
-  const asides = setAside.map(({ code, field, rows: count }) => `${count} set aside (${code}: ${field})`);
+  const asides = unusable.map(({ code, field, rows: count }) => `${count} set aside (${code}: ${field})`);
   const states = statuses.map(({ status, told, rows: count }) => `${count} ${status} (${told.join(', ')})`);
   return [
     wrap(`What this profile can read of ${rows} rows: ${[`${read} read`, ...asides].join(', ')}.`),

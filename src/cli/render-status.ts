@@ -116,7 +116,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets));
   for (const target of tenant.targets) {
-    if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNext48h(target, now));
+    if ((tenant.lastRun?.pace.soonPerWhole ?? 0) > 0) lines.push(...renderNext48h(target, now));
     lines.push(...renderUnconfirmed(target, '  '));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.failure !== null) lines.push('', ...renderFailure(target, now));
@@ -232,8 +232,8 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
       wrap(`last cycle ${age} ago: ${records} appointments, ${read}${why}, ${requests} requests${twice}`, '  '),
     );
   }
-  if (lastRun.pace.nearPerWhole > 0) {
-    const all = `all is read with one cycle in ${lastRun.pace.nearPerWhole + 1}`;
+  if (lastRun.pace.soonPerWhole > 0) {
+    const all = `all is read with one cycle in ${lastRun.pace.soonPerWhole + 1}`;
     lines.push(wrap(`cycles come late: ${all}, the others read the next 48 hours`, '  '));
   }
   lines.push(...renderReading(lastRun, '  '));
@@ -268,10 +268,10 @@ function renderTargets(targets: readonly TargetStatus[]): string {
 }
 
 /** Where the next two days are known better than the rest. */
-function renderNext48h({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant): string[] {
-  if (nearAsOf === null || inSyncAsOf === null || nearAsOf <= inSyncAsOf) return [];
-  const age = renderAge(nearAsOf, now);
-  return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, '  ')];
+function renderNext48h({ target, inSyncAsOf, soonAsOf }: TargetStatus, now: Instant): string[] {
+  if (soonAsOf === null || inSyncAsOf === null || soonAsOf <= inSyncAsOf) return [];
+  const age = renderAge(soonAsOf, now);
+  return [wrap(`${target}: the next 48 hours as of ${renderTime(soonAsOf)} (${age} ago)`, '  ')];
 }
 
 function renderFailure({ target, failure, nextTryAt, outage }: TargetStatus, now: Instant): string[] {

@@ -47,12 +47,12 @@ function isCommand(next: string): boolean {
 }
 
 /** How many clinics need a person, wait, or are well. */
-export function renderSummary({ at, tenants, setAside, refused, problems }: Status): string {
+export function renderSummary({ at, tenants, unusable, refused, problems }: Status): string {
   const of = (needs: Problem['needs']) =>
     new Set(problems.filter((problem) => problem.needs === needs).flatMap(clinicsOf));
   const [needing, waiting] = [of('person'), of('time')];
   const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
-  const ids = [...tenants, ...setAside, ...refused].flatMap(({ tenant }) => tenant ?? []);
+  const ids = [...tenants, ...unusable, ...refused].flatMap(({ tenant }) => tenant ?? []);
   const all = new Set(ids).size;
   if (all === 0) return 'No tenant is configured.';
   const paused = tenants.filter((tenant) => tenant.paused).length;

@@ -70,17 +70,17 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
 /** What a cycle could not use of the clinic's answers, what the login may not read, and what is read after it. */
 export function renderReading(
   {
-    setAside,
+    unusable,
     unread = {},
     withheld,
     awaiting,
     snapshot,
-  }: Pick<RunReport, 'setAside' | 'unread' | 'withheld' | 'awaiting' | 'snapshot'>,
+  }: Pick<RunReport, 'unusable' | 'unread' | 'withheld' | 'awaiting' | 'snapshot'>,
   indent = '',
 ): string[] {
   const lines: string[] = [];
   if (snapshot?.completeness === 'partial' && indent === '') lines.push(`the reading is partial (${snapshot.reason})`);
-  const rows = Object.entries(setAside).map(([code, count]) => `${count} ${code}`);
+  const rows = Object.entries(unusable).map(([code, count]) => `${count} ${code}`);
   if (rows.length > 0) lines.push(`rows set aside: ${rows.join(', ')}`);
   const values = Object.entries(unread).map(([field, count]) => `${count} ${field}`);
   if (values.length > 0) lines.push(`values that cannot be read, left empty: ${values.join(', ')}`);

@@ -33,8 +33,8 @@ export type ClinicApi = ReturnType<typeof createClinicApi>;
  */
 export function createClinicApi(context: ClinicContext, serialise: SerialiseSection) {
   const account = createAccountCalls(context);
-  const patients = createResourceCalls(context, 'patients', { twinOf: patientDuplicate });
-  const episodes = createResourceCalls(context, 'episodes', { twinOf: episodeDuplicate });
+  const patients = createResourceCalls(context, 'patients', { duplicateOf: patientDuplicate });
+  const episodes = createResourceCalls(context, 'episodes', { duplicateOf: episodeDuplicate });
   const resolve = createInvoiceResolver(episodes.read, context.clock);
   return {
     /** Who is connected. No scope. */

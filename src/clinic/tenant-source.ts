@@ -213,7 +213,7 @@ function appointmentReader(
         // What changed since a reading in other zones would prove nothing.
         return inZones(signal, read, () => query.memory?.doubt());
       });
-      const rows = snapshot.records.size + snapshot.setAside.length;
+      const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
       return snapshot;
     } catch (error) {

@@ -62,7 +62,7 @@ export function openBackups(composition: Composition, configurations: Configurat
       const logins = await credentials.restore(backup.credentials);
       await resumeTargets(tenant);
       await queues.pullNow(id);
-      await queues.keepSubscriptions(id, { hurry: true });
+      await queues.renewSubscriptions(id, { hurry: true });
       await tenant.triggers?.wake(0, { read: true });
       return { ...logins, protections, rejections, pins, at: backup.at };
     },

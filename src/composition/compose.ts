@@ -157,8 +157,8 @@ function installationOf(
     get refused() {
       return current().refused;
     },
-    get setAside() {
-      return current().setAside;
+    get unusable() {
+      return current().unusable;
     },
     get unchecked() {
       return current().unchecked;
@@ -176,7 +176,7 @@ function installationOf(
     approvals: (tenant) => acts.approvalsOf(tenant).store.list(),
     removed: {
       ...removed,
-      get keepMs() {
+      get retentionMs() {
         return current().settings.removed.keepDays * DAY_MS;
       },
     },

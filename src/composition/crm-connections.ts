@@ -49,7 +49,7 @@ function salesforceConnection(parts: ConnectionParts, id: string, connection: Pe
     scopes,
     budget,
     expected,
-    isPlaced: true,
+    isFromFile: true,
   });
 }
 

@@ -95,7 +95,7 @@ function targetHandlers({
       const tenant = installation.tenants.get(id);
       if (tenant === undefined) return;
       const renewal = await maintainSubscriptions(tenant, { hurry: hurry ?? false }, signals);
-      if (renewal === null) return queues.keepSubscriptions(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
+      if (renewal === null) return queues.renewSubscriptions(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
       for (const target of renewal.opened) await queues.checkTarget(id, target, { delayMs: 0 });
     },
   };

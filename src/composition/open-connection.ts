@@ -66,7 +66,7 @@ interface TokenLogin {
   /** As of a login's target. */
   takesAnyAccount?: boolean;
   /** The provider tells with each token where its API is. */
-  isPlaced?: boolean;
+  isFromFile?: boolean;
 }
 
 /**
@@ -77,7 +77,7 @@ const LONGEST_REST_MS = 14 * DAY_MS;
 
 /** Opens a login with tokens: its server, its refreshes and its authorizer. */
 export function tokenConnection(parts: ConnectionParts, options: TokenLogin): OpenConnection {
-  const { id, kind, provider, scopes, budget, isPlaced = false, takesAnyAccount = false } = options;
+  const { id, kind, provider, scopes, budget, isFromFile = false, takesAnyAccount = false } = options;
   const expected = options.expected ?? null;
   const { credentials, leases, clock, log, http } = parts;
   const { tokens } = parts.configuration.settings;
@@ -98,7 +98,7 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
     rules,
     clock,
     expected,
-    isPlaced,
+    isFromFile,
   });
   const login = { place: credentialLocation, server, scopes, clock, expected, takesAnyAccount };
   return {
@@ -185,7 +185,7 @@ async function pauseOf(budget: BudgetShare | null, clock: Clock): Promise<Connec
   if (pause === null) return null;
   const now = clock();
   const code = pause.isOfAll ? 'client-rate-limited' : 'rate-limited';
-  return { code, sinceAt: now - pause.lastedMs, untilAt: now + pause.leftMs };
+  return { code, sinceAt: now - pause.lastedMs, untilAt: now + pause.remainingMs };
 }
 
 /** A login that works and may not be used is told by what stands against it. */

@@ -28,7 +28,7 @@ export function createLoginServices(composition: Composition): LoginServices {
       const tenant = requireTenant(installation, id);
       await resumeTargets(tenant);
       await queues.pullNow(id);
-      await queues.keepSubscriptions(id, { hurry: true });
+      await queues.renewSubscriptions(id, { hurry: true });
       await tenant.triggers?.wake(0, { read: true });
       // It may be another account, with other calendars behind the same names.
       for (const { id: target, configuration } of tenant.targets.values()) {
@@ -90,7 +90,7 @@ export function openOperatorServices(
   return {
     installation,
     statuses,
-    loginDesk: () => createLoginServices(composition),
+    loginServices: () => createLoginServices(composition),
     backups: openBackups(composition, configurations),
     configurations,
     acting: (visitor, why) => ({ who: principalOf(visitor), why, desk: acts }),

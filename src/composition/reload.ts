@@ -125,8 +125,8 @@ class ReloadSteps {
   #isUnreadable = false;
   #unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
   #refused: RefusedFiles[] = [];
-  #toldAt: Instant | null = null;
-  #hasTold = false;
+  #reportedAt: Instant | null = null;
+  #hasReported = false;
 
   constructor(parts: ReloadParts, signal: AbortSignal) {
     this.#parts = parts;
@@ -166,7 +166,7 @@ class ReloadSteps {
 
   /** A process that ends refuses nothing any more. */
   async withdraw(): Promise<void> {
-    if (this.#hasTold) await this.#parts.composition.reloads.tell(null).catch(() => {});
+    if (this.#hasReported) await this.#parts.composition.reloads.tell(null).catch(() => {});
   }
 
   /** What a start left to do: tenants begin to run as they are checked. Each look goes on with it until it is done. */
@@ -174,15 +174,15 @@ class ReloadSteps {
     const { files, composition, log } = this.#parts;
     if (composition.configuration.unchecked.size === 0) return;
     while (composition.configuration.unchecked.size > 0) {
-      const { setAside } = composition.configuration;
+      const { unusable } = composition.configuration;
       const next = await inPieces(files.check(CHECKED_AT_ONCE), this.#signal);
       const changes = await composition.takeUp(next, this.#signal);
       this.#unfinished = { changes: joinChanges(this.#unfinished?.changes ?? NO_CHANGES, changes), anew: false };
-      logInvalidTenants(next.setAside.slice(setAside.length), log);
+      logInvalidTenants(next.unusable.slice(unusable.length), log);
       await this.#finish();
     }
-    const { outlines, setAside } = composition.configuration;
-    log.info({ tenants: outlines.size, setAside: setAside.length }, 'all tenants are checked');
+    const { outlines, unusable } = composition.configuration;
+    log.info({ tenants: outlines.size, unusable: unusable.length }, 'all tenants are checked');
   }
 
   /** While Redis is away, or lost them, they count as they were: what others put back is not all that there was. */
@@ -192,11 +192,11 @@ class ReloadSteps {
     try {
       this.#managed = await managedTenants.read();
       this.#isUnreadable = false;
-      this.#tellForged(before);
+      this.#reportForged(before);
       const { size } = this.#managed.lost;
       if (size > 0 === (this.#lostAt !== null)) return;
       this.#lostAt = size > 0 ? this.#clock() : null;
-      this.#toldAt = null;
+      this.#reportedAt = null;
       if (size > 0) log.error({ tenants: size }, 'Redis lost managed tenants: they go on until this process ends');
     } catch (error) {
       const { code, message, remedy } = asMirrorError(error);
@@ -207,12 +207,12 @@ class ReloadSteps {
       }
       if (this.#lostAt !== null) return;
       this.#lostAt = this.#clock();
-      this.#toldAt = null;
+      this.#reportedAt = null;
       log.error({ code, remedy }, message);
     }
   }
 
-  #tellForged(before: readonly string[]): void {
+  #reportForged(before: readonly string[]): void {
     const { forged } = this.#managed;
     if (forged.join() === before.join()) return;
     const { log } = this.#parts.composition;
@@ -238,7 +238,7 @@ class ReloadSteps {
     if (!isOther(before, next, changes) && !isSure) return;
     observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
     logChanges(log, next, changes);
-    this.#toldAt = null;
+    this.#reportedAt = null;
   }
 
   /** What can't be recorded is not taken up: the next look tries again. */
@@ -280,10 +280,10 @@ class ReloadSteps {
     const { awaitsRestart } = configuration;
     const refused = [...this.#refused, ...lostSince(this.#lostAt)];
     const isQuiet = refused.length + awaitsRestart.length === 0;
-    if (this.#toldAt !== null && (isQuiet || this.#clock() < this.#toldAt + REPORT_EVERY_MS)) return;
+    if (this.#reportedAt !== null && (isQuiet || this.#clock() < this.#reportedAt + REPORT_EVERY_MS)) return;
     await reloads.tell(isQuiet ? null : { refused, awaitsRestart });
-    this.#toldAt = this.#clock();
-    this.#hasTold = !isQuiet;
+    this.#reportedAt = this.#clock();
+    this.#hasReported = !isQuiet;
   }
 }
 
@@ -312,7 +312,7 @@ function logChanges(log: Logger, next: Configuration, changes: ConfigurationChan
       log.error(fault, 'a changed file is refused: what it held before goes on');
     }
   }
-  logInvalidTenants(next.setAside, log);
+  logInvalidTenants(next.unusable, log);
   if (next.awaitsRestart.length > 0) {
     log.warn({ settings: next.awaitsRestart }, 'changed settings wait for a restart: they are as they were until then');
   }
@@ -321,15 +321,15 @@ function logChanges(log: Logger, next: Configuration, changes: ConfigurationChan
 }
 
 /** Names tenants that are not run. */
-export function logInvalidTenants(invalidTenants: Configuration['setAside'], log: Logger): void {
+export function logInvalidTenants(invalidTenants: Configuration['unusable'], log: Logger): void {
   for (const { id, faults } of invalidTenants) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
 }
 
 /** What tells whether a reading has something else to say. */
-function textOf({ refused, setAside, awaitsRestart }: Configuration): string {
-  return JSON.stringify([refused, setAside, awaitsRestart]);
+function textOf({ refused, unusable, awaitsRestart }: Configuration): string {
+  return JSON.stringify([refused, unusable, awaitsRestart]);
 }
 
 /** Tells at each look at the files whether it is time to read them: when they changed, and not since the look before. */

@@ -80,7 +80,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     rules: compileRules(file),
     channels: new Map(channels),
     ledger: createReminderLedger(redis, name, {
-      keepMs: file.keepDays * DAY_MS,
+      retentionMs: file.keepDays * DAY_MS,
       sealer: createProofSealer(identityKey, name),
     }),
     optOuts: createOptOuts(redis, name, identityKey, parts.protection),

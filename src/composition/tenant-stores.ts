@@ -49,7 +49,7 @@ interface TenantStoreParts {
   /** Seals with the identity key. */
   proofs: Sealer;
   identityKey: Uint8Array;
-  journalKeepDays: number;
+  journalRetentionDays: number;
   clock: Clock;
   /** What this process knows of the tenant since it was open before. */
   lasting: Pick<TenantCache, 'links' | 'protection'>;
@@ -59,14 +59,14 @@ interface TenantStoreParts {
 export function openTenantStores(parts: TenantStoreParts): TenantStores {
   const { tenant, redis, sealer, proofs, identityKey } = parts;
   const { links, protection } = parts.lasting;
-  const journalRetentionMs = parts.journalKeepDays * DAY_MS;
+  const journalRetentionMs = parts.journalRetentionDays * DAY_MS;
   return {
     feeds: createTenantFeeds(redis, tenant.id, sealer, identityKey),
     links,
-    outbox: createOutbox(redis, tenant.id, { sealer, proofs, journalKeepMs: journalRetentionMs }, links),
+    outbox: createOutbox(redis, tenant.id, { sealer, proofs, journalRetentionMs }, links),
     unanswered: createUnansweredStore(redis, tenant.id),
     journal: createJournal(redis, tenant.id, identityKey, {
-      keepMs: journalRetentionMs,
+      retentionMs: journalRetentionMs,
       formerly: { tenant: tenant.formerly, target: (id) => tenant.targets.get(id)?.formerly },
     }),
     targetStore: createTargetStore(redis, tenant.id, proofs),

@@ -103,7 +103,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
   const { credentials, connections } = openLogins(tenant, { sealer, leases, http, log }, shared);
   const stores = openTenantStores({
     ...{ tenant, redis, sealer, proofs, identityKey, lasting: cache, clock },
-    journalKeepDays: settings.journal.keepDays,
+    journalRetentionDays: settings.journal.keepDays,
   });
   const clinic = openTenantClinic({
     ...shared,
@@ -175,7 +175,7 @@ function openHttp({ configuration, clock, observe, outages, spans }: Shared, rea
   return createHttpClient({
     ...{ userAgent: USER_AGENT, clock, reach, observeHost: outages.heard },
     ...(observe === undefined ? {} : { observe }),
-    ...(spans === undefined ? {} : { spans, tellsTrace: propagatesTrace }),
+    ...(spans === undefined ? {} : { spans, sendsTrace: propagatesTrace }),
   });
 }
 

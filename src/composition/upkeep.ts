@@ -60,11 +60,11 @@ export function startReleasing(composition: Composition): Releasing {
   const { installation, processes, removed, redis, log } = composition;
   const { clock } = installation;
   return releaseRegularly(() => {
-    const { settings, setAside, outlines } = composition.configuration;
+    const { settings, unusable, outlines } = composition.configuration;
     const retentionMs = settings.removed.keepDays * DAY_MS;
     const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs, processes);
     const open = (tenant: string) => requireTenant(installation, tenant);
-    return { tenants: outlines, open, setAside, removed, keepMs: retentionMs, leasesOf, clock, log };
+    return { tenants: outlines, open, unusable, removed, retentionMs, leasesOf, clock, log };
   });
 }
 

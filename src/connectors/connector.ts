@@ -28,7 +28,7 @@ export interface ConnectorSupports {
   revivesKeys: boolean;
   keys: KeyPromise;
   /** Only we can have made a second object with a key: what a person copies carries another, or none. */
-  twinsAreOurs: boolean;
+  duplicatesAreOurs: boolean;
   /** UTF-16 code units of the texts of an event, where the vendor has a limit: what is longer is shortened, with an ellipsis. */
   longest?: Partial<Record<'title' | 'description' | 'location', number>>;
   /** Presets that the vendor has a place for; `noAlert`: a reminder of `none`. Absent for a CRM. */

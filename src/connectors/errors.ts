@@ -37,7 +37,7 @@ export interface ErrorKind {
   /** What `docs/errors.md` says beside message and remedy, in Markdown. */
   note?: string;
   /** It says that the container is gone: believed once the container, asked alone, says so (`asked-alone.ts`). */
-  tellsGone?: boolean;
+  provesGone?: boolean;
   /** The code where it is not the kind's name: kinds may share one, and then share their scope too. */
   code?: string;
 }
@@ -74,7 +74,7 @@ export interface VendorErrors<Kind extends string = string> {
   /** What an error concerns; null for one of no kind of the vendor's, such as a connection that failed. */
   scopeOf(error: MirrorError): Scope | null;
   /** Whether it says that the container is gone. */
-  tellsGone(error: MirrorError): boolean;
+  provesGone(error: MirrorError): boolean;
 }
 
 /** Kinds of one target or one item, with what they have in common. */
@@ -149,7 +149,7 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   const byStatus = indexed(entries, ({ statuses = [] }) => statuses.map(String));
   const scopes = scopesOf(entries);
   const goneCodes = new Set(
-    entries.flatMap(([name, { code = name, tellsGone }]) => (tellsGone === true ? [code] : [])),
+    entries.flatMap(([name, { code = name, provesGone }]) => (provesGone === true ? [code] : [])),
   );
   const kindByWord = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
   const kindOf = (answer: Answered): Kind => {
@@ -174,7 +174,7 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
     of: ({ status, body, retryAfterMs }) => make(kindOf({ status, body }), { status, retryAfterMs }),
     make,
     scopeOf: ({ code }) => scopes.get(code) ?? null,
-    tellsGone: ({ code }) => goneCodes.has(code),
+    provesGone: ({ code }) => goneCodes.has(code),
   };
 }
 

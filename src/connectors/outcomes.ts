@@ -77,7 +77,7 @@ export function notSent(error: MirrorError): MirrorError {
 
 /** What an answer is judged by. */
 export interface Judge {
-  errors: Pick<VendorErrors, 'scopeOf' | 'tellsGone'>;
+  errors: Pick<VendorErrors, 'scopeOf' | 'provesGone'>;
   /**
    * Asks the container alone whether it is there. Absent where a vendor has no such question: then that something goes through shows it.
    * @throws MirrorError when it can't be told
@@ -187,7 +187,7 @@ class ApartRun<Wanted extends Item> {
       const answered = await attempt(this.#asking, this.#container, some, this.#signal);
       const again = this.#take(some, answered);
       const { thrown } = answered;
-      const isOver = thrown !== null && !concernsOneItem(thrown, judge.errors) && !judge.errors.tellsGone(thrown);
+      const isOver = thrown !== null && !concernsOneItem(thrown, judge.errors) && !judge.errors.provesGone(thrown);
       waiting.push(...again);
       const ending = isOver ? thrown : this.#refusesAll();
       if (ending === null) continue;
@@ -238,7 +238,7 @@ class ApartRun<Wanted extends Item> {
 }
 
 function goneErrorIn({ errors }: Judge, outcome: Outcome<Item> | undefined): MirrorError[] {
-  return outcome?.result === 'failed' && errors.tellsGone(outcome.error) ? [outcome.error] : [];
+  return outcome?.result === 'failed' && errors.provesGone(outcome.error) ? [outcome.error] : [];
 }
 
 /** Records of which an answer says too much: that their container is gone, or one refusal for several. */
@@ -246,7 +246,7 @@ function suspectsOf({ errors }: Judge, outcomes: readonly Outcome<Item>[]): Set<
   const failures = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome] : []));
   const byError = Map.groupBy(failures, ({ error }) => error);
   const suspects = failures.filter(
-    ({ error }) => errors.tellsGone(error) || (byError.get(error)!.length > 1 && isRefusal(error, errors)),
+    ({ error }) => errors.provesGone(error) || (byError.get(error)!.length > 1 && isRefusal(error, errors)),
   );
   return new Set(suspects.map(({ recordId }) => recordId));
 }
@@ -280,6 +280,6 @@ async function provedReading(
   signal: AbortSignal,
 ): Promise<unknown> {
   const error = asMirrorError(thrown);
-  if (!errors.tellsGone(error) || isThere === undefined || !(await isThere(container, signal))) return thrown;
+  if (!errors.provesGone(error) || isThere === undefined || !(await isThere(container, signal))) return thrown;
   return shared.make('reading-refused-as-gone', { status: error.status, cause: error });
 }

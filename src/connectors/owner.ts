@@ -112,7 +112,7 @@ export interface Stamp {
   /** The sealed record id. */
   sealedRecordId: string;
   contactKey: ItemKey | null;
-  contactGeneration?: number;
+  contactRecreations?: number;
   startAt: Instant;
   /** Of the write that made the object so; absent where it is not known. */
   revision?: number;
@@ -127,12 +127,12 @@ const SEPARATOR = '.';
  */
 export function toStamp(
   ownerTag: string,
-  { sealedRecordId, contactKey, contactGeneration, startAt, revision }: Stamp,
+  { sealedRecordId, contactKey, contactRecreations, startAt, revision }: Stamp,
 ): string {
   // A stamp that nobody can read would make a stranger of our own object.
   if (!Number.isFinite(startAt)) throw new RangeError('an item without a start can not be stamped');
   const parts = [ownerTag, sealedRecordId, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
-  if (contactGeneration !== undefined || revision !== undefined) parts.push(contactGeneration?.toString(36) ?? '');
+  if (contactRecreations !== undefined || revision !== undefined) parts.push(contactRecreations?.toString(36) ?? '');
   if (revision !== undefined) parts.push(toRevisionText(revision));
   return parts.join(SEPARATOR);
 }
@@ -151,7 +151,7 @@ export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   if (hasRecreations && !/^[1-9a-z][0-9a-z]{0,5}$/.test(recreations)) return null;
   const revision = fromRevisionText(written);
   if (written !== undefined && revision === undefined) return null;
-  const again = hasRecreations ? { contactGeneration: Number.parseInt(recreations, 36) } : {};
+  const again = hasRecreations ? { contactRecreations: Number.parseInt(recreations, 36) } : {};
   const startAt = seconds * SECOND_MS;
   return {
     sealedRecordId,
@@ -165,10 +165,10 @@ export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
 /** What of an item stands in its stamp. */
 export function belongingOf({
   contactKey,
-  contactGeneration,
+  contactRecreations,
   startAt,
 }: Omit<Stamp, 'sealedRecordId' | 'revision'>): Omit<Stamp, 'sealedRecordId' | 'revision'> {
-  return { contactKey, ...(contactGeneration === undefined ? {} : { contactGeneration }), startAt };
+  return { contactKey, ...(contactRecreations === undefined ? {} : { contactRecreations }), startAt };
 }
 
 const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+|\.[0-9a-z]*\.[0-9a-z]+)?$/;

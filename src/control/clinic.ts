@@ -30,7 +30,7 @@ export interface ClinicAccess {
 /** A page of what was read: records as people read them, and what could not become one. */
 export interface ClinicRows {
   records: JsonObject[];
-  setAside: readonly InvalidRow[];
+  unusable: readonly InvalidRow[];
 }
 
 /**
@@ -53,17 +53,17 @@ export async function* readClinic(
     if (isPages(answer)) {
       const requireWanted = requireFiltered(access, question);
       let rows = 0;
-      for await (const { records, setAside } of answer) {
-        rows += records.length + setAside.length;
+      for await (const { records, unusable } of answer) {
+        rows += records.length + unusable.length;
         const shown = records.map(show);
         await requireWanted(shown, false, signal);
-        yield { records: shown, setAside };
+        yield { records: shown, unusable };
       }
       if (rows === 0) await requireValidFilters(access, question, signal);
       return;
     }
-    const { record, setAside } = foundIn(await answer);
-    yield { records: record === null ? [] : [show(record)], setAside };
+    const { record, unusable } = foundIn(await answer);
+    yield { records: record === null ? [] : [show(record)], unusable };
   } catch (error) {
     if (isOfValues(error)) await requireValidFilters(access, question, signal);
     throw explained(error, operation, access);
@@ -93,13 +93,13 @@ export async function* readClinicRaw(
         count += rows.length;
         const records = rows.filter(isJsonObject);
         await requireWanted(records, true, signal);
-        yield { records, setAside: [] };
+        yield { records, unusable: [] };
       }
       if (count === 0) await requireValidFilters(access, question, signal);
     } else {
       const row = await readRow(access.context, { list, tenantId, id, signal });
       if (row === null) throw absent();
-      yield { records: [row], setAside: [] };
+      yield { records: [row], unusable: [] };
     }
   } catch (error) {
     if (isOfValues(error)) await requireValidFilters(access, question, signal);
@@ -124,7 +124,7 @@ export async function readInvoiceDoctors(
     const { tenantId } = await inputOf(access.tenantId, question, signal);
     const found = await invoices.read(tenantId, id, signal);
     if ('absent' in found) throw absent();
-    if ('setAside' in found) throw unreadable(found.setAside);
+    if ('unusable' in found) throw unreadable(found.unusable);
     const { items } = found.found;
     const { lines } = await invoices.resolve(tenantId, found.found, signal);
     return lines.flatMap(({ links }, index) => doctorRows(index + 1, items[index]?.description ?? null, links));
@@ -228,11 +228,11 @@ function isPages(answer: object): answer is AsyncIterable<ListPage<object>> {
 }
 
 /** A look for a record may have found none, or one that can't be read. */
-function foundIn(answer: object | boolean | null): { record: object | null; setAside: InvalidRow[] } {
+function foundIn(answer: object | boolean | null): { record: object | null; unusable: InvalidRow[] } {
   if (answer === null || typeof answer === 'boolean' || 'absent' in answer) throw absent();
-  if ('found' in answer) return { record: answer.found as object, setAside: [] };
-  if ('setAside' in answer) return { record: null, setAside: [answer.setAside as InvalidRow] };
-  return { record: answer, setAside: [] };
+  if ('found' in answer) return { record: answer.found as object, unusable: [] };
+  if ('unusable' in answer) return { record: null, unusable: [answer.unusable as InvalidRow] };
+  return { record: answer, unusable: [] };
 }
 
 function shapeOf(resource: string): Shape {

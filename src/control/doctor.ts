@@ -82,8 +82,8 @@ export async function* examine(
     if (!open.configuration.paused) yield* names(tenant, hostsIn(open.configuration), settings);
     yield* examineTenant(open, { problems, clinics, settings }, signal);
   }
-  const invalidIds = new Set(view.setAside.map(({ tenant }) => tenant));
-  yield* installation.setAside.flatMap(({ id, faults }) =>
+  const invalidIds = new Set(view.unusable.map(({ tenant }) => tenant));
+  yield* installation.unusable.flatMap(({ id, faults }) =>
     invalidIds.has(id) ? [invalidTenantFinding(id, faults)] : [],
   );
 }

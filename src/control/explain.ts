@@ -203,8 +203,8 @@ export async function readSource(
   try {
     const answer = await tenant.clinic.readAppointment(recordId, signal);
     if ('absent' in answer) return { source: { state: 'absent' }, appointment: null };
-    if ('setAside' in answer) {
-      const { code, field } = answer.setAside;
+    if ('unusable' in answer) {
+      const { code, field } = answer.unusable;
       return { source: { state: 'unusable', code, field }, appointment: null };
     }
     const { found } = answer;

@@ -91,11 +91,11 @@ export async function tenantHealth(
   const targets = wanted.map(async (target): Promise<TargetHealth> => {
     const plan = cycle.plans.find((one) => one.target === target);
     const skipReason = cycle.left.find((one) => one.target === target.id)?.code ?? null;
-    const records = [...(plan?.leftOutRecords ?? [])].map(([record, why]) => ({ record, why }));
+    const records = [...(plan?.omittedRecords ?? [])].map(([record, why]) => ({ record, why }));
     return {
       ...(await evidenceOf(tenant, target, signal)),
       unusable: { ...plan?.unusable },
-      excluded: { counts: { ...plan?.leftOut }, records },
+      excluded: { counts: { ...plan?.omitted }, records },
       held: Object.values(plan?.held ?? {}).flat().length,
       unread: target.configuration.paused ? 'paused' : skipReason,
     };

@@ -82,7 +82,7 @@ export interface Installation {
   /** Tenants that this process has not checked since it started: they are not run yet. */
   unchecked: ReadonlySet<string>;
   /** Tenants whose configuration can't be used. */
-  setAside: readonly InvalidTenant[];
+  unusable: readonly InvalidTenant[];
   /** Files with faults that this process did not take up: what they held before counts. */
   refused: readonly RefusedChange[];
   connections(tenant: Pick<OpenTenant, 'id'>): Promise<ConnectionStatus[]>;
@@ -97,7 +97,7 @@ export interface Installation {
   /** What waits in a tenant for a second person. */
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */
-  removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
+  removed: Pick<RemovedStore, 'parts' | 'tenants'> & { retentionMs: number };
   /** What waits in every queue of work, is under way and failed; `jobs` of each sort at most are named. */
   queues(jobs: number): Promise<ShownQueue[]>;
   /** Which servers are away, and how what waits for one tries it now. */
@@ -114,7 +114,7 @@ export function requireTenant(installation: Installation, id: string): OpenTenan
   const tenant = installation.tenants.get(id);
   if (tenant !== undefined) return tenant;
   if (installation.unchecked.has(id)) throw uncheckedError(id);
-  const broken = installation.setAside.some((invalid) => invalid.id === id);
+  const broken = installation.unusable.some((invalid) => invalid.id === id);
   throw new MirrorError(message(broken ? 'tenant-faulty' : 'no-such-tenant', { id }), {
     actor: 'settings',
     code: broken ? 'tenant-set-aside' : 'no-such-tenant',

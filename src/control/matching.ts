@@ -138,7 +138,7 @@ export async function unmatchedPatients(
   const unmatched = new Map<string, Patient>();
   for (const { recordId } of made) {
     const patient = patients.records.get(recordId);
-    const isExcluded = plan.leftOutRecords.has(recordId) || abandoned.has(recordId);
+    const isExcluded = plan.omittedRecords.has(recordId) || abandoned.has(recordId);
     if (patient !== undefined && !linked.has(recordId) && !isExcluded) unmatched.set(recordId, patient);
   }
   return unmatched;

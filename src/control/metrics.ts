@@ -234,8 +234,8 @@ interface Gauges {
   breaksIn: Gauge;
   serverAway: Gauge;
   serverAwayClinics: Gauge;
-  serverAwayToldAfter: Gauge;
-  setAside: Gauge;
+  serverAwayReportedAfter: Gauge;
+  unusable: Gauge;
   unread: Gauge;
   withheld: Gauge;
   superseded: Gauge;
@@ -289,13 +289,13 @@ function createGauges(registry: Registry): Gauges {
     serverAwayClinics: gauge('clinic_mirror_server_away_clinics', 'Clinics that wait for a server that is away', [
       'host',
     ]),
-    serverAwayToldAfter: gauge(
+    serverAwayReportedAfter: gauge(
       'clinic_mirror_server_away_told_after_seconds',
       'After how long alerts tell that a server is away',
       [],
     ),
     breaksIn: gauge('clinic_mirror_breaks_in_seconds', 'Time until what is seen coming does harm', ['tenant', 'code']),
-    setAside: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
+    unusable: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
       'tenant',
       'code',
     ]),
@@ -326,7 +326,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
     for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs, code: '' }, 0);
   }
   for (const { tenant, needs, code } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs, code });
-  if (outageAfterMs !== null) gauges.serverAwayToldAfter.set(outageAfterMs / 1_000);
+  if (outageAfterMs !== null) gauges.serverAwayReportedAfter.set(outageAfterMs / 1_000);
   for (const { host, sinceAt, clinics } of incidents) {
     gauges.serverAway.set({ host }, Math.max(0, at - sinceAt) / 1_000);
     gauges.serverAwayClinics.set({ host }, clinics.length);
@@ -346,7 +346,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
       const { created, updated, deleted, adopted } = each;
       gauges.targetState.set({ ...labels, ...axesOf(each) }, 1);
       if (each.inSyncAsOf !== null) gauges.targets.age.set(labels, (at - each.inSyncAsOf) / 1_000);
-      if (each.nearAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.nearAsOf) / 1_000);
+      if (each.soonAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.soonAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);
       gauges.targets.lag.set(labels, waitedMs / 1_000);
       for (const name of ['pending', 'failing', 'held', 'unconfirmed', 'links', 'ambiguous', 'forged'] as const) {
@@ -375,7 +375,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
         state === 'connected' || state === 'retrying' || state === 'static' ? 0 : 1,
       );
     }
-    for (const [code, count] of Object.entries(lastRun?.setAside ?? {})) gauges.setAside.set({ tenant, code }, count);
+    for (const [code, count] of Object.entries(lastRun?.unusable ?? {})) gauges.unusable.set({ tenant, code }, count);
     for (const [field, count] of Object.entries(lastRun?.unread ?? {})) gauges.unread.set({ tenant, field }, count);
     for (const { part } of lastRun?.withheld ?? []) gauges.withheld.set({ tenant, part }, 1);
     gauges.superseded.set({ tenant }, configuration.isOurs ? 0 : 1);

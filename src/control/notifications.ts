@@ -42,7 +42,7 @@ export interface ReceiverParts {
   /** Has a target read back; many calls in a row make one check. */
   checkTarget(tenant: string, target: string, options: { whole: boolean }): Promise<void>;
   /** Has a tenant's subscriptions looked after now. */
-  keepSubscriptions(tenant: string): Promise<void>;
+  renewSubscriptions(tenant: string): Promise<void>;
   /** Counts a request; `connector` is one of ours, or `none`. */
   count(connector: string, result: NotificationResult): void;
   clock: Clock;
@@ -97,7 +97,7 @@ export function createNotificationReceiver(parts: ReceiverParts): NotificationRe
 }
 
 async function act(
-  { directory, checkTarget, keepSubscriptions }: ReceiverParts,
+  { directory, checkTarget, renewSubscriptions }: ReceiverParts,
   subscriptionId: string,
   addressee: SubscriptionAddressee,
   events: ReadonlySet<NotificationEvent>,
@@ -110,7 +110,7 @@ async function act(
   const asked = events.has('ended') ? 'ended' : 'extend';
   if (events.has(asked)) {
     await directory.ask(subscriptionId, addressee, asked);
-    await keepSubscriptions(tenant);
+    await renewSubscriptions(tenant);
   }
   if (isHint) return 'hint';
   return events.has(asked) ? 'upkeep' : 'opened';

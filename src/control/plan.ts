@@ -47,7 +47,7 @@ async function planView(
       completeness: snapshot.completeness,
       reason: snapshot.completeness === 'partial' ? snapshot.reason : null,
       records: snapshot.records.size,
-      setAside: snapshot.setAside.length,
+      unusable: snapshot.unusable.length,
     },
     ...(remarks.length > 0 && { remarks }),
     unconfirmed: Object.values(confirmations).reduce((sum, { unconfirmed }) => sum + unconfirmed, 0),
@@ -187,13 +187,13 @@ export async function storePlan(
   const plan: StoredPlan = {
     ...view,
     id: digestOf([tenant.id, madeOf, cycle.plans.map((plan) => [plan.target.id, planLines(plan)])]),
-    keptAt: storedAt,
+    storedAt: storedAt,
     expiresAt: storedAt + DOCUMENT_RETENTION_MS,
     madeOf,
-    excluded: cycle.plans.map(({ target, leftOut, leftOutRecords }) => ({
+    excluded: cycle.plans.map(({ target, omitted, omittedRecords }) => ({
       target: target.id,
-      counts: leftOut,
-      records: [...leftOutRecords].map(([record, why]) => ({ record, why })),
+      counts: omitted,
+      records: [...omittedRecords].map(([record, why]) => ({ record, why })),
     })),
   };
   await tenant.plans.put(plan.id, plan);

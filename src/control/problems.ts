@@ -47,14 +47,14 @@ export function redisAway(sinceAt: Instant | null): Problem {
 
 function ofInstallation({
   state,
-  setAside,
+  unusable,
   refused,
   awaitsRestart,
   alertFailures,
   unkept,
 }: Omit<Status, 'problems'>): Problem[] {
   const check = 'clinic-mirror config check';
-  const problems: Problem[] = setAside.map(({ tenant, faults }) =>
+  const problems: Problem[] = unusable.map(({ tenant, faults }) =>
     tenant === ALL_MANAGED
       ? managedLost()
       : needsPerson({
@@ -179,7 +179,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
     // What only waits for its login, or with its server, is told there, and what only waits to be read is told of the clinic.
     const isOfLogin = ended.has(`login ${target.connection}`);
     const isReported = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
-    problems.push(...ofTarget(id, target, { now, source, isToldElsewhere: isReported }));
+    problems.push(...ofTarget(id, target, { now, source, isReportedElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];

@@ -153,7 +153,7 @@ async function excludedRecords(
     return { ...page, items, asOf: plan.asOf, counts };
   }
   const [run] = await runs.list(1);
-  const counts = run?.targets.find(({ target }) => target === targetId)?.leftOut ?? null;
+  const counts = run?.targets.find(({ target }) => target === targetId)?.omitted ?? null;
   return { items: [], next: null, asOf: run?.startedAt ?? null, counts };
 }
 

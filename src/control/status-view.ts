@@ -54,7 +54,7 @@ export interface TargetStatus extends SyncState {
   connection: string;
   state: TargetState;
   /** What the clinic showed at this time of the next two days was planned for it; null before the first time, and for CRMs as of all. */
-  nearAsOf: Instant | null;
+  soonAsOf: Instant | null;
   /** What of it could not be read or is not known by the last cycle: the time above stands still for it. */
   gaps: readonly TargetGap[];
   /** With gaps: all else is in sync as of this time; null when it is not, or there are none. */
@@ -81,7 +81,7 @@ export interface TargetStatus extends SyncState {
   /** What is done by hand and stands as of now, found by the audits; null before the first. */
   drift: DriftReport | null;
   /** Whether some of that waits for a person. */
-  isDriftLeft: boolean;
+  isDriftUnrepaired: boolean;
   notifications: NotificationStatus;
   /** Of a feed, when its address was made and last used; null while it has none. Absent for what is no feed. */
   feed?: FeedAccess | null;
@@ -166,7 +166,7 @@ export interface Status extends Forecast {
   state: StateCounterView;
   tenants: TenantStatus[];
   /** Tenants that are not run; those that a daemon runs under what their files held before are below. */
-  setAside: { tenant: string; faults: number }[];
+  unusable: { tenant: string; faults: number }[];
   /** Number of tenants that this process has not checked since it started. */
   unchecked: number;
   /** Changed files that running daemons did not take up: what they held before goes on. */

@@ -85,10 +85,10 @@ async function statusOfAll(
     ...reloads.flatMap((report) => report.refused),
   ];
   const refused = new Map(current.map((files) => [files.tenant, files] as const));
-  const invalidTenants = installation.setAside.filter(({ id }) => !refused.has(id));
+  const invalidTenants = installation.unusable.filter(({ id }) => !refused.has(id));
   return {
     state: await installation.epoch.view(),
-    setAside: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
+    unusable: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],
     alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure, forgedAt }]) => [
@@ -179,8 +179,11 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
   };
 }
 
-function removedStatus(missed: ReadonlyMap<string, Instant>, { removed: { keepMs } }: Installation): RemovedStatus[] {
-  return [...missed].map(([name, missedAt]) => ({ name, missedAt, releaseAt: missedAt + keepMs }));
+function removedStatus(
+  missed: ReadonlyMap<string, Instant>,
+  { removed: { retentionMs } }: Installation,
+): RemovedStatus[] {
+  return [...missed].map(([name, missedAt]) => ({ name, missedAt, releaseAt: missedAt + retentionMs }));
 }
 
 /** A superseded process tries again within seconds for as long as it runs. */
@@ -240,8 +243,8 @@ export async function targetStatus(
     connection: target.configuration.connection,
     state,
     ...syncStateOf(state, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
-    inSyncAsOf: isInSync ? plannedAsOf : record.settledAsOf,
-    nearAsOf: later(plannedAsOf, record.nearAsOf),
+    inSyncAsOf: isInSync ? plannedAsOf : record.idleAsOf,
+    soonAsOf: later(plannedAsOf, record.soonAsOf),
     gaps,
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
     links: links - driftedLinks.filter((link) => link.drift === 'removed').length,
@@ -252,7 +255,7 @@ export async function targetStatus(
     oldestPendingAt,
     unconfirmed,
     ...{ failure, nextTryAt, outage: record.outage, calendarReplacedAt: record.replacedAt },
-    ...{ policy, drift, isDriftLeft: drifted },
+    ...{ policy, drift, isDriftUnrepaired: drifted },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, forged },
@@ -274,8 +277,8 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
 }
 
 /** Whether it is yet to be in sync, or with gaps to have nothing that waits, for the first time. @param waiting changes on their way */
-function isFirstSync({ settledAsOf, writtenOnceAt, plannedAsOf }: StoredTarget, waiting: number): boolean {
-  return settledAsOf === null && writtenOnceAt === null && (plannedAsOf === null || waiting > 0);
+function isFirstSync({ idleAsOf, writtenOnceAt, plannedAsOf }: StoredTarget, waiting: number): boolean {
+  return idleAsOf === null && writtenOnceAt === null && (plannedAsOf === null || waiting > 0);
 }
 
 /** What is held is told whatever else keeps the target from going on. */

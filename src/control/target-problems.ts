@@ -35,22 +35,22 @@ export function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: T
   ];
 }
 
-/** All that is the matter with a target: each is told whatever else is. @param isToldElsewhere what keeps it from going on is told of its login, its server or the clinic */
+/** All that is the matter with a target: each is told whatever else is. @param isReportedElsewhere what keeps it from going on is told of its login, its server or the clinic */
 export function ofTarget(
   tenant: string,
   target: TargetStatus,
-  { now, source, isToldElsewhere }: { now: Instant; source: Source; isToldElsewhere: boolean },
+  { now, source, isReportedElsewhere }: { now: Instant; source: Source; isReportedElsewhere: boolean },
 ): Problem[] {
   if (target.state === 'paused') return [];
   const { target: id, gaps, drift } = target;
   const problem = (code: string, text: Text, next: Text | null) =>
     needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: text, next });
   const found = [
-    ...(isToldElsewhere ? [] : ofFailure(tenant, target)),
+    ...(isReportedElsewhere ? [] : ofFailure(tenant, target)),
     ...ofHold(tenant, target),
-    ...(isToldElsewhere ? [] : ofWriting(tenant, target, now)),
+    ...(isReportedElsewhere ? [] : ofWriting(tenant, target, now)),
   ];
-  if (target.isDriftLeft) {
+  if (target.isDriftUnrepaired) {
     const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
     const report = message('drifted', { count });
     found.push(problem('drifted', report, `clinic-mirror audit ${tenant}`));

@@ -100,7 +100,7 @@ class TaskRecord {
   }
 
   async follow(work: Promise<object>): Promise<object> {
-    const alive = setInterval(() => void this.#keepAsFarAsCan(), ALIVE_EVERY_MS);
+    const alive = setInterval(() => void this.#saveIfPossible(), ALIVE_EVERY_MS);
     try {
       const result = await work;
       Object.assign(this.task, { state: 'done', result });
@@ -110,12 +110,12 @@ class TaskRecord {
       throw thrown;
     } finally {
       clearInterval(alive);
-      await this.#keepAsFarAsCan();
+      await this.#saveIfPossible();
     }
   }
 
   /** What can't be told now is told with the next try, or the task counts as lost. */
-  async #keepAsFarAsCan(): Promise<void> {
+  async #saveIfPossible(): Promise<void> {
     await this.keep().catch((error: unknown) => this.#log.warn({ error }, 'a task could not be kept'));
   }
 }

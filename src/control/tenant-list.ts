@@ -36,7 +36,7 @@ export async function listTenants(
   isWanted: (tenant: string) => boolean,
   question: PageQuestion,
 ): Promise<Page<TenantLine>> {
-  const faults = new Map(installation.setAside.map(({ id, faults: found }) => [id, found.length]));
+  const faults = new Map(installation.unusable.map(({ id, faults: found }) => [id, found.length]));
   const page = pageOfTenants(installation, isWanted, question);
   const { tenants, problems } = await status(
     installation,
@@ -53,11 +53,11 @@ export async function listTenants(
 }
 
 function pageOfTenants(
-  { tenants, setAside, unchecked }: Installation,
+  { tenants, unusable, unchecked }: Installation,
   isWanted: (tenant: string) => boolean,
   question: PageQuestion,
 ): Page<string> {
-  const all = new Set([...tenants.keys(), ...setAside.map(({ id }) => id), ...unchecked]);
+  const all = new Set([...tenants.keys(), ...unusable.map(({ id }) => id), ...unchecked]);
   return pageOf([...all].filter(isWanted), question, (id) => id);
 }
 

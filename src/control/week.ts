@@ -45,7 +45,7 @@ export interface WeekEntryView {
   /** What the target's policy has stand there today; null for whoever may not see it, and where nothing should stand there. */
   title: string | null;
   /** Code of the rule that leaves the appointment out, `before-window` or `beyond-window`; null when none does. */
-  leftOut: string | null;
+  omitted: string | null;
   difference: WeekDifference | null;
   /** Null without a difference. */
   next: WeekNext | null;
@@ -69,7 +69,7 @@ export interface WeekView {
   days: { date: string; startAt: Instant; endAt: Instant }[];
   /** When the reading of the clinic began. */
   asOf: Instant;
-  clinic: { failure: SideFailure | null; partial: PartialReason | null; setAside: number };
+  clinic: { failure: SideFailure | null; partial: PartialReason | null; unusable: number };
   /** `none`: the calendar was not made yet. */
   calendar: { state: 'read' | 'none' | 'failed'; failure: SideFailure | null };
   /** By their beginning. Differences are told only where both sides were read. */
@@ -118,7 +118,7 @@ export async function viewWeek(
     clinic: {
       failure: 'failure' in clinic ? clinic.failure : null,
       partial: reading?.snapshot.completeness === 'partial' ? reading.snapshot.reason : null,
-      setAside: reading?.snapshot.setAside.length ?? 0,
+      unusable: reading?.snapshot.unusable.length ?? 0,
     },
     calendar:
       'failure' in calendar
@@ -244,7 +244,7 @@ async function askClinicAlone(
   return {
     found: lookups.flatMap(({ lookup }) => ('found' in lookup ? [lookup.found] : [])),
     vanished: new Set(lookups.flatMap(({ id, lookup }) => ('absent' in lookup ? [id] : []))),
-    unusable: new Set(lookups.flatMap(({ id, lookup }) => ('setAside' in lookup ? [id] : []))),
+    unusable: new Set(lookups.flatMap(({ id, lookup }) => ('unusable' in lookup ? [id] : []))),
   };
 }
 
@@ -312,7 +312,7 @@ function nextOf(
 }
 
 function viewOf(
-  { record, appointment, wanted, leftOut, remote, difference }: WeekEntry,
+  { record, appointment, wanted, omitted, remote, difference }: WeekEntry,
   next: WeekNext | null,
   { titles, pageOf }: { titles: boolean; pageOf(remote: RemoteItem<CalendarItem>): string | null },
 ): WeekEntryView {
@@ -325,7 +325,7 @@ function viewOf(
     calendar:
       remote === null ? null : { time: remote.item === null ? null : timeOf(remote.item.time), page: pageOf(remote) },
     title: titles ? (wanted?.title ?? null) : null,
-    leftOut,
+    omitted,
     difference,
     next,
   };

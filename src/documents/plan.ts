@@ -23,11 +23,11 @@ import { PLAN } from './texts/plan.ts';
 export function planDocument(plan: PlanView | StoredPlan, language: Language): Document {
   const words = PLAN[language];
   const { tenant, asOf, snapshot, unconfirmed, remarks = [], left } = plan;
-  const { records, completeness, reason, setAside } = snapshot;
+  const { records, completeness, reason, unusable } = snapshot;
   const read = [
     words.clinicShows(records),
     completeness === 'partial' && words.partial(reason ?? completeness),
-    setAside > 0 && words.setAside(setAside),
+    unusable > 0 && words.unusable(unusable),
     unconfirmed > 0 && words.unconfirmed(unconfirmed),
     ...remarks.map(sentenceOfRemark),
     ...left.map(({ target, code: why }) => words.left(target, why)),

@@ -54,7 +54,7 @@ export interface OperatorServices {
   /** Where clinics stand, shared with metrics and probes. */
   statuses: Statuses;
   /** As of now: settings may have changed since the start. */
-  loginDesk(): LoginServices;
+  loginServices(): LoginServices;
   backups: AllBackups;
   /** Null in a process whose configuration came from no files: a test's. */
   configurations: ConfigurationServices | null;
@@ -75,7 +75,7 @@ export function servicesOf(services: OperatorServices): Services {
   return {
     installation: services.installation,
     statuses: services.statuses,
-    logins: async () => services.loginDesk(),
+    logins: async () => services.loginServices(),
     backups: async () => services.backups,
     configurations: async () => configurationsOf(services),
     ...{ access: notServed, clinic: notServed, state: notServed },

@@ -94,7 +94,7 @@ export interface HttpClientOptions {
   /** Told of every request: host, call and status, nothing else of its address. Default: nobody is told. */
   spans?: Spans;
   /** The other side is told the trace that a request belongs to. */
-  tellsTrace?: boolean;
+  sendsTrace?: boolean;
   clock: () => number;
   /** Where its requests may lead, checked when a connection is made. Default: what the operator's settings name, never link-local and metadata addresses. */
   reach?: Reach;
@@ -115,10 +115,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   ): Promise<Answer> {
     await takeFrom(request);
     await overdueTimers();
-    const { spans, tellsTrace = false } = options;
+    const { spans, sendsTrace = false } = options;
     if (spans === undefined) return timed(request, () => work(request));
     return spanned(spans, request.label, startOf(request), async (span) => {
-      const answer = await timed(request, () => work(tellsTrace ? withTrace(request, span) : request));
+      const answer = await timed(request, () => work(sendsTrace ? withTrace(request, span) : request));
       span.tell({ 'http.response.status_code': answer.status });
       return answer;
     });

@@ -142,10 +142,10 @@ class Exchange {
         ...(lookup === undefined ? { agent: agentsOf[agents] } : ownWay),
       });
       this.#outgoing = outgoing;
-      this.#noteOpening(outgoing, opened);
+      this.#recordOpening(outgoing, opened);
       outgoing.once('response', (incoming) => {
         this.#incoming = incoming;
-        agentsOf.kept.noteTold(incoming);
+        agentsOf.kept.recordKeepAlive(incoming);
         resolve(incoming);
       });
       // What goes wrong once there is an answer shows where its body is read.
@@ -159,7 +159,7 @@ class Exchange {
   }
 
   /** Nothing leaves before a connection stands, and with TLS before its other end was proved. */
-  #noteOpening(outgoing: ClientRequest, opened: 'connect' | 'secureConnect'): void {
+  #recordOpening(outgoing: ClientRequest, opened: 'connect' | 'secureConnect'): void {
     this.#wasSent = false;
     outgoing.once('socket', (socket) => {
       this.#wasSent = !socket.connecting;
@@ -247,7 +247,7 @@ export function answerTooLarge(text: Text = message('answer-too-large')): Mirror
 }
 
 /** An agent that keeps a connection as long as its server says. */
-type ReusingAgent<Agent> = Agent & { noteTold(answer: IncomingMessage): void };
+type ReusingAgent<Agent> = Agent & { recordKeepAlive(answer: IncomingMessage): void };
 
 /** A connection that was checked for one pool is given to no request of another. */
 function inPools<Agent extends HttpAgent>(agent: Agent): Agent {
@@ -268,7 +268,7 @@ function withServerTimeout<Agent extends HttpAgent>(agent: Agent): ReusingAgent<
     return isReusable;
   };
   return Object.assign(agent, {
-    noteTold({ socket, headers }: IncomingMessage) {
+    recordKeepAlive({ socket, headers }: IncomingMessage) {
       const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
       if (seconds === undefined) return;
       timeoutsMs.set(socket, Math.min(Math.max(Number(seconds) - 1, 0) * SECOND_MS, LONGEST_IDLE_MS));

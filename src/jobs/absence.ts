@@ -75,7 +75,7 @@ export async function confirmAbsence<Source extends { id: string }>(
     if (answer === null) continue;
     if (byChance.has(id)) confirmation.sampled.add(id);
     if ('found' in answer) confirmation.found.push(answer.found);
-    else if ('setAside' in answer) confirmation.unusable.add(id);
+    else if ('unusable' in answer) confirmation.unusable.add(id);
     else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
   }
   confirmation.kept = await lookAtHeld(shuffled([...kept], tenant.random), ask, confirmation.found);
@@ -257,7 +257,7 @@ async function missesBefore(
 
 /** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
 export async function recordMisses(
-  targetStore: Pick<TargetStore, 'misses' | 'keepMisses'>,
+  targetStore: Pick<TargetStore, 'misses' | 'storeMisses'>,
   { clinicReading, confirmations }: Pick<Cycle, 'clinicReading' | 'confirmations'>,
 ): Promise<void> {
   for (const stream of ['appointments', 'patients', 'invoices'] as const) {
@@ -265,7 +265,7 @@ export async function recordMisses(
     if (snapshot === undefined) continue;
     const misses = await missesBefore(targetStore, clinicReading, stream);
     const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
-    if (misses.known.size + next.size > 0) await targetStore.keepMisses(stream, next);
+    if (misses.known.size + next.size > 0) await targetStore.storeMisses(stream, next);
   }
 }
 

@@ -181,7 +181,7 @@ async function auditInLane(
     // Before drift is noted: a plan that goes by it would take refusals for something to be put right.
     if (changes.scope === 'whole') await recordManualObjects(tenant, target, { found, input, before: record }, guarded);
     const duplicatesRemoved = await removeDuplicates(tenant, { target, container }, found, guarded);
-    const report = await storeAudit(tenant, target, { found, twinsRemoved: duplicatesRemoved }, lane);
+    const report = await storeAudit(tenant, target, { found, duplicatesRemoved }, lane);
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
       await recordHostRecovery(tenant, target, record.outage);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
@@ -192,7 +192,7 @@ async function auditInLane(
     const isOfLogin = record.failure?.actor === 'authorization';
     const heard = isOfLogin && (await tenant.outbox.counts(target.id)).pending === 0 ? { failure: null } : {};
     await tenant.targetStore.write(target.id, { cursor: changes.cursor, ...whole, ...heard });
-    await tenant.links.noteSeen(target.id, seen);
+    await tenant.links.recordSeen(target.id, seen);
     return report;
   } catch (error) {
     signal.throwIfAborted();
@@ -270,10 +270,10 @@ async function removeDuplicates(
   signal: AbortSignal,
 ): Promise<number> {
   const { supports, identity, connector, id } = target;
-  if (!supports.twinsAreOurs || surplus.length === 0) return 0;
+  if (!supports.duplicatesAreOurs || surplus.length === 0) return 0;
   const deletions = surplus.map(({ recordId, epoch, versionTag, remoteId, revision = 0 }) => {
     const key = identity.key(recordId, epoch);
-    return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isTwin: true } as const;
+    return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isDuplicate: true } as const;
   });
   let removed = 0;
   for (let start = 0; start < deletions.length; start += supports.batchSize) {
@@ -287,7 +287,7 @@ async function removeDuplicates(
 async function storeAudit(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
-  { found, twinsRemoved }: { found: Audit; twinsRemoved: number },
+  { found, duplicatesRemoved }: { found: Audit; duplicatesRemoved: number },
   lane: Lease,
 ): Promise<DriftReport> {
   const { edited, removed, touched, changed, unlinked, checked, drifted, overwritten } = found;
@@ -299,11 +299,14 @@ async function storeAudit(
   await tenant.links.nameDrifted(target.id, new Set(drifted.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
   const drift = await countDrift(tenant, target, [...edited, ...removed]);
-  const extra = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };
+  const extra = {
+    ...(overwritten === 0 ? {} : { overwritten }),
+    ...(duplicatesRemoved === 0 ? {} : { duplicatesRemoved }),
+  };
   const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...drift, ...extra };
   // What was planned is no longer what the target holds.
   await tenant.targetStore.write(target.id, { drift: report });
-  if (overwritten > 0) await tenant.targetStore.noteOvertaken(target.id);
+  if (overwritten > 0) await tenant.targetStore.recordOvertaken(target.id);
   if (touched.length > 0) logDrift(tenant, target, await countDrift(tenant, target, touched));
   return report;
 }

@@ -138,7 +138,7 @@ async function readAll(
     const question = { agendaIds: agendasOf(readings), window, ...(memory !== undefined && { memory }) };
     return { snapshot: await tenant.clinic.readAppointments(question, signal), startedAt: now };
   }
-  const empty = { records: new Map(), setAside: [], unidentified: 0, pages: 0, requests: 0, repeated: 0 };
+  const empty = { records: new Map(), unusable: [], unidentified: 0, pages: 0, requests: 0, repeated: 0 };
   return {
     snapshot: { ...empty, completeness: 'complete', window: { fromAt: now, toAt: now }, agendaIds: [] },
     startedAt: now,

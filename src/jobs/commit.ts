@@ -88,7 +88,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
   }
-  await tenant.targetStore.noteGone(id, goneBy(plan), now);
+  await tenant.targetStore.recordGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, { now, lease, run });
   const plannedUnder = await tenant.generation.join();
   // What is not written of people yet still differs as it did when the links were rebuilt.
@@ -98,7 +98,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   else if (plan.waiting === 0) await tenant.targetStore.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
-  await tenant.links.noteTimes(id, plan.timed, lease);
+  await tenant.links.recordTimes(id, plan.timed, lease);
   const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
 }
@@ -116,7 +116,7 @@ function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, 
 /** A reading that a target doubts takes no follower's appointment away. */
 function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const { found, vanished: gone } = confirmations.appointments;
-  const isSuspect = plans.some(({ doubtsReading, target }) => doubtsReading && target.stream === 'appointments');
+  const isSuspect = plans.some(({ distrustsReading, target }) => distrustsReading && target.stream === 'appointments');
   // What the clinic itself says is off is no absence.
   const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
   return { records: clinicReading.snapshot.records, found, vanished, directory: clinicReading.directory };
@@ -151,14 +151,14 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
     const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(tenant.links, target));
     const overtaken = cycle.basis.summaries.get(target.id)?.record.overtaken ?? 0;
-    const fresh = { plannedAsOf: asOf(target, clinicReading), isSettled: isInSync };
-    await tenant.targetStore.noteFreshness(target.id, overtaken, fresh);
+    const fresh = { plannedAsOf: asOf(target, clinicReading), isIdle: isInSync };
+    await tenant.targetStore.recordFreshness(target.id, overtaken, fresh);
   }
 }
 
 /** Says what was kept back: only we can mend it. */
-function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, leftOut }: TargetPlan): void {
-  const stopped = Object.fromEntries(egressStopped(leftOut));
+function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, omitted }: TargetPlan): void {
+  const stopped = Object.fromEntries(egressStopped(omitted));
   if (Object.keys(stopped).length === 0) return;
   log.error(
     { target: target.id, stopped },
@@ -172,7 +172,7 @@ async function recordNext48h(
   { clinicReading }: Cycle,
   plans: readonly TargetPlan[],
 ): Promise<void> {
-  for (const { target } of plans) await targetStore.write(target.id, { nearAsOf: clinicReading.startedAt });
+  for (const { target } of plans) await targetStore.write(target.id, { soonAsOf: clinicReading.startedAt });
 }
 
 /** Whether all was read whole that a target follows and is computed from. */
@@ -195,7 +195,7 @@ export async function reportRun(
   const snapshot = cycle?.clinicReading.snapshot ?? null;
   const { patients, invoices } = cycle?.clinicReading.streams ?? {};
   const invalid = [snapshot, patients?.snapshot, invoices?.snapshot].flatMap((one) =>
-    (one?.setAside ?? []).filter(({ isTombstone }) => isTombstone !== true),
+    (one?.unusable ?? []).filter(({ isTombstone }) => isTombstone !== true),
   );
   const unknown = new Set<string>();
   for (const { status, rawStatus } of snapshot?.records.values() ?? []) {
@@ -228,10 +228,10 @@ export async function reportRun(
             ...(snapshot.repeated > 0 && { repeated: snapshot.repeated }),
           },
     near: null,
-    pace: { ...pace, nearSince: 0, isPlain: cycle?.isPlain ?? false },
+    pace: { ...pace, soonSince: 0, isPlain: cycle?.isPlain ?? false },
     hourly: hourlyAfter(previous, startedAt, cycle),
-    setAside: countBy(invalid, ({ code }) => code),
-    setAsideExamples: examples.map(({ recordId, code, field }) => ({
+    unusable: countBy(invalid, ({ code }) => code),
+    unusableExamples: examples.map(({ recordId, code, field }) => ({
       recordId: isForgotten(recordId ?? '') ? null : recordId,
       code,
       field,
@@ -282,7 +282,7 @@ function next48hRun(
   return {
     ...{ id: runIdOf(startedAt), startedAt, finishedAt, error: null, clinic: clinicReading.clinic },
     near: { records: clinicReading.snapshot.records.size, requests: clinicReading.snapshot.requests },
-    pace: { ...pace, nearSince: pace.nearSince + 1 },
+    pace: { ...pace, soonSince: pace.soonSince + 1 },
     hourly: hourlyAfter(previous, startedAt, cycle),
     targets: previous.targets.map((run) => ({
       ...run,
@@ -310,7 +310,7 @@ function targetRun(plan: TargetPlan, { confirmations, missing }: Pick<Cycle, 'co
     confirmed: vanished + stillThere,
     stillThere,
     unconfirmed: absent.length - vanished - stillThere - heldCount,
-    leftOut: { ...plan.leftOut },
+    omitted: { ...plan.omitted },
     unusable: { ...plan.unusable },
   };
 }

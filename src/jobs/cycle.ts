@@ -90,7 +90,7 @@ export function remember(
   const window = windowOf(target, clinicReading.startedAt);
   const untilAt = idleUntil({ own, state, window, now: clinicReading.startedAt });
   if (untilAt === null) return;
-  const { agenda: _, ...leftOut } = plan.leftOut;
+  const { agenda: _, ...omitted } = plan.omitted;
   const { unchanged, linkCount: links } = plan;
   target.settled = {
     by: nameOf(target, loadContext),
@@ -98,7 +98,7 @@ export function remember(
     untilAt,
     links,
     unchanged,
-    leftOut,
+    omitted,
   };
 }
 
@@ -158,20 +158,21 @@ function hasWork(plan: TargetPlan): boolean {
   const { passed, held, refused, postponed, released, timed, abandoned, outlived } = plan;
   const lists = [passed, ...Object.values(held), refused, postponed, released, timed, abandoned, outlived];
   return (
-    egressStopped(plan.leftOut).length > 0 ||
+    egressStopped(plan.omitted).length > 0 ||
     plan.hasPins ||
     plan.replaced ||
-    plan.doubtsReading ||
+    plan.distrustsReading ||
     lists.some((list) => list.length > 0)
   );
 }
 
 function planOf(target: OpenTarget, { clinicReading, byAgenda }: LoadContext): TargetPlan {
-  const { links = 0, unchanged = 0, leftOut = {} } = target.settled ?? {};
+  const { links = 0, unchanged = 0, omitted = {} } = target.settled ?? {};
   const { agendas } = target.configuration;
-  const otherCount = agendas === 'all' ? 0 : byAgenda.countBeside(agendas, windowOf(target, clinicReading.startedAt));
+  const otherCount =
+    agendas === 'all' ? 0 : byAgenda.countOverlapping(agendas, windowOf(target, clinicReading.startedAt));
   return {
     ...{ ...NOTHING_PLANNED, target, unchanged, linkCount: links },
-    leftOut: otherCount === 0 ? leftOut : { ...leftOut, agenda: otherCount },
+    omitted: otherCount === 0 ? omitted : { ...omitted, agenda: otherCount },
   };
 }

@@ -51,11 +51,11 @@ export function gapsConfirmed(
  */
 export function gapsAfter(
   existing: ReadonlyMap<string, readonly TargetGap[]>,
-  plans: readonly Pick<TargetPlan, 'target' | 'leftOut'>[],
+  plans: readonly Pick<TargetPlan, 'target' | 'omitted'>[],
 ): ReadonlyMap<string, readonly TargetGap[]> {
   const all = new Map(existing);
-  for (const { target, leftOut } of plans) {
-    const found = egressStopped(leftOut);
+  for (const { target, omitted } of plans) {
+    const found = egressStopped(omitted);
     if (found.length === 0) continue;
     const count = found.reduce((sum, [, each]) => sum + each, 0);
     const gap: TargetGap = { code: 'egress-stopped', count, what: found.map(([code]) => code), near: [] };
@@ -72,9 +72,9 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): Tar
     agendaId === undefined || agendas === 'all' || names.includes('history') || agendas.includes(agendaId);
   const seesAppointments = target.stream === 'appointments' || names.includes('history');
   const rows = [
-    ...(seesAppointments ? snapshot.setAside.filter(follows) : []),
-    ...(names.includes('patients') ? (streams.patients?.snapshot.setAside ?? []) : []),
-    ...(names.includes('invoices') ? (streams.invoices?.snapshot.setAside ?? []) : []),
+    ...(seesAppointments ? snapshot.unusable.filter(follows) : []),
+    ...(names.includes('patients') ? (streams.patients?.snapshot.unusable ?? []) : []),
+    ...(names.includes('invoices') ? (streams.invoices?.snapshot.unusable ?? []) : []),
   ];
   const unread = rows.filter(({ isTombstone }) => isTombstone !== true);
   if (unread.length === 0) return [];

@@ -118,7 +118,7 @@ export async function discardForged(
   summaries: ReadonlyMap<string, TargetSummary>,
 ): Promise<void> {
   for (const [target, { record }] of summaries) {
-    if (!record.isForged || !(await tenant.targetStore.setAside(target))) continue;
+    if (!record.isForged || !(await tenant.targetStore.invalidate(target))) continue;
     tenant.log.error(
       { code: 'record-forged', target },
       'what Redis had of a target was not written by this version as it is: its calendar is looked for and read anew',
@@ -200,7 +200,7 @@ export async function openCalendar(
     cursor: null,
     adoptedAt: null,
     plannedAsOf: null,
-    settledAsOf: null,
+    idleAsOf: null,
     writtenOnceAt: null,
     failure: null,
     pausedUntil: null,

@@ -82,7 +82,7 @@ export async function loadCycle(
   const isForgotten = await tenant.tombstones.load();
   const isMore = isForgotten.version !== loadContext.forgotten || saysMore(confirmations);
   const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis: loadContext, lease }, signal);
-  const cycle = { clinicReading, byAgenda, confirmations, isForgotten, isDoubted: uncertainty !== null };
+  const cycle = { clinicReading, byAgenda, confirmations, isForgotten, isUncertain: uncertainty !== null };
   const opened = [...(await withMapped(unlisted, cycle, signal)), ...others.opened];
   return {
     ...{ input: await inputOf(tenant, opened, cycle), basis: loadContext, doubt: uncertainty },
@@ -146,7 +146,7 @@ async function pinnedIn(
   lease: Lease | null,
 ): Promise<ReadonlySet<string>> {
   if (lease === null) return journal.pinned(target, clock());
-  const { pinned, wereForged } = await journal.settlePins(target, clock());
+  const { pinned, wereForged } = await journal.confirmPins(target, clock());
   if (wereForged) {
     await targetStore.count(target, { forged: 1 });
     log.error(
@@ -213,7 +213,7 @@ async function absentOf(
   { snapshot }: ClinicReading,
 ): Promise<ReadonlyMap<string, readonly Instant[]>> {
   if (snapshot.completeness !== 'complete') return new Map();
-  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
+  const present = new Set(snapshot.unusable.map(({ recordId }) => recordId));
   return follower.absent((id) => snapshot.records.has(id) || present.has(id));
 }
 
@@ -251,7 +251,7 @@ async function mappedAhead(
 }
 
 /** What was seen of the clinic. */
-type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isDoubted' | 'isForgotten' | 'clinicReading'>;
+type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isUncertain' | 'isForgotten' | 'clinicReading'>;
 
 /** What the last of it is read from. */
 export type Stores = Pick<

@@ -47,13 +47,13 @@ export function paceOf(
   }
   const inTime = intervalMs <= everyMs * (1 + IN_TIME_SHARE) ? pace.inTime + 1 : 0;
   if (inTime < IN_TIME_IN_TURN) return { ...pace, inTime };
-  return changed(pace, startedAt, Math.max(0, pace.nearPerWhole - 1));
+  return changed(pace, startedAt, Math.max(0, pace.soonPerWhole - 1));
 }
 
 /** The interval is what the requests of all cycles take: as many times fewer of them must read all. */
 function slower(pace: Pace, startedAt: Instant, times: number): Pace {
-  const step = pace.nearPerWhole === 0 ? times : Math.min(times, LARGEST_STEP);
-  const cyclesPerWhole = Math.ceil((pace.nearPerWhole + 1) * step);
+  const step = pace.soonPerWhole === 0 ? times : Math.min(times, LARGEST_STEP);
+  const cyclesPerWhole = Math.ceil((pace.soonPerWhole + 1) * step);
   return changed(pace, startedAt, Math.min(cyclesPerWhole - 1, MOST_NEXT_48H_PER_WHOLE));
 }
 
@@ -62,12 +62,12 @@ function slower(pace: Pace, startedAt: Instant, times: number): Pace {
  * one reading of all to the next: as far on it as it was, and by chance a little further.
  */
 function changed({ isPlain, ...before }: Pace, startedAt: Instant, next48hPerWhole: number): Pace {
-  const cyclesPerWhole = before.nearPerWhole + 1;
-  const position = (before.nearSince + drawOf(startedAt, cyclesPerWhole)) / cyclesPerWhole;
+  const cyclesPerWhole = before.soonPerWhole + 1;
+  const position = (before.soonSince + drawOf(startedAt, cyclesPerWhole)) / cyclesPerWhole;
   return {
     isPlain,
-    nearPerWhole: next48hPerWhole,
-    nearSince: Math.floor(position * (next48hPerWhole + 1)),
+    soonPerWhole: next48hPerWhole,
+    soonSince: Math.floor(position * (next48hPerWhole + 1)),
     late: 0,
     inTime: 0,
   };
@@ -79,8 +79,8 @@ function drawOf(startedAt: Instant, cyclesPerWhole: number): number {
 }
 
 /** Whether the pace lets this cycle read the next two days alone. */
-export function isNext48hDue({ nearPerWhole, nearSince, isPlain }: Pace): boolean {
-  return isPlain && nearSince < nearPerWhole;
+export function isNext48hDue({ soonPerWhole, soonSince, isPlain }: Pace): boolean {
+  return isPlain && soonSince < soonPerWhole;
 }
 
 /**
@@ -159,7 +159,7 @@ export async function loadNext48h(
     invoices: nothingMissing(),
   };
   const isForgotten = await tenant.tombstones.load();
-  const shown = { clinicReading, byAgenda, confirmations, isForgotten, isDoubted: false };
+  const shown = { clinicReading, byAgenda, confirmations, isForgotten, isUncertain: false };
   return { input: await inputOf(tenant, opened, shown), basis: loadContext, resting: new Map(), left, doubt: null };
 }
 

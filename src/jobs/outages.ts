@@ -154,12 +154,12 @@ export class Outages {
    * @returns `host`: the one that it waits for; `longestMs`: the longest wait before it tries again, null for its own; `isNews`: in this
    * process the work did not fail with this code before
    */
-  async noteOther(
+  async recordOther(
     tenant: string,
     other: OtherWork,
     error: Pick<MirrorError, 'code'> | null,
   ): Promise<{ host: string | null; longestMs: number | null; isNews: boolean }> {
-    const isNews = this.#noteCode(`${tenant}/${other.kind}/${other.id}`, error?.code ?? null);
+    const isNews = this.#recordCode(`${tenant}/${other.kind}/${other.id}`, error?.code ?? null);
     const host = error instanceof MirrorError ? this.causeOf(error) : this.failed();
     if (error !== null && host !== null)
       return { host, longestMs: await this.wait(host, { tenant, target: null, other }, error), isNews };
@@ -173,7 +173,7 @@ export class Outages {
   }
 
   /** @param code null for a success */
-  #noteCode(work: string, code: string | null): boolean {
+  #recordCode(work: string, code: string | null): boolean {
     const isNews = code !== null && this.#codes.get(work) !== code;
     if (code === null) this.#codes.delete(work);
     else this.#codes.set(work, code);

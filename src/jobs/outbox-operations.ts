@@ -270,7 +270,7 @@ export async function lookForLate(
     if (late.length > 0) {
       tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later ones');
       // What was planned knows nothing of them.
-      await tenant.targetStore.noteOvertaken(target.id);
+      await tenant.targetStore.recordOvertaken(target.id);
     }
   }
   return await tenant.unanswered.nextAt(target.id);

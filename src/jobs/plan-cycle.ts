@@ -157,8 +157,8 @@ function isPlain({ clinicReading, targets }: CycleInput, plans: readonly TargetP
 }
 
 /** Whether a plan asks if the reading can be believed, which is a question about all targets. */
-function isSuspect({ replaced, doubtsReading, reading }: TargetPlan): boolean {
-  return replaced || doubtsReading || (reading?.decided ?? null) !== null;
+function isSuspect({ replaced, distrustsReading, reading }: TargetPlan): boolean {
+  return replaced || distrustsReading || (reading?.decided ?? null) !== null;
 }
 
 /** What followers need, and every agenda where many records were put back whose own agendas may feed no target. */

@@ -235,7 +235,7 @@ async function pushBatch(
     tenant.clock(),
     lease,
   );
-  await tenant.protection.noteWriting();
+  await tenant.protection.recordWriting();
   const signal = AbortSignal.any([abort, lease.signal, AbortSignal.timeout(APPLY_TIMEOUT_MS)]);
   signal.throwIfAborted();
   const rounds = slices(operations, batchSize).map(async (batch) => {
@@ -324,7 +324,7 @@ async function resolveOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
-  await tenant.outbox.settle(target.id, settlements, { now, lease, noteTakenOut: tracksRemovals });
+  await tenant.outbox.settle(target.id, settlements, { now, lease, recordTakenOut: tracksRemovals });
   await tenant.targetStore.count(target.id, counts);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;
@@ -387,8 +387,8 @@ async function recordInSync(
   const held = isOpen || (await approvedUnplanned(tenant, target.id, holds)) > 0;
   const isFullyRead = record.plannedAsOf !== null && record.gaps === null && record.unconfirmed === 0;
   const isInSync = pending === 0 && !held && isFullyRead && !(await differsByHand(tenant.links, target));
-  const synced = isInSync ? { settledAsOf: record.plannedAsOf } : {};
-  const isFirst = record.settledAsOf === null && record.writtenOnceAt === null && pending === 0 && !held;
+  const synced = isInSync ? { idleAsOf: record.plannedAsOf } : {};
+  const isFirst = record.idleAsOf === null && record.writtenOnceAt === null && pending === 0 && !held;
   const once = isFirst ? { writtenOnceAt: tenant.clock() } : {};
   await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...synced, ...once });
 }

@@ -48,7 +48,7 @@ export interface WorkQueues {
     options: { delayMs: number; whole?: boolean; once?: boolean },
   ): Promise<void>;
   /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
-  keepSubscriptions(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
+  renewSubscriptions(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
   /**
    * Gives a tenant's triggers a turn after the delay. Whoever asks last decides when; one that is under way is followed by it.
    * @param options.read the clinic's lists too, not only what waits
@@ -117,7 +117,7 @@ export function openQueues(
       const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
       await (await queueOf('check-target')).add('check-target', { tenant, target, whole, once }, options);
     },
-    async keepSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
+    async renewSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
       const id = `${tenant}${hurry ? '/hurry' : ''}`;
       const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
       await (await queueOf('subscriptions')).add('subscriptions', { tenant, hurry }, options);
@@ -316,7 +316,7 @@ export async function beginWork(
       isNeedless('subscriptions', id),
       isNeedless('pull', id),
     ]);
-    if (!hasNoSubscriptions) await queues.keepSubscriptions(id);
+    if (!hasNoSubscriptions) await queues.renewSubscriptions(id);
     if (paused) return;
     if (!pullsNothing) await queues.pullNow(id);
     if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });

@@ -31,13 +31,13 @@ async function refresh(
   try {
     const refreshed = await refreshIfDue(signal);
     if (refreshed) log.info({ connection }, 'a login was refreshed');
-    await outages.noteOther(id, other, null);
+    await outages.recordOther(id, other, null);
   } catch (thrown) {
     const error = asMirrorError(thrown);
     const { code, actor, status } = error;
     // Nobody has logged in yet: status says so, the log need not repeat it.
     if (code === 'not-connected') return;
-    const { host, isNews } = await outages.noteOther(id, other, error);
+    const { host, isNews } = await outages.recordOther(id, other, error);
     log[host === null && isNews ? 'warn' : 'debug'](
       { connection, code, actor, status, host },
       'a login could not be refreshed',

@@ -15,10 +15,10 @@ export interface ReleaseParts {
   /** Opens one of them, of which something is to be noted or released. */
   open(tenant: string): Pick<OpenTenant, 'leases' | 'log'>;
   /** Tenants whose files have faults: they are not removed, and what they were called before is not known. */
-  setAside: readonly { id: string }[];
+  unusable: readonly { id: string }[];
   removed: RemovedStore;
   /** How long their keys stay from when they are first missed. */
-  keepMs: number;
+  retentionMs: number;
   /** Of a tenant that is not configured here. */
   leasesOf(tenant: string): Leases;
   clock: Clock;
@@ -84,7 +84,7 @@ async function attempt({ log }: ReleaseParts, tenant: string, work: () => Promis
 }
 
 async function releaseParts(
-  { removed, keepMs, clock, open }: ReleaseParts,
+  { removed, retentionMs, clock, open }: ReleaseParts,
   tenant: TenantOutline,
   holders: KeyHolders,
   signal: AbortSignal,
@@ -99,28 +99,28 @@ async function releaseParts(
   const missedBefore = hasMissed ? await removed.parts(tenant.id) : new Map<RemovablePart, Instant>();
   const now = clock();
   const missed = missing.filter((part) => !missedBefore.has(part));
-  const due = missing.filter((part) => (missedBefore.get(part) ?? now) <= now - keepMs);
+  const due = missing.filter((part) => (missedBefore.get(part) ?? now) <= now - retentionMs);
   const ended = [...missedBefore.keys()].filter((part) => !missing.includes(part));
   if (missed.length + due.length + ended.length === 0) return;
   const { leases, log } = open(tenant.id);
   const lease = await leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
   try {
-    await removed.noteParts(tenant.id, { missed, ended }, now, lease);
+    await removed.recordParts(tenant.id, { missed, ended }, now, lease);
     for (const part of due) {
       const count = await removed.releasePart(tenant.id, part, spared.get(part) ?? NOTHING_SPARED, lease);
-      await removed.noteParts(tenant.id, { missed: [], ended: [part] }, now, lease);
+      await removed.recordParts(tenant.id, { missed: [], ended: [part] }, now, lease);
       log.info({ part, keys: count }, 'what was kept of something that was removed is released');
     }
     for (const part of missed)
-      log.info({ part, releaseAt: now + keepMs }, 'no longer configured: its state is kept until then');
+      log.info({ part, releaseAt: now + retentionMs }, 'no longer configured: its state is kept until then');
   } finally {
     await lease.release();
   }
 }
 
 async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, KeyHolders>, signal: AbortSignal) {
-  const { removed, tenants, setAside, keepMs, clock, log } = parts;
-  const present = new Set([...tenants.keys(), ...setAside.map(({ id }) => id)]);
+  const { removed, tenants, unusable, retentionMs, clock, log } = parts;
+  const present = new Set([...tenants.keys(), ...unusable.map(({ id }) => id)]);
   const former = new Set([...tenants.values()].map(({ formerly }) => formerly));
   const sparedOf = (tenant: string) => (former.has(tenant) ? READ_UNDER_FORMER_IDS : NOTHING_SPARED);
   const missing = [...holders].flatMap(([tenant, held]) =>
@@ -130,18 +130,18 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
   const now = clock();
   const missed = missing.filter((tenant) => !missedBefore.has(tenant));
   const ended = [...missedBefore.keys()].filter((tenant) => !missing.includes(tenant));
-  await removed.noteTenants({ missed, ended }, now);
+  await removed.recordTenants({ missed, ended }, now);
   for (const tenant of missed)
-    log.info({ tenant, releaseAt: now + keepMs }, 'no longer configured: its state is kept until then');
+    log.info({ tenant, releaseAt: now + retentionMs }, 'no longer configured: its state is kept until then');
   // A broken file does not tell what its tenant was called before.
-  if (setAside.length > 0) return;
-  for (const tenant of missing.filter((each) => (missedBefore.get(each) ?? now) <= now - keepMs)) {
+  if (unusable.length > 0) return;
+  for (const tenant of missing.filter((each) => (missedBefore.get(each) ?? now) <= now - retentionMs)) {
     await attempt(parts, tenant, async () => {
       const lease = await parts.leasesOf(tenant).take(PLAN_LEASE, LEASE_WAIT_MS, signal);
       try {
         const count = await removed.releaseTenant(tenant, sparedOf(tenant), lease);
         if (count === null) return;
-        await removed.noteTenants({ missed: [], ended: [tenant] }, now);
+        await removed.recordTenants({ missed: [], ended: [tenant] }, now);
         log.info({ tenant, keys: count }, 'what was kept of a tenant that was removed is released');
       } finally {
         await lease.release();

@@ -73,7 +73,7 @@ export interface CrmItem {
    * How often that contact had to be made again, above 0: a new one under the same key has none of the old one's activities, so what
    * belongs to it is written again. Read back, 0 says that the object is not joined with the contact although it should be.
    */
-  contactGeneration?: number;
+  contactRecreations?: number;
   /** Start of the appointment or date of the invoice, in whole seconds; 0 for a contact. */
   startAt: Instant;
 }

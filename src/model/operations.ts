@@ -95,7 +95,7 @@ export type Operation<Wanted extends Item = CalendarItem> =
       versionTag: string | null;
       remoteId: string | null;
       /** A second object of the record: it alone goes, and no other that carries its key. */
-      isTwin?: boolean;
+      isDuplicate?: boolean;
       /** The person is to be forgotten: beyond the bin, as far as the target's API reaches. */
       erase?: boolean;
     };

@@ -11,7 +11,7 @@ export type PatientDetails = Pick<Patient, 'firstName' | 'lastName'> &
 /** What is about to leave, and what of a patient it may tell. */
 export interface Leaving {
   texts: readonly (string | null)[];
-  mayTell(fact: PatientFact): boolean;
+  mayReveal(fact: PatientFact): boolean;
   /**
    * What else may be in it: texts of the clinic and of the operator. A name that stands in them too, as of a patient who is called as the
    * doctor is, is not told of the patient. Asked for when there is something to weigh.
@@ -42,14 +42,14 @@ export class FactSearch {
    * The first fact of a patient that stands in texts which may not tell it; null when none does. Words count whole, whatever their case and
    * accents, also where they are escaped as JSON or addresses escape them.
    */
-  toldIn(patient: PatientDetails, { texts, mayTell, own }: Leaving): PatientFact | null {
+  revealedIn(patient: PatientDetails, { texts, mayReveal, own }: Leaving): PatientFact | null {
     const leaving = lazily(() => this.#contentsOf(texts));
     const legitimate = lazily(() => {
-      const open = FACTS.filter(mayTell).flatMap((fact) => writingsOf(fact, patient));
+      const open = FACTS.filter(mayReveal).flatMap((fact) => writingsOf(fact, patient));
       return this.#contentsOf([...own(), ...open]);
     });
     for (const fact of FACTS) {
-      if (mayTell(fact)) continue;
+      if (mayReveal(fact)) continue;
       for (const written of writingsOf(fact, patient)) {
         if (written == null) continue;
         for (const phrase of this.#phrasesOf[fact](written)) {

@@ -76,7 +76,7 @@ export interface TargetPlanView {
 export interface PlanView {
   tenant: string;
   asOf: Instant;
-  snapshot: { completeness: string; reason: string | null; records: number; setAside: number };
+  snapshot: { completeness: string; reason: string | null; records: number; unusable: number };
   /** What the reading showed of the profile without a loss; absent where there is nothing. */
   remarks?: readonly ReadingRemark[];
   /** Absent records that could not be read alone: nothing would be done about them. */
@@ -90,7 +90,7 @@ export interface PlanView {
 export interface StoredPlan extends PlanView {
   /** A digest of the lines and of what they were made of. */
   id: string;
-  keptAt: Instant;
+  storedAt: Instant;
   expiresAt: Instant;
   madeOf: {
     /** Number of the tenant's configuration. */

@@ -119,7 +119,7 @@ export interface LedgerEntry extends PlannedReminder {
   /** Keyed hash of the patient that it was handed over for; null before. */
   patientProof: string | null;
   /** Keyed hash of the address that it named; null where it named none. */
-  placeProof: string | null;
+  locationProof: string | null;
 }
 
 /**

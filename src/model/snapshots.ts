@@ -27,8 +27,8 @@ export interface SnapshotContent<Source> {
   /** Newest version of each record by id, cancelled ones included as far as the clinic lists them. */
   records: Map<string, Source>;
   /** Rows that are there and can't be used. Those with a `recordId` are present, not absent. */
-  setAside: InvalidRow[];
-  /** How many of `setAside` have no id: any absent record might be one of them. */
+  unusable: InvalidRow[];
+  /** How many of `unusable` have no id: any absent record might be one of them. */
   unidentified: number;
   /** Values of the records that could not be read and count as not told, by their fields. */
   unread?: Readonly<Record<string, number>>;
@@ -73,7 +73,7 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
 };
 
 /** One record, read alone: it is there, the clinic says that it is not, or it is there and can't be used. */
-export type Lookup<Found> = { found: Found } | { absent: true } | { setAside: InvalidRow };
+export type Lookup<Found> = { found: Found } | { absent: true } | { unusable: InvalidRow };
 
 /**
  * What a reading of the clinic showed of its profile, without a loss:

@@ -46,7 +46,7 @@ interface TokenAuthorizerOptions {
   /** Whose login it must be; null or absent: anybody's who was confirmed. */
   expected?: ExpectedAccount | null;
   /** The provider tells with each token where its API is: the authorizer tells it too. Default false. */
-  isPlaced?: boolean;
+  isFromFile?: boolean;
 }
 
 /**
@@ -70,7 +70,7 @@ const AWAY_COOL_DOWN_MS = 5 * SECOND_MS;
  */
 export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAuthorizer {
   const { connection, clock, rules } = options;
-  const hasBaseUrl = options.isPlaced ?? false;
+  const hasBaseUrl = options.isFromFile ?? false;
   let baseUrl: string | null = null;
   const coolDown = new CoolDown(clock);
 

@@ -23,7 +23,7 @@ export interface ClientCredentialsSettings {
   /** What to do when the application is refused, where it isn't what Microsoft's administrators do. */
   remedy?: string;
   /** The provider tells with each token where its API is. Default false. */
-  isPlaced?: boolean;
+  isFromFile?: boolean;
 }
 
 const CONSENT = 'an administrator of the directory consents to the application and its calendar permission';
@@ -44,7 +44,7 @@ export function createClientCredentialsAuthorizer(
   return createHeldTokenAuthorizer(
     (now) => requestToken(proof, settings.scope, reach, now),
     (error) => applicationError(error, settings.connection, settings.remedy ?? CONSENT),
-    { clock: reach.clock, quotaUser: null, ...(settings.isPlaced ? { placed: settings.connection } : {}) },
+    { clock: reach.clock, quotaUser: null, ...(settings.isFromFile ? { placed: settings.connection } : {}) },
   );
 }
 

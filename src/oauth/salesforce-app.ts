@@ -35,7 +35,7 @@ export function createSalesforceAppAuthorizer(settings: SalesforceAppSettings, r
   const { connection, subject } = settings;
   if (subject === null) {
     return createClientCredentialsAuthorizer(
-      { connection, certificate: null, scope: null, remedy: SWITCH_ON, isPlaced: true },
+      { connection, certificate: null, scope: null, remedy: SWITCH_ON, isFromFile: true },
       reach,
     );
   }

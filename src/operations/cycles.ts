@@ -34,13 +34,13 @@ const plan = z.object({
   id: z.string().describe('A digest of its lines and of what they were made of'),
   tenant: z.string(),
   asOf: instant,
-  keptAt: instant,
+  storedAt: instant,
   expiresAt: instant,
   snapshot: z.object({
     completeness: z.string(),
     reason: z.string().nullable(),
     records: z.number(),
-    setAside: z.number(),
+    unusable: z.number(),
   }),
   unconfirmed: z.number(),
   targets: z.array(
@@ -79,12 +79,12 @@ export const CYCLE_OPERATIONS = {
     http: null,
     commands: [{ words: 'plan <tenant>', isList: true }],
     async run({ tenant, save }, { services: { installation }, progress, signals }) {
-      const [{ storePlan: keepPlan }, { planTenant }] = await Promise.all([
+      const [{ storePlan }, { planTenant }] = await Promise.all([
         import('../control/plan.ts'),
         import('../control/plan.ts'),
       ]);
       return save
-        ? keepPlan(installation, tenant, progress, signals.stop)
+        ? storePlan(installation, tenant, progress, signals.stop)
         : planTenant(installation, tenant, progress, signals.stop);
     },
     document: async () => (await import('../documents/plan.ts')).planDocument,
@@ -97,8 +97,8 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'POST', path: '/tenants/{tenant}/plans', task: 'plan' },
     commands: [],
     async run({ tenant }, { services: { installation }, progress, signals }) {
-      const { storePlan: keepPlan, planSummary } = await import('../control/plan.ts');
-      return planSummary(await keepPlan(installation, tenant, progress, signals.stop));
+      const { storePlan, planSummary } = await import('../control/plan.ts');
+      return planSummary(await storePlan(installation, tenant, progress, signals.stop));
     },
   }),
   readPlan: operation({
@@ -109,8 +109,8 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/plans/{plan}' },
     commands: [],
     async run({ tenant, plan }, { services: { installation } }) {
-      const { readStoredPlan: keptPlan, planSummary } = await import('../control/plan.ts');
-      return planSummary(await keptPlan(installation, tenant, plan));
+      const { readStoredPlan, planSummary } = await import('../control/plan.ts');
+      return planSummary(await readStoredPlan(installation, tenant, plan));
     },
   }),
   listPlanLines: operation({
@@ -121,14 +121,14 @@ export const CYCLE_OPERATIONS = {
     http: { method: 'GET', path: '/tenants/{tenant}/plans/{plan}/lines' },
     commands: [],
     async run({ tenant, plan, target, ...page }, { services: { installation } }) {
-      const [{ readStoredPlan: keptPlan }, { noSuchTarget }, { pageOf }] = await Promise.all([
+      const [{ readStoredPlan }, { noSuchTarget }, { pageOf }] = await Promise.all([
         import('../control/plan.ts'),
         import('../control/health.ts'),
         import('../control/paging.ts'),
       ]);
       const isFound = target === undefined || requireTenant(installation, tenant).targets.has(target);
       if (!isFound) throw noSuchTarget(target);
-      const { targets } = await keptPlan(installation, tenant, plan);
+      const { targets } = await readStoredPlan(installation, tenant, plan);
       const lines = targets
         .filter((each) => target === undefined || each.target === target)
         .flatMap((each) => each.lines.map((line) => ({ target: each.target, ...line })));

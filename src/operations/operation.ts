@@ -97,7 +97,7 @@ export interface CommandBinding<Input> {
   /** The command looks at its tenant alone, so that files of other tenants need not be read. */
   isOfOneTenant?: boolean;
   /** The answer says which changed files are refused: the command line does not say it too. */
-  tellsRefused?: boolean;
+  reportsRefused?: boolean;
   /** Fields that `--json` has with this input; null: all. */
   jsonFields?(input: Input): readonly string[] | null;
 }

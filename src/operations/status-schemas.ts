@@ -19,7 +19,7 @@ const drift = z.object({
   churning: z.number(),
   churningFields: z.array(z.string()),
   overwritten: z.number().optional(),
-  twinsRemoved: z.number().optional(),
+  duplicatesRemoved: z.number().optional(),
   calendarReplaced: z.boolean().optional(),
 });
 
@@ -64,7 +64,7 @@ export const targetStatus = z.object({
     ...['first-sync', 'working', 'stale', 'in-sync'],
   ] as const),
   ...syncState,
-  nearAsOf: instant.nullable(),
+  soonAsOf: instant.nullable(),
   gaps: z.array(gap),
   exceptGapsAsOf: instant.nullable(),
   links: z.number().describe('Objects that the target is known to hold'),
@@ -78,7 +78,7 @@ export const targetStatus = z.object({
   calendarReplacedAt: instant.nullable().describe('When another calendar took the place of one that was gone'),
   policy: driftPolicy,
   drift: drift.nullable(),
-  isDriftLeft: z.boolean().describe('Changes by hand wait for a person'),
+  isDriftUnrepaired: z.boolean().describe('Changes by hand wait for a person'),
   notifications: z.object({
     sinceAt: instant.nullable(),
     untilAt: instant.nullable(),
@@ -143,8 +143,8 @@ export const runReport = z.object({
     })
     .nullable(),
   near: z.object({ records: z.number(), requests: z.number() }).nullable(),
-  setAside: countsByCode,
-  setAsideExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
+  unusable: countsByCode,
+  unusableExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
   unread: countsByCode.optional(),
   unknownStatuses: z.array(z.string()),
   remarks: z.array(readingRemark).optional(),
@@ -160,12 +160,12 @@ export const runReport = z.object({
       confirmed: z.number(),
       stillThere: z.number(),
       unconfirmed: z.number(),
-      leftOut: countsByCode,
+      omitted: countsByCode,
       unusable: countsByCode,
     }),
   ),
   pace: z
-    .object({ nearPerWhole: z.number(), late: z.number(), inTime: z.number(), isPlain: z.boolean() })
+    .object({ soonPerWhole: z.number(), late: z.number(), inTime: z.number(), isPlain: z.boolean() })
     .describe('How often cycles read all; the others read the next two days'),
   clinic: z
     .object({ tenantId: z.string(), catalogue: z.string().describe('A hash') })
@@ -298,7 +298,7 @@ export const statusReply = z.object({
       }),
     )
     .describe('Servers that are away'),
-  setAside: z.array(z.object({ tenant: z.string(), faults: z.number() })),
+  unusable: z.array(z.object({ tenant: z.string(), faults: z.number() })),
   unchecked: z.number().describe('Tenants that the daemon has not checked since it started'),
   refused: z.array(
     z.object({

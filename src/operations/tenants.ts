@@ -40,7 +40,7 @@ export const TENANT_OPERATIONS = {
     commands: [
       {
         words: 'status [tenant]',
-        ...{ isList: true, isOfOneTenant: true, tellsRefused: true },
+        ...{ isList: true, isOfOneTenant: true, reportsRefused: true },
         jsonFields: ({ problems }) => (problems ? ['at', 'problems'] : null),
       },
     ],

@@ -28,7 +28,7 @@ export interface ProfileCheck {
   /** YAML of a profile that says what was found; it loads as it is. */
   proposedProfile: string;
   /** Places whose findings no profile can hold together. */
-  leftOut: readonly string[];
+  omitted: readonly string[];
   /** What could not be read. */
   remarks: readonly string[];
   /** What the proposed profile reads of some rows; null where there are none. */
@@ -59,9 +59,9 @@ export function concluded(
   rowsRead: (proposed: ClinicProfile) => RowsRead | null,
 ): ProfileCheck {
   const asked = byWeight(findings.filter(({ ask }) => ask !== null));
-  const { profile: proposed, yaml, leftOut } = propose(profile, changes, asked);
+  const { profile: proposed, yaml, omitted } = propose(profile, changes, asked);
   const rows = rowsRead(proposed);
-  const report = { toDecide: asked, findings, proposedProfile: yaml, leftOut };
+  const report = { toDecide: asked, findings, proposedProfile: yaml, omitted };
   const shown = (rows?.remarks ?? []).map(sentenceOfRemark);
   return { fits: fitsAll(findings), ...report, remarks: [...remarks, ...shown], rows };
 }
@@ -94,7 +94,7 @@ export interface RowsRead {
   rows: number;
   /** Rows that can be used. */
   read: number;
-  setAside: { code: string; field: string; rows: number }[];
+  unusable: { code: string; field: string; rows: number }[];
   /** What the rows show of the profile, without a loss. */
   remarks: ReadingRemark[];
   /** Each state with what the clinic has for it. */
@@ -132,7 +132,7 @@ export function readRows(
   const map = compileAppointmentRows(profile);
   const mapped = looked.map((row) => map(row));
   const records = mapped.flatMap((one) => ('record' in one ? [one.record] : []));
-  const asides = mapped.flatMap((one) => ('setAside' in one ? [one.setAside] : []));
+  const asides = mapped.flatMap((one) => ('unusable' in one ? [one.unusable] : []));
   const isState = statesIn(objects, profile, of);
   const fields = objects.map((row) => fieldsOf(row, profile, isState));
   const foundCount = (one: readonly FieldRead[]) => one.filter(({ path }) => path !== null).length;
@@ -143,7 +143,7 @@ export function readRows(
     of,
     rows: looked.length,
     read: records.length,
-    setAside: [...Map.groupBy(asides, ({ code, field }) => `${code} ${field}`).values()].map((found) => {
+    unusable: [...Map.groupBy(asides, ({ code, field }) => `${code} ${field}`).values()].map((found) => {
       const { code = '', field } = found[0] ?? {};
       return { code, field: field ?? '', rows: found.length };
     }),

@@ -113,7 +113,7 @@ export interface Proposal {
   /** YAML that holds only what differs from the built-in defaults; it loads as it is. */
   yaml: string;
   /** Changes that no profile can hold together, by their places: left out. */
-  leftOut: string[];
+  omitted: string[];
 }
 
 const HEADER = [
@@ -147,7 +147,7 @@ export function propose(
   if (!isDeepStrictEqual(clinicProfileSchema.parse(overlay), profile)) {
     throw new Error('the proposed file does not say the proposed profile');
   }
-  return { profile, yaml: render(overlay as JsonObject, applied, asked), leftOut: skipped };
+  return { profile, yaml: render(overlay as JsonObject, applied, asked), omitted: skipped };
 }
 
 /** The names of a window go together: one without the other is refused. */

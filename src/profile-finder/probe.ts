@@ -69,7 +69,7 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   const base = window === null ? [] : windowParameters(window, usualWindow(now), profile);
   progress('paging');
   const paging = await probePaging(asker, base, profile.paging);
-  if (paging === null) throw asker.nothingToTellBy();
+  if (paging === null) throw asker.noEvidence();
   const appointments = operationOf(profile, 'appointments', { answer: sampled(paging.bodies, statesOf(profile)) });
 
   // How rows are read comes first: what follows looks at agendas, times and statuses.

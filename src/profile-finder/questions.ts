@@ -86,7 +86,7 @@ export class Asker {
   }
 
   /** There are no rows: all questions were refused, or there are too few appointments. */
-  nothingToTellBy(): MirrorError {
+  noEvidence(): MirrorError {
     if (this.statuses.some((status) => status < 400)) {
       return new MirrorError('there are too few appointments in these weeks to tell anything by', {
         ...{ actor: 'settings', code: 'probe-empty', retry: 'never' },

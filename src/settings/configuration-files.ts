@@ -99,7 +99,7 @@ export class ConfigurationFiles {
     const listed = files.list(options.only);
     this.#first = { ...first, files, listed, rivals: this.#unreadRivals(first.lastRun, listed) };
     const configuration = configurationOf(surroundings, new Map(), {
-      ...{ settings: value, awaitsRestart: [], setAside: [], unchecked: new Set(listed.ids) },
+      ...{ settings: value, awaitsRestart: [], unusable: [], unchecked: new Set(listed.ids) },
       refused: ofProfiles.length === 0 ? [] : [{ tenant: null, faults: ofProfiles }],
     });
     this.#reading = { surroundings, managed, running: new Map(), seen, configuration };
@@ -131,8 +131,8 @@ export class ConfigurationFiles {
     const running = new Map(before);
     for (const { id, checked } of selected.running) running.set(id, { checked, files });
     const refused = [...configuration.refused, ...selected.refused];
-    const invalid = [...configuration.setAside, ...selected.setAside];
-    const next = configurationOf(surroundings, running, { ...configuration, unchecked, setAside: invalid, refused });
+    const invalid = [...configuration.unusable, ...selected.unusable];
+    const next = configurationOf(surroundings, running, { ...configuration, unchecked, unusable: invalid, refused });
     this.#reading = { ...this.#reading, running, configuration: next };
     if (unchecked.size === 0) {
       this.#first = null;
@@ -191,7 +191,7 @@ export class ConfigurationFiles {
     const read = withProfileFaults(steps[0] as ReadTenant, surroundings);
     const others = [
       ...[...running.values()].map(({ checked: { outline } }) => ({ ...outline, rank: 0 })),
-      ...configuration.setAside.map(({ id }) => ({ ...nameAlone(id), rank: 0 })),
+      ...configuration.unusable.map(({ id }) => ({ ...nameAlone(id), rank: 0 })),
     ].filter(({ id }) => id !== tenant.id);
     return [...read.faults, ...findDoubleTenants([...others, { ...read, rank: 1 }])(read)];
   }
@@ -254,9 +254,9 @@ export class ConfigurationFiles {
     if (ofFiles[0] !== 0 && ofFiles[1] === 0) throw noTenants(this.#options.dir);
     const { settings, awaitsRestart } = settingsOf(settingsAndProfiles, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
-    const { running, setAside } = judged;
+    const { running, unusable } = judged;
     const { unchecked } = before.configuration;
-    const parts = { settings, awaitsRestart, unchecked, setAside, refused };
+    const parts = { settings, awaitsRestart, unchecked, unusable, refused };
     const configuration = configurationOf(settingsAndProfiles, running, parts);
     return { surroundings: settingsAndProfiles, managed, running, seen, configuration };
   }
@@ -288,7 +288,7 @@ export class ConfigurationFiles {
       return [id, goesOn ?? { checked, files }];
     });
     // A profile's faults are those of every tenant under it.
-    const lost = new Set(selected.setAside.flatMap(({ id }) => lastGood.faultsOf(id)));
+    const lost = new Set(selected.unusable.flatMap(({ id }) => lastGood.faultsOf(id)));
     return { ...selected, running: new Map(running), lost: [...lost] };
   }
 

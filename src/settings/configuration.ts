@@ -98,7 +98,7 @@ export interface Configuration {
   /** Tenants whose files or documents a daemon that started has not checked yet: they are not run. */
   unchecked: ReadonlySet<string>;
   /** Empty when the configuration was read strictly. */
-  setAside: readonly InvalidTenant[];
+  unusable: readonly InvalidTenant[];
   /** Empty until files are read again. */
   refused: readonly RefusedChange[];
   /** Names of settings whose change waits for a restart of the process: those above are as they were before. */

@@ -146,9 +146,9 @@ export function configurationOf(
     const { checked, files } = running.get(id) as Running;
     return files.open(checked);
   };
-  const { settings, unchecked, setAside, refused, awaitsRestart } = parts;
+  const { settings, unchecked, unusable, refused, awaitsRestart } = parts;
   return {
-    ...deepFreeze({ settings, profiles: profiles.valid, setAside, refused, awaitsRestart }),
+    ...deepFreeze({ settings, profiles: profiles.valid, unusable, refused, awaitsRestart }),
     unchecked,
     outlines: new Map([...running].map(([id, { checked }]) => [id, checked.outline])),
     managed: new Set([...running].filter(([, { checked }]) => checked.managed !== null).map(([id]) => id)),

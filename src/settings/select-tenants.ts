@@ -20,7 +20,7 @@ export interface SelectedTenants {
   running: UsableTenant[];
   refused: (RefusedChange & { tenant: string })[];
   /** Tenants whose files have faults and that did not run. */
-  setAside: InvalidTenant[];
+  unusable: InvalidTenant[];
 }
 
 /** What tenants were run under since the last reading, as far as it is good under the settings and profiles of now. */
@@ -108,7 +108,7 @@ export function selectTenants(
       return {
         running,
         refused: (goOn ?? []).map(([tenant, faults]) => ({ tenant, faults })),
-        setAside: (stay ?? []).map(([id, faults]) => ({ id, faults })),
+        unusable: (stay ?? []).map(([id, faults]) => ({ id, faults })),
       };
     }
     // What a refused tenant goes on with may be what another one wants.

@@ -7,8 +7,8 @@ export function renderConfigurationSummary(configuration: Configuration): string
   const tenants = [...configuration.tenants.values()];
   const targetCount = tenants.reduce((sum, tenant) => sum + tenant.targets.size, 0);
   const counts = [counted(tenants.length, 'tenant'), counted(targetCount, 'target')];
-  if (configuration.setAside.length > 0) counts.push(`${counted(configuration.setAside.length, 'tenant')} set aside`);
-  const invalid = configuration.setAside.map((tenant) => `${tenant.id}: set aside, ${renderFaults(tenant.faults)}`);
+  if (configuration.unusable.length > 0) counts.push(`${counted(configuration.unusable.length, 'tenant')} set aside`);
+  const invalid = configuration.unusable.map((tenant) => `${tenant.id}: set aside, ${renderFaults(tenant.faults)}`);
   return [
     counts.join(', '),
     ...renderClients(configuration),

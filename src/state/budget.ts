@@ -38,7 +38,7 @@ export interface BudgetShare {
 /** A pause after a refusal for haste. */
 export interface BudgetPause {
   /** Until one request is tried. */
-  leftMs: number;
+  remainingMs: number;
   /** Since the first of the refusals in a row; 0 where that is not known. */
   lastedMs: number;
   /** Whether every participant of the budget waits. */
@@ -170,7 +170,7 @@ export function openBudgetShare(
 async function readPause(redis: RedisClient, budget: string, participant: string): Promise<BudgetPause | null> {
   const [own, ofAll, lastedMs] = await scripts.pause(redis, [budget], [participant, LONGEST_PAUSE_MS]);
   const remainingMs = Math.max(own, ofAll);
-  return remainingMs === 0 ? null : { leftMs: remainingMs, lastedMs, isOfAll: ofAll > own };
+  return remainingMs === 0 ? null : { remainingMs, lastedMs, isOfAll: ofAll > own };
 }
 
 /** Grants for requests that are likely to follow at once: as many as have followed so far, up to a few. */

@@ -36,12 +36,12 @@ export interface DataDirectory {
   leaveMark(counter: Counter, mark: number, at: Instant): Promise<void>;
   /** Fingerprint of the identity key that the directory belongs to; null before the first. */
   readIdentity(): Promise<string | null>;
-  keepIdentity(fingerprint: string): Promise<void>;
+  storeIdentity(fingerprint: string): Promise<void>;
   /** Everything that was kept of a tenant, without what went; null when nobody began to keep it whole. */
   readSafeguards(tenant: string): Promise<Safeguards | null>;
   /** From now on the tenant's are kept here whole. */
   beginSafeguards(tenant: string): Promise<void>;
-  keepSafeguards(tenant: string, changes: readonly SafeguardChange[]): Promise<void>;
+  storeSafeguards(tenant: string, changes: readonly SafeguardChange[]): Promise<void>;
 }
 
 /** Files of marks, one a day: `marks-2026-05-04.log`, of the second part of the state `marks.1-2026-05-04.log`. */
@@ -77,7 +77,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
       for (const line of await lines()) if ('identity' in line) return line.identity;
       return null;
     },
-    keepIdentity: (identity) => append(safeguards, [JSON.stringify({ identity })]),
+    storeIdentity: (identity) => append(safeguards, [JSON.stringify({ identity })]),
     async readSafeguards(tenant) {
       const own = (await lines()).filter((line) => 'tenant' in line && line.tenant === tenant);
       if (!own.some((line) => 'began' in line)) return null;
@@ -90,7 +90,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
       return safeguards;
     },
     beginSafeguards: (tenant) => append(safeguards, [JSON.stringify({ tenant, began: true })]),
-    keepSafeguards: (tenant, changes) =>
+    storeSafeguards: (tenant, changes) =>
       append(
         safeguards,
         changes.map((change) => JSON.stringify({ tenant, ...change })),

@@ -34,7 +34,7 @@ export interface TenantFeeds {
   withdraw(target: string): Promise<boolean>;
   /** Whether a token is the one that a feed has now, and was made with our identity key. */
   isCurrent(target: string, token: string): Promise<boolean>;
-  noteFetch(target: string, now: Instant): Promise<void>;
+  recordFetch(target: string, now: Instant): Promise<void>;
 }
 
 /** Feeds of all tenants by the hash of their tokens: who reads Redis can't use them. */
@@ -96,7 +96,7 @@ export function createTenantFeeds(
       const expected = Buffer.from(proofOf(target, token));
       return proof.length === expected.length && timingSafeEqual(proof, expected);
     },
-    async noteFetch(target, now) {
+    async recordFetch(target, now) {
       await redis.hset(keys.feedAccess(tenant, target), 'fetchedAt', now);
       await redis.hincrby(keys.feedAccess(tenant, target), 'fetches', 1);
     },

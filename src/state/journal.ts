@@ -52,7 +52,7 @@ export interface Journal {
    * What is pinned in a target, after what was pinned under former ids was taken over, and what has ended or is not ours taken out. For the
    * planner.
    */
-  settlePins(target: string, now: Instant): Promise<{ pinned: ReadonlySet<string>; wereForged: boolean }>;
+  confirmPins(target: string, now: Instant): Promise<{ pinned: ReadonlySet<string>; wereForged: boolean }>;
   /**
    * Takes records out of every run's journal and ends their pins.
    * @param recordsOf the records of a target, whichever of its ids it is called by
@@ -76,13 +76,13 @@ interface FormerIds {
 /**
  * Opens the journals of a tenant. What stands under former ids counts as its own.
  * @param identityKey the installation's, 32 bytes
- * @param options.keepMs how long a journal is kept after its last line
+ * @param options.retentionMs how long a journal is kept after its last line
  */
 export function createJournal(
   redis: RedisClient,
   tenant: string,
   identityKey: Uint8Array,
-  { keepMs = JOURNAL_RETENTION_MS, formerly = {} }: { keepMs?: number; formerly?: FormerIds } = {},
+  { retentionMs = JOURNAL_RETENTION_MS, formerly = {} }: { retentionMs?: number; formerly?: FormerIds } = {},
 ): Journal {
   const tenants = [...new Set([tenant, formerly.tenant ?? tenant])];
   const locations = tenants.map((one) => ({ one, proofs: createProofSealer(identityKey, one) }));
@@ -96,13 +96,13 @@ export function createJournal(
       return [...byLocation.values()];
     },
     async list(now) {
-      const lists = await Promise.all(tenants.map((one) => listOf(redis, one, now - keepMs)));
+      const lists = await Promise.all(tenants.map((one) => listOf(redis, one, now - retentionMs)));
       return lists
         .flat()
         .sort((one, other) => other.at - one.at)
         .slice(0, LISTED_RUNS);
     },
-    linesOf: (target, recordId, now) => linesIn(redis, locations, fieldOf({ target, recordId }), now - keepMs),
+    linesOf: (target, recordId, now) => linesIn(redis, locations, fieldOf({ target, recordId }), now - retentionMs),
     async erase(recordsOf) {
       let lines = 0;
       let pins = 0;
@@ -121,7 +121,7 @@ export function createJournal(
   };
 }
 
-type Pinned = Pick<Journal, 'pin' | 'unpin' | 'pinned' | 'pins' | 'settlePins'>;
+type Pinned = Pick<Journal, 'pin' | 'unpin' | 'pinned' | 'pins' | 'confirmPins'>;
 
 /** Pins under the ids of today. Those under ids of before count until the planner takes them over. */
 function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array, formerly: FormerIds): Pinned {
@@ -152,7 +152,7 @@ function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array,
       const gone = new Set(recordIds.filter((recordId) => ends.has(recordId)));
       if (gone.size > 0) await change(target, (before) => without(before, gone));
     },
-    async settlePins(target, now) {
+    async confirmPins(target, now) {
       const { ends, state } = await look(target);
       const remaining = unexpired(ends, now);
       if (state !== 'proved' || remaining.size < ends.size) await change(target, (before) => unexpired(before, now));

@@ -14,7 +14,7 @@ import { type FencedScript, fencedScript, KeyIndex } from './script.ts';
 
 const scripts = {
   write: fencedScript<number>(import.meta.url, 'links-write'),
-  noteTimes: fencedScript<number>(import.meta.url, 'links-note-times'),
+  recordTimes: fencedScript<number>(import.meta.url, 'links-note-times'),
   remove: fencedScript<LinkVersions>(import.meta.url, 'links-remove'),
   flip: fencedScript<number>(import.meta.url, 'links-flip'),
   unlink: fencedScript<number>(import.meta.url, 'fenced-unlink'),
@@ -77,13 +77,13 @@ export interface LinkStore {
   nameDrifted(target: string, recordIds: ReadonlySet<string>): Promise<void>;
   /** Records that were written while a change feed was followed and that no reading has shown since, by the time of the write. */
   unseen(target: string): Promise<Map<string, Instant>>;
-  noteSeen(target: string, recordIds: Iterable<string>): Promise<void>;
+  recordSeen(target: string, recordIds: Iterable<string>): Promise<void>;
   /** Takes records out of what is noted of drift, unseen writes and removals; links stay. @returns how many notes there were */
   erase(target: string, recordIds: readonly string[]): Promise<number>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Notes the times of records whose objects are as they were: in links that still have that fingerprint. Fenced. */
-  noteTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void>;
+  recordTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void>;
   /** Removes links whose records left the window. Fenced. */
   release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
   /** Removes every link of a target whose calendar was replaced. */
@@ -96,7 +96,7 @@ export interface LinkStore {
    * Takes note of a change that a script of others made: whoever has read the links need not read them again for it.
    * @param stored by record id: links as they are stored, '' for one that is gone
    */
-  noteChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void;
+  recordChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void;
   /** Key of the bucket that holds a record's link, for scripts that write links with other things. */
   bucketKey(target: string, layout: LinkLayout, recordId: string): string;
   /** A link as it is stored there. */
@@ -163,7 +163,7 @@ class RedisLinkStore implements LinkStore {
     return links;
   }
 
-  noteChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void {
+  recordChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void {
     this.#kept.get(target)?.note(versions, stored, (id, value) => this.#format.decode(target, id, value));
   }
 
@@ -236,7 +236,7 @@ class RedisLinkStore implements LinkStore {
     return scoresOf(await this.#redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES'));
   }
 
-  async noteSeen(target: string, recordIds: Iterable<string>): Promise<void> {
+  async recordSeen(target: string, recordIds: Iterable<string>): Promise<void> {
     const key = keys.unseen(this.#tenant, target);
     for (const slice of slices([...recordIds], 500)) await this.#redis.zrem(key, slice);
   }
@@ -255,7 +255,7 @@ class RedisLinkStore implements LinkStore {
     await this.#write(target, await this.layout(target), links, lease);
   }
 
-  async noteTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void> {
+  async recordTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void> {
     if (links.length === 0) return;
     const at = await this.layout(target);
     for (const slice of slices(links, 500)) {
@@ -266,7 +266,7 @@ class RedisLinkStore implements LinkStore {
         link.fingerprint,
         encodeTime(link),
       ]);
-      await this.#change(scripts.noteTimes, named, lease, tuples);
+      await this.#change(scripts.recordTimes, named, lease, tuples);
     }
   }
 
@@ -277,7 +277,7 @@ class RedisLinkStore implements LinkStore {
       const named = this.#keysOf(target, lease);
       const tuples = slice.flatMap((id) => [named.position(this.bucketKey(target, at, id)), id]);
       const versions = await this.#change(scripts.remove, named, lease, tuples);
-      this.noteChange(target, versions, new Map(slice.map((id) => [id, ''])));
+      this.recordChange(target, versions, new Map(slice.map((id) => [id, ''])));
     }
   }
 

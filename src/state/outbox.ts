@@ -58,12 +58,12 @@ export interface Outbox {
   raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
   /**
    * Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease.
-   * @param by.noteTakenOut remember whose objects were taken out until they are made again
+   * @param by.recordTakenOut remember whose objects were taken out until they are made again
    */
   settle(
     target: string,
     settlements: readonly OutboxSettlement[],
-    by: OutboxWrite & { noteTakenOut?: boolean },
+    by: OutboxWrite & { recordTakenOut?: boolean },
   ): Promise<void>;
   /** Those of the records whose object was taken out and not made again. */
   takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
@@ -110,7 +110,7 @@ export interface OutboxSealers {
   sealer: Sealer;
   proofs: Sealer;
   /** How long a journal is kept after its last line. */
-  journalKeepMs?: number;
+  journalRetentionMs?: number;
 }
 
 /** Opens the outboxes of a tenant. */
@@ -124,7 +124,7 @@ class RedisOutbox implements Outbox {
   readonly #sealer: Sealer;
   readonly #proofs: Sealer;
   readonly #links: LinkStore;
-  readonly #journalKeepMs: number;
+  readonly #journalRetentionMs: number;
   /** Settlements so far, by which one that arrives a second time is known. */
   #settled = 0;
 
@@ -134,7 +134,7 @@ class RedisOutbox implements Outbox {
     this.#sealer = sealers.sealer;
     this.#proofs = sealers.proofs;
     this.#links = links;
-    this.#journalKeepMs = sealers.journalKeepMs ?? JOURNAL_RETENTION_MS;
+    this.#journalRetentionMs = sealers.journalRetentionMs ?? JOURNAL_RETENTION_MS;
   }
 
   async pending(target: string): Promise<Map<string, PendingChange>> {
@@ -176,13 +176,13 @@ class RedisOutbox implements Outbox {
     for (const [index, id] of ids.entries()) {
       const entry = readableEntry(id, values[index] ?? null, this.#sealer, sealContext(target, id));
       if (entry !== null) entries.push(entry);
-      else await this.#setAside(target, id, values[index] != null);
+      else await this.#quarantine(target, id, values[index] != null);
     }
     return entries;
   }
 
   /** What no plan of ours put in, or can't be read any more: nothing is done by it, and the next cycle plans again from the clinic. */
-  async #setAside(target: string, id: string, isThere: boolean): Promise<void> {
+  async #quarantine(target: string, id: string, isThere: boolean): Promise<void> {
     const { outbox, due, failing } = this.#keysOf(target);
     const pipeline = this.#redis.pipeline().hdel(outbox, id).zrem(due, id).zrem(failing, id);
     if (isThere) pipeline.hincrby(keys.target(this.#tenant, target), FORGED, 1);
@@ -213,7 +213,7 @@ class RedisOutbox implements Outbox {
   async settle(
     target: string,
     settlements: readonly OutboxSettlement[],
-    { now, lease, noteTakenOut = false }: OutboxWrite & { noteTakenOut?: boolean },
+    { now, lease, recordTakenOut = false }: OutboxWrite & { recordTakenOut?: boolean },
   ): Promise<void> {
     const [tenant, links] = [this.#tenant, this.#links];
     const layout = await links.layout(target);
@@ -237,11 +237,11 @@ class RedisOutbox implements Outbox {
       };
       return [settlement.kind, recordId, revision, ...settlementArguments(settlement, positions)];
     });
-    const removalFlag = noteTakenOut ? '1' : '0';
-    const head = [now, this.#journalKeepMs, target, removalFlag, this.#settled, changeName()];
+    const removalFlag = recordTakenOut ? '1' : '0';
+    const head = [now, this.#journalRetentionMs, target, removalFlag, this.#settled, changeName()];
     const versions = await scripts.settle(this.#redis, lease, named.keys.slice(1), [...head, ...tuples]);
     // A number: it came a second time, and changed nothing.
-    if (versions !== 0) links.noteChange(target, versions, stored);
+    if (versions !== 0) links.recordChange(target, versions, stored);
   }
 
   #lineOf(target: string, settlement: OutboxSettlement, now: Instant): string {

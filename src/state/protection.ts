@@ -41,7 +41,7 @@ export interface Protection {
   /** When Redis was last found to have lost decisions or writes; null for never. */
   wentBackAt(): Promise<Instant | null>;
   /** Takes note, before it goes out, that something is written to a target: a state that lost that is found out. */
-  noteWriting(): Promise<void>;
+  recordWriting(): Promise<void>;
   /** Keeps a copy of all that is known in the data directory. To be called while there is no doubt. */
   copyOut(): Promise<void>;
   /** Objects of ours were found that this state knows nothing of: there was another before, unless this one has seen all its targets. */
@@ -87,7 +87,7 @@ interface Watch {
   /** A record with changes; no older than what this process has seen. */
   changed(before: ProtectionRecord | null, changes: Partial<ProtectionRecord>): ProtectionRecord;
   /** This process has seen the record of that version. */
-  noteSeen(version: number): void;
+  recordSeen(version: number): void;
 }
 
 /** Looks after what protects people, as it lies in Redis. */
@@ -152,7 +152,7 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
     tables,
     doubt: findUncertainty,
     changed,
-    noteSeen(version) {
+    recordSeen(version) {
       seen = Math.max(seen, version);
     },
   };
@@ -161,11 +161,11 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
 /** Opens the protection of a tenant. */
 export function createProtection(parts: ProtectionParts): Protection {
   const { tenant, epoch, clock } = parts;
-  const { tables, doubt, changed, noteSeen } = openWatch(parts);
+  const { tables, doubt, changed, recordSeen } = openWatch(parts);
   const copied = new Set<string>();
 
   /** Takes what is there for all that there was. @param missing is put back before */
-  async function believe(missing: Safeguards | null): Promise<{ wasDoubted: boolean; returned: number }> {
+  async function believe(missing: Safeguards | null): Promise<{ wasUncertain: boolean; returned: number }> {
     const before = await doubt();
     const returned = missing === null ? 0 : await tables.putBack(missing);
     const now = clock();
@@ -174,7 +174,7 @@ export function createProtection(parts: ProtectionParts): Protection {
     await tables.believe((record) =>
       changed(record, { settledAt: Math.max(resolvedAt, record?.lostAt ?? 0), confirmedAt: now }),
     );
-    return { wasDoubted: before !== null, returned };
+    return { wasUncertain: before !== null, returned };
   }
 
   const read = async () => (await tables.look(true)).safeguards!;
@@ -185,28 +185,28 @@ export function createProtection(parts: ProtectionParts): Protection {
   return {
     doubt,
     wentBackAt: async () => (await epoch.lostAt()) || null,
-    noteWriting: epoch.noteWriting,
+    recordWriting: epoch.recordWriting,
     read,
     restore: async (safeguards) => (await believe(safeguards)).returned,
-    accept: async () => (await believe(null)).wasDoubted,
+    accept: async () => (await believe(null)).wasUncertain,
     copyOut: async () => epoch.withDirectory((directory) => copyMissing(directory, tenant, copied, read)),
     async foundObjects() {
       if ((await confirmedAt()) === 0) await tables.note((record) => changed(record, { lostAt: clock() }));
     },
     async cycleEnded({ allSeen }) {
-      await epoch.keepIdentity();
+      await epoch.storeIdentity();
       if (!allSeen || (await confirmedAt()) > 0) return;
       await tables.note((record) => changed(record, { confirmedAt: clock() }));
     },
     async keep(change) {
       // The record knows what it begins with before it is told of more.
       await doubt();
-      const copy = (directory: DataDirectory) => directory.keepSafeguards(tenant, [change]);
+      const copy = (directory: DataDirectory) => directory.storeSafeguards(tenant, [change]);
       // What goes, goes from the copy first: else it would be put back from there.
       if (change.value === null) await epoch.requireDirectory(copy);
       const version = await tables.put(change);
       if (version === null && change.value === null) return false;
-      noteSeen(version ?? 0);
+      recordSeen(version ?? 0);
       if (change.value !== null) await epoch.withDirectory(copy);
       await epoch.settle();
       return version !== null;
@@ -244,11 +244,11 @@ async function copyMissing(
   }
   const missing = entriesOf(await read()).filter(({ table, name }) => !copied.has(`${table}/${name}`));
   if (missing.length > 0) {
-    await directory.keepSafeguards(tenant, missing);
+    await directory.storeSafeguards(tenant, missing);
     const now = await read();
     const gone = missing.filter(({ table, name }) => now[table][name] === undefined);
     if (gone.length > 0) {
-      await directory.keepSafeguards(
+      await directory.storeSafeguards(
         tenant,
         gone.map((entry) => ({ ...entry, value: null })),
       );

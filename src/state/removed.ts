@@ -21,8 +21,8 @@ export interface RemovedStore {
   /** Tenants that were removed. */
   tenants(): Promise<Map<string, Instant>>;
   /** Notes what is missed since now; what is missed already keeps its time. Fenced by the planner's lease. */
-  noteParts(tenant: string, change: RemovalChange<RemovablePart>, now: Instant, lease: Lease): Promise<void>;
-  noteTenants(change: RemovalChange<string>, now: Instant): Promise<void>;
+  recordParts(tenant: string, change: RemovalChange<RemovablePart>, now: Instant, lease: Lease): Promise<void>;
+  recordTenants(change: RemovalChange<string>, now: Instant): Promise<void>;
   /** Unlinks the keys of a part, those of spared kinds excepted. Fenced by the planner's lease. @returns how many */
   releasePart(tenant: string, part: RemovablePart, spared: ReadonlySet<string>, lease: Lease): Promise<number>;
   /**
@@ -73,10 +73,10 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
     },
     parts: async (tenant) => instantsOf(await redis.hgetall(keys.removed(tenant))),
     tenants: async () => instantsOf(await redis.hgetall(keys.removedTenants())),
-    async noteParts(tenant, { missed, ended }, now, lease) {
+    async recordParts(tenant, { missed, ended }, now, lease) {
       await recordRemoved(redis, lease, [keys.removed(tenant)], [now, missed.length, ...missed, ...ended]);
     },
-    async noteTenants({ missed, ended }, now) {
+    async recordTenants({ missed, ended }, now) {
       const pipeline = redis.pipeline();
       for (const tenant of missed) pipeline.hsetnx(keys.removedTenants(), tenant, now);
       for (const tenant of ended) pipeline.hdel(keys.removedTenants(), tenant);

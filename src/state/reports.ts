@@ -72,7 +72,7 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
       seen.set(channel, version);
     },
     /** Removes ways of telling that are not configured any more. */
-    keepOnly: (channels: readonly string[]) => records.keepOnly(channels),
+    retainOnly: (channels: readonly string[]) => records.retainOnly(channels),
   };
 }
 
@@ -93,7 +93,7 @@ export function createCertificateStore(redis: RedisClient, identityKey: Uint8Arr
     /** Replaces all that was known. */
     async write(seen: readonly Ending[]): Promise<void> {
       for (const { of, beganAt, endsAt } of seen) await stored.set(of, { beganAt, endsAt });
-      await stored.keepOnly(seen.map(({ of }) => of));
+      await stored.retainOnly(seen.map(({ of }) => of));
       await redis.pexpire(keys.certificates(), CERTIFICATE_RETENTION_MS);
     },
   };

@@ -53,7 +53,7 @@ export interface TargetRun {
   /** Absent records left for the next cycle: missed for the first time, or not read alone. */
   unconfirmed: number;
   /** Records that the target's rules left out or as they were, by the rule's code. */
-  leftOut: Record<string, number>;
+  omitted: Record<string, number>;
   /** Values that had to be left empty, by property of a CRM: what is no telephone number where one is wanted. */
   unusable: Record<string, number>;
 }
@@ -83,9 +83,9 @@ export interface ClinicSeen {
  */
 export interface Pace {
   /** So many cycles between two that read all. 0: every cycle reads all. */
-  nearPerWhole: number;
+  soonPerWhole: number;
   /** How many of them there were since the last one that read all. */
-  nearSince: number;
+  soonSince: number;
   /** Cycles that began late since some in turn began in time, and those in turn that did. */
   late: number;
   inTime: number;
@@ -94,7 +94,7 @@ export interface Pace {
 }
 
 /** Every cycle reads all. */
-export const FIRST_PACE: Pace = { nearPerWhole: 0, nearSince: 0, late: 0, inTime: 0, isPlain: false };
+export const FIRST_PACE: Pace = { soonPerWhole: 0, soonSince: 0, late: 0, inTime: 0, isPlain: false };
 
 /** One cycle's report: counts and codes only. */
 export interface RunReport {
@@ -114,9 +114,9 @@ export interface RunReport {
   near: { records: number; requests: number } | null;
   pace: Pace;
   /** Rows set aside, by code. */
-  setAside: Record<string, number>;
+  unusable: Record<string, number>;
   /** Up to 20 examples: id and field, never a value. */
-  setAsideExamples: readonly { recordId: string | null; code: string; field: string }[];
+  unusableExamples: readonly { recordId: string | null; code: string; field: string }[];
   /** Values of records that could not be read and count as not told, by stream and field: `patients.email`. */
   unread?: Readonly<Record<string, number>>;
   unknownStatuses: readonly string[];
@@ -187,12 +187,12 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
           await redis.lrem(key, 0, value);
           continue;
         }
-        const names = ({ recordId }: RunReport['setAsideExamples'][number]) =>
+        const names = ({ recordId }: RunReport['unusableExamples'][number]) =>
           recordId !== null && recordIds.has(recordId);
-        const named = report.setAsideExamples.filter(names).length;
+        const named = report.unusableExamples.filter(names).length;
         if (named === 0) continue;
-        const invalidExamples = report.setAsideExamples.map((one) => (names(one) ? { ...one, recordId: null } : one));
-        await replaceReport(redis, [key], [value, sealed({ ...report, setAsideExamples: invalidExamples })]);
+        const invalidExamples = report.unusableExamples.map((one) => (names(one) ? { ...one, recordId: null } : one));
+        await replaceReport(redis, [key], [value, sealed({ ...report, unusableExamples: invalidExamples })]);
         removed += named;
       }
       return removed;
@@ -203,6 +203,6 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
 /** What is known where no report is ours. */
 const NEVER_RUN: RunReport = {
   ...{ id: runIdOf(0), startedAt: 0, finishedAt: 0, snapshot: null, near: null, pace: FIRST_PACE },
-  ...{ setAside: {}, setAsideExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {} },
+  ...{ unusable: {}, unusableExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {} },
   ...{ crmPlanner: null, targets: [], hourly: NO_CHANGES, awaiting: [], error: FORGED },
 };

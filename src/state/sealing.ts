@@ -226,7 +226,7 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
       return current;
     },
     /** Removes all other fields. */
-    async keepOnly(fields: readonly string[]): Promise<void> {
+    async retainOnly(fields: readonly string[]): Promise<void> {
       await remove((await redis.hkeys(key)).filter((field) => !fields.includes(field)));
     },
     async set(field: string, value: Value): Promise<void> {

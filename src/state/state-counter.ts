@@ -52,7 +52,7 @@ export interface TenantStateCounter {
   /** Looks whether the state went back. @returns as `settle` */
   check(): Promise<Instant | 0>;
   /** Takes note, before it goes out, that something is written to a target. Does not wait for the disk of Redis. */
-  noteWriting(): Promise<void>;
+  recordWriting(): Promise<void>;
   /** When the state was last found to have lost decisions or writes; 0 for never. What targets hold is to be read again since then. */
   lostAt(): Promise<Instant | 0>;
   /** @returns undefined where no directory is configured or it can't be used: that is told once, and all goes on without it */
@@ -63,7 +63,7 @@ export interface TenantStateCounter {
    */
   requireDirectory(work: (directory: DataDirectory) => Promise<void>): Promise<void>;
   /** From now on Redis and the directory belong to this identity key: it has proved to be the one that objects were made with. */
-  keepIdentity(): Promise<void>;
+  storeIdentity(): Promise<void>;
 }
 
 /** What an epoch works with. */
@@ -118,16 +118,16 @@ export function createStateCounter(parts: StateCounterParts): StateCounter {
     return {
       settle: () => latestOf((shard) => shard.settle()),
       check: () => latestOf((shard) => shard.lossOf('decisions')),
-      async noteWriting() {
-        await Promise.all((await shardsWith(existing)).map((shard) => shard.noteWriting()));
+      async recordWriting() {
+        await Promise.all((await shardsWith(existing)).map((shard) => shard.recordWriting()));
       },
       lostAt: () => latestOf(async (shard) => Math.max(await shard.lossOf('decisions'), await shard.lossOf('writes'))),
       withDirectory: directory.use,
       requireDirectory: directory.require,
-      async keepIdentity() {
+      async storeIdentity() {
         await redis.hsetnx(keys.epoch(0), 'identity', fingerprint);
         await directory.use(async (dataDirectory) => {
-          if ((await dataDirectory.readIdentity()) === null) await dataDirectory.keepIdentity(fingerprint);
+          if ((await dataDirectory.readIdentity()) === null) await dataDirectory.storeIdentity(fingerprint);
         });
       },
     };
@@ -216,7 +216,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
 
   return {
     settle: shared(makeDurable),
-    noteWriting: shared(async () => {
+    recordWriting: shared(async () => {
       const { counter, now } = await advance(redis, 1, 'writes');
       await storeMark('writes', counter, now);
     }),

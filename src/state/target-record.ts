@@ -54,7 +54,7 @@ export interface TargetProofs {
    * Takes out what is not as we wrote it, and counts it. What somebody proved meanwhile stays.
    * @returns whether anything was taken out
    */
-  setAside(target: string): Promise<boolean>;
+  invalidate(target: string): Promise<boolean>;
 }
 
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
@@ -75,7 +75,7 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
   };
   return {
     of: proofOf,
-    async setAside(target) {
+    async invalidate(target) {
       const key = keys.target(tenant, target);
       for (;;) {
         const fields = await redis.hgetall(key);
@@ -186,10 +186,10 @@ export interface StoredTarget {
   /** When reading began of the newest complete snapshot that was planned. */
   plannedAsOf: Instant | null;
   /** When reading began of the newest reading of the next two days alone that was planned; null before the first. */
-  nearAsOf: Instant | null;
+  soonAsOf: Instant | null;
   /** The newest time of `plannedAsOf` at which nothing was pending, failing or held. */
-  settledAsOf: Instant | null;
-  /** When nothing waited for the first time since its calendar is the one that it is: its first sync is over. Null before, and where `settledAsOf` told it. */
+  idleAsOf: Instant | null;
+  /** When nothing waited for the first time since its calendar is the one that it is: its first sync is over. Null before, and where `idleAsOf` told it. */
   writtenOnceAt: Instant | null;
   /** When a plan was last carried into the outbox, under the configuration of then. */
   lastPlannedAt: Instant | null;
@@ -257,7 +257,7 @@ export interface DriftReport {
   /** Objects that held another write of ours than the last one; they are planned again, whatever the policy. Absent for none. */
   overwritten?: number;
   /** Second objects of a record that were removed. Absent for none. */
-  twinsRemoved?: number;
+  duplicatesRemoved?: number;
   /** The calendar was another one than before: nothing was compared, the next cycle fills it. */
   calendarReplaced?: boolean;
 }
@@ -274,7 +274,7 @@ const NOT_PROVED = { container: null, firstRunApprovedAt: null };
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged', 'overtaken'];
 
 const NUMBERS = [
-  ...(['wentBackAt', 'plannedAsOf', 'nearAsOf', 'settledAsOf', 'lastPlannedAt', 'plannedUnder'] as const),
+  ...(['wentBackAt', 'plannedAsOf', 'soonAsOf', 'idleAsOf', 'lastPlannedAt', 'plannedUnder'] as const),
   ...(['comparableUnder', 'replacedAt', 'writtenOnceAt', 'pausedUntil', 'pausedAt', 'readWholeAt'] as const),
 ];
 type NumberName = (typeof NUMBERS)[number];

@@ -25,7 +25,7 @@ import {
 
 const scripts = {
   settle: fencedScript<number>(import.meta.url, 'target-settle'),
-  noteFreshness: redisScript<number>(import.meta.url, 'target-note-freshness'),
+  recordFreshness: redisScript<number>(import.meta.url, 'target-note-freshness'),
   summarize: redisScript<[fields: string[], linksVersion: string | null, pending: number][]>(
     import.meta.url,
     'target-summarize',
@@ -71,18 +71,18 @@ export interface TargetStore {
    * looked, such as an approval, stays.
    * @returns whether anything was taken out
    */
-  setAside(target: string): Promise<boolean>;
+  invalidate(target: string): Promise<boolean>;
   /** The target holds something else than was planned: nothing is as fresh as that, nor by a plan that began before. */
-  noteOvertaken(target: string): Promise<void>;
+  recordOvertaken(target: string): Promise<void>;
   /**
    * Notes as of when the target was planned, unless it was overtaken since a plan began.
    * @param overtaken how often it was before that
-   * @param isSettled whether nothing was pending, failing or held
+   * @param isIdle whether nothing was pending, failing or held
    */
-  noteFreshness(target: string, overtaken: number, fresh: { plannedAsOf: Instant; isSettled: boolean }): Promise<void>;
+  recordFreshness(target: string, overtaken: number, fresh: { plannedAsOf: Instant; isIdle: boolean }): Promise<void>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
   /** Notes how many records left the target, of removals those that nobody approved, by reason. */
-  noteGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
+  recordGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
   /** What left the target in the last hour and in the last seven days; either may be longer by an hour at most. */
   gone(target: string, now: Instant): Promise<Record<'hour' | 'week', Record<GoneReason, number>>>;
   /** The same for each of the last seven days of 24 hours, the newest first. */
@@ -90,7 +90,7 @@ export interface TargetStore {
   /** Records of a stream that were gone when they were read alone: when the reading began that missed them first. */
   misses(stream: StreamName): Promise<Map<string, Instant>>;
   /** Replaces them. */
-  keepMisses(stream: StreamName, misses: ReadonlyMap<string, Instant>): Promise<void>;
+  storeMisses(stream: StreamName, misses: ReadonlyMap<string, Instant>): Promise<void>;
   /** Counts one more restoration of each object for today. */
   countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** How often each object was restored today. */
@@ -115,8 +115,8 @@ export function createTargetStore(redis: RedisClient, tenant: string, sealer: Se
   };
 }
 
-type Gone = Pick<TargetStore, 'noteGone' | 'gone' | 'goneByDay'>;
-type Tallies = Pick<TargetStore, 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'erase'>;
+type Gone = Pick<TargetStore, 'recordGone' | 'gone' | 'goneByDay'>;
+type Tallies = Pick<TargetStore, 'misses' | 'storeMisses' | 'countRestorations' | 'restorations' | 'erase'>;
 
 /** What is known of each target. */
 function openRecords(
@@ -156,13 +156,13 @@ function openRecords(
       }
     },
     ...openWrites(redis, tenant, proofs, sealer),
-    async noteOvertaken(target) {
+    async recordOvertaken(target) {
       const key = keys.target(tenant, target);
       await redis.pipeline().hdel(key, 'plannedAsOf').hincrby(key, 'overtaken', 1).exec();
     },
-    async noteFreshness(target, overtaken, { plannedAsOf, isSettled }) {
-      const inSyncAsOf = isSettled ? plannedAsOf : '';
-      await scripts.noteFreshness(redis, [keys.target(tenant, target)], [overtaken, plannedAsOf, inSyncAsOf]);
+    async recordFreshness(target, overtaken, { plannedAsOf, isIdle }) {
+      const inSyncAsOf = isIdle ? plannedAsOf : '';
+      await scripts.recordFreshness(redis, [keys.target(tenant, target)], [overtaken, plannedAsOf, inSyncAsOf]);
     },
     async count(target, counters) {
       const pipeline = redis.pipeline();
@@ -179,7 +179,7 @@ function openWrites(
   tenant: string,
   proofs: TargetProofs,
   sealer: Sealer,
-): Pick<TargetStore, 'write' | 'setAside'> {
+): Pick<TargetStore, 'write' | 'invalidate'> {
   return {
     async write(target, { container, firstRunApprovedAt, ...fields }) {
       const key = keys.target(tenant, target);
@@ -198,7 +198,7 @@ function openWrites(
         Object.entries(others).map(([field, value]) => ({ key, field, value })),
       );
     },
-    setAside: (target) => proofs.setAside(target),
+    invalidate: (target) => proofs.invalidate(target),
   };
 }
 
@@ -209,7 +209,7 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
     return proof === null || proof === 'forged' ? {} : proof.gone;
   };
   return {
-    async noteGone(target, counts, now) {
+    async recordGone(target, counts, now) {
       if (Object.values(counts).every((count) => count === 0)) return;
       await proofs.change(target, (before) => ({ ...before, gone: withGone(before.gone, counts, now) }));
     },
@@ -224,7 +224,7 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
   return {
     // What we did not note was not missed: the record is missed once more before it counts.
     misses: (stream) => missesOf(stream).all(),
-    async keepMisses(stream, misses) {
+    async storeMisses(stream, misses) {
       const { key, seal } = missesOf(stream);
       const sealed = [...misses].map(([recordId, missedAt]) => [recordId, seal(recordId, missedAt)]);
       const pipeline = redis.pipeline().del(key);

@@ -23,7 +23,7 @@ export interface TombstoneStore {
   load(): Promise<ForgottenPatients>;
   count(): Promise<number>;
   /** Keeps a receipt under a new name, for ever. @throws MirrorError as `add` */
-  keepReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
+  storeReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
   /** Oldest first. */
   receipts(): Promise<ForgetReceipt[]>;
   /** What reminders keep of patients, also where none are configured any more. */
@@ -68,7 +68,7 @@ export function createTombstoneStore(
       return Object.assign((patientId: string) => names.size > 0 && names.has(nameOf(patientId)), { version });
     },
     count: () => redis.hlen(table),
-    async keepReceipt(content) {
+    async storeReceipt(content) {
       for (;;) {
         const stored: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
         if (await keep({ table: 'receipts', name: stored.receipt, value: JSON.stringify(stored) })) return stored;

@@ -46,7 +46,7 @@ export function* adopt(
 export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
   const recordId = remote.sealedRecordId === null ? null : identity.recordIdOf(remote.sealedRecordId);
   if (recordId === null) return null;
-  const idAttempt = identity.epochOf(recordId, remote.key);
+  const idAttempt = identity.idAttemptOf(recordId, remote.key);
   if (idAttempt === null) return null;
   return {
     recordId,

@@ -8,7 +8,7 @@ export interface AgendaIndex {
   /** Those of some agendas, or of all. */
   of(agendaIds: 'all' | readonly string[]): Generator<Appointment>;
   /** How many of the other agendas overlap a window. */
-  countBeside(agendaIds: readonly string[], window: TimeWindow): number;
+  countOverlapping(agendaIds: readonly string[], window: TimeWindow): number;
   /**
    * Names what the reading shows of some agendas: never the same as of a reading that showed others of them. The same as of one that showed
    * the same, where its index is in memory, or neither's was.
@@ -46,7 +46,7 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
     *of(agendaIds) {
       for (const id of namesIn(agendaIds)) yield* lists.get(id)?.appointments ?? [];
     },
-    countBeside(agendaIds, window) {
+    countOverlapping(agendaIds, window) {
       const own = new Set(agendaIds);
       let otherCount = 0;
       for (const [agenda, count] of countsIn(window)) if (!own.has(agenda)) otherCount += count;

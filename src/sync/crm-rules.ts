@@ -224,7 +224,7 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
     const itemFor = (recreations: number) =>
       itemOf(map(record), {
         contactKey,
-        ...(recreations > 0 && { contactGeneration: recreations }),
+        ...(recreations > 0 && { contactRecreations: recreations }),
         startAt: startOf(record),
       });
     const decision = itemFor(contact?.generation ?? 0);
@@ -278,11 +278,11 @@ function gonePatients(
   const { vanished } = confirmations.patients;
   if (reading === null) return (patientId) => vanished.has(patientId);
   const isNew = reading.readAt > (clinicReading.streams.plannedBy.patients ?? -Infinity);
-  const isTelling = isOpen && isNew && reading.snapshot.completeness === 'complete';
+  const isConclusive = isOpen && isNew && reading.snapshot.completeness === 'complete';
   const unusable = unusableIn(reading.snapshot);
   const deleted = new Set(tombstonesIn(reading.snapshot));
   const isOrphan = (patientId: string, recordId: string) => {
-    if (!isTelling || unusable.has(patientId) || !links.has(recordId)) return false;
+    if (!isConclusive || unusable.has(patientId) || !links.has(recordId)) return false;
     const pending = theirs.pending.get(patientId);
     return pending === undefined ? !theirs.links.has(patientId) : pending.want === 'absent';
   };

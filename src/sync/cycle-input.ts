@@ -29,7 +29,7 @@ export interface CycleInput {
   /** Whether an operator had a patient forgotten. */
   isForgotten(patientId: string): boolean;
   /** That is not known for sure. */
-  isDoubted: boolean;
+  isUncertain: boolean;
   /** The newest configuration of the tenant: its number, and whether it is the one that this is planned under. */
   generation: { number: number; isOurs: boolean };
   /** Of all targets: what is decided meanwhile counts in the next cycle. */

@@ -36,7 +36,7 @@ export interface DiffInput<Source = SourceRecord> {
   /** Of records whose decision is an item; absent where none are kept. */
   fingerprints?: CachedFingerprints<Source>;
   /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
-  onLeftOut?(recordId: string, code: string): void;
+  onOmitted?(recordId: string, code: string): void;
   /** Told of each record whose waiting write is to be given up. */
   onStopped?(recordId: string): void;
   /** Records that were absent from a complete snapshot and confirmed gone by reading them alone. */
@@ -204,10 +204,10 @@ function withoutItem(
   { id, isCancelled }: SourceRecord,
   decision: Exclude<Decision, { item: Item }>,
   effective: Effective | null,
-  { onLeftOut, onStopped, state }: Comparison,
+  { onOmitted, onStopped, state }: Comparison,
 ): PlannedChange | 'leave' {
   const isRetained = 'retain' in decision;
-  onLeftOut?.(id, isRetained ? decision.retain : decision.exclude);
+  onOmitted?.(id, isRetained ? decision.retain : decision.exclude);
   if (isRetained && decision.stopsWriting === true && state.pending.get(id)?.want === 'present') onStopped?.(id);
   if (effective === null || isRetained) return 'leave';
   if (decision.exclude === 'forgotten') return absent(id, 'forgotten', effective);

@@ -45,9 +45,9 @@ export function eventCheck(policy: ProjectionPolicy, directory: Directory, facts
     const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
     // What is word for word the event for nobody has no word of the patient's own.
     if (!isNobodys && patient !== undefined && policy.title !== 'full') {
-      const disclosed = facts.toldIn(patient, {
+      const disclosed = facts.revealedIn(patient, {
         texts: textsOf(item),
-        mayTell: () => false,
+        mayReveal: () => false,
         own: () => textsOf(nobodys),
       });
       if (disclosed !== null) return stopped(disclosed);
@@ -149,12 +149,12 @@ export function checkedObject(
 ): Decision {
   if (crm === null) return { item };
   const { properties, tells } = crm.mapping;
-  const disclosed = facts.toldIn(patient, {
+  const disclosed = facts.revealedIn(patient, {
     texts: properties.flatMap(({ name, kind }) => {
       const value = item.properties[name];
       return kind === 'text' && typeof value === 'string' ? [value] : [];
     }),
-    mayTell: (fact) => stream === 'patients' && FIELDS[fact].some(tells.field),
+    mayReveal: (fact) => stream === 'patients' && FIELDS[fact].some(tells.field),
     own: () => [...others, ...tells.texts],
   });
   if (disclosed !== null) return stopped(disclosed);

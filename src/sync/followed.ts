@@ -79,19 +79,19 @@ export function snapshotOf(
 }
 
 /** Tells whether a reading shows a row of a record, one that can't be used included. */
-export function listedIn({ records, setAside }: Snapshot<{ id: string }>): (recordId: string) => boolean {
-  const unusable = new Set(setAside.map(({ recordId }) => recordId));
-  return (id) => records.has(id) || unusable.has(id);
+export function listedIn({ records, unusable }: Snapshot<{ id: string }>): (recordId: string) => boolean {
+  const unusableIds = new Set(unusable.map(({ recordId }) => recordId));
+  return (id) => records.has(id) || unusableIds.has(id);
 }
 
 /** Ids of rows that are there and can't be used. */
-export function unusableIn({ setAside }: Pick<Snapshot<unknown>, 'setAside'>): Set<string> {
-  return new Set(setAside.flatMap(({ recordId, isTombstone }) => (isTombstone === true ? [] : (recordId ?? []))));
+export function unusableIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>): Set<string> {
+  return new Set(unusable.flatMap(({ recordId, isTombstone }) => (isTombstone === true ? [] : (recordId ?? []))));
 }
 
 /** Ids of rows that say no more than that their record is cancelled or deleted. */
-export function tombstonesIn({ setAside }: Pick<Snapshot<unknown>, 'setAside'>): string[] {
-  return setAside.flatMap(({ recordId, isTombstone }) => (isTombstone === true && recordId !== null ? [recordId] : []));
+export function tombstonesIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>): string[] {
+  return unusable.flatMap(({ recordId, isTombstone }) => (isTombstone === true && recordId !== null ? [recordId] : []));
 }
 
 /**

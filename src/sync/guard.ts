@@ -48,7 +48,7 @@ export interface GuardResult {
   /** Removals of absent records of which too little is known yet: the next cycles ask. */
   postponed: PlannedChange[];
   /** So much is absent that the reading itself is in doubt, for every target that follows it. */
-  doubtsReading: boolean;
+  distrustsReading: boolean;
 }
 
 /** From so many on, half of a target is too much, however small it is. */
@@ -104,7 +104,7 @@ export function guard(input: GuardInput): GuardResult {
     else if (!isAbsence(change) || (mayGo(change, input) && !isUnclear)) result.passed.push(change);
     else result.postponed.push(change);
   }
-  return { ...result, doubtsReading: isTooMuch && vanished.some(isAbsence) };
+  return { ...result, distrustsReading: isTooMuch && vanished.some(isAbsence) };
 }
 
 /** What another target's doubt of the reading keeps back of a plan: every undecided removal that it does not carry the clinic's word for. */

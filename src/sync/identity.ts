@@ -72,8 +72,8 @@ export function crmForm(stream: StreamName, properties: readonly string[]): Item
     needed: names.length + 2,
     unlike: ['start'],
     values(item) {
-      const { properties: values, contactKey, contactGeneration, startAt } = item as CrmItem;
-      const contact = contactGeneration === undefined ? contactKey : `${contactKey} ${contactGeneration}`;
+      const { properties: values, contactKey, contactRecreations, startAt } = item as CrmItem;
+      const contact = contactRecreations === undefined ? contactKey : `${contactKey} ${contactRecreations}`;
       return [...names.map((name) => values[name] ?? null), contact, startAt];
     },
     whole: (texts) => `[${written},${texts}]`,
@@ -95,7 +95,7 @@ export interface TargetIdentity {
   /** Name of a record's object. `epoch` is 0 unless a target refused the name before. */
   key(recordId: string, idAttempt: number): ItemKey;
   /** The epoch whose key this is for the record; null when it is none of them. */
-  epochOf(recordId: string, key: ItemKey): number | null;
+  idAttemptOf(recordId: string, key: ItemKey): number | null;
   /** The record id, encrypted so that it is the same each time and only we can read it. */
   sealedRecordId(recordId: string): string;
   /** The record id of a sealed record id; null when it is not one of ours for this target. */
@@ -140,7 +140,7 @@ export function createTargetIdentity(
       return ownerTag();
     },
     key,
-    epochOf: (recordId, candidate) => {
+    idAttemptOf: (recordId, candidate) => {
       for (let idAttempt = 0; idAttempt <= HIGHEST_ID_ATTEMPT; idAttempt += 1)
         if (key(recordId, idAttempt) === candidate) return idAttempt;
       return null;

@@ -13,7 +13,7 @@ export interface IdleTarget {
   links: number;
   unchanged: number;
   /** Records that the rules leave out, by the rule's code, those of other agendas not counted. */
-  leftOut: Readonly<Record<string, number>>;
+  omitted: Readonly<Record<string, number>>;
 }
 
 /** What a plan that had nothing to do went by. */

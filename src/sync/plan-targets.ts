@@ -85,7 +85,7 @@ function withholdSuspect(plans: readonly TargetPlan[]): TargetPlan[] {
   const streams = new Set(plans.map(({ target }) => target.stream));
   const of = (stream: string) => plans.filter(({ target }) => target.stream === stream);
   const suspectStreams = new Set(
-    [...streams].filter((stream) => of(stream).some(({ doubtsReading }) => doubtsReading)),
+    [...streams].filter((stream) => of(stream).some(({ distrustsReading }) => distrustsReading)),
   );
   const replaced = new Set(
     [...streams].filter((stream) => {

@@ -23,7 +23,7 @@ export function* planTarget(
   const view = yield* viewOf(input, cycle, contacts);
   const absent = absentOf(input, cycle);
   const compared = yield* compare(input, cycle, { view, absent, window });
-  const { difference, stopped, ...leftOut } = compared;
+  const { difference, stopped, ...omitted } = compared;
   const holds = cycle.holds.filter((hold) => hold.target === target.id);
   // Two days say nothing of what lies beyond them.
   const isWhole = clinicReading.reach === 'whole';
@@ -39,7 +39,7 @@ export function* planTarget(
     waiting: state.pending.size,
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
     hasPins: pinned.size > 0,
-    ...leftOut,
+    ...omitted,
     unusable: view.unusable,
     unchanged: difference.unchanged,
     unsettled: difference.unsettled,
@@ -55,13 +55,13 @@ export function* planTarget(
   if (reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = withheldWhole('replaced', difference.changes, isRefused);
-    return keepBackPeople(input, cycle, holds, { ...base, ...withheld, replaced: true, reading });
+    return withholdPeople(input, cycle, holds, { ...base, ...withheld, replaced: true, reading });
   }
   const off = new Set(tombstonesOf(target, cycle));
   const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId) || off.has(recordId);
   const guardResult = guarded(input, cycle, { difference, holds, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(guardResult, state)];
-  return keepBackPeople(input, cycle, holds, { ...base, ...guardResult, abandoned, reading });
+  return withholdPeople(input, cycle, holds, { ...base, ...guardResult, abandoned, reading });
 }
 
 function countOtherPending({ pending }: PushedState, changes: readonly PlannedChange[]): TargetPlan['standing'] {
@@ -73,7 +73,7 @@ function countOtherPending({ pending }: PushedState, changes: readonly PlannedCh
   return counts;
 }
 
-interface Compared extends Pick<TargetPlan, 'leftOut' | 'leftOutRecords'> {
+interface Compared extends Pick<TargetPlan, 'omitted' | 'omittedRecords'> {
   difference: Diff;
   /** Records whose waiting writes are to be given up. */
   stopped: string[];
@@ -94,7 +94,7 @@ function* compare(
     restores: restoring(target.configuration.audit, restorations),
     identity: target.identity,
     state: withoutWaitingPeople(target, cycle, state),
-    onLeftOut(recordId, code) {
+    onOmitted(recordId, code) {
       excluded[code] = (excluded[code] ?? 0) + 1;
       if (target.crm !== null) excludedRecords.set(recordId, code);
     },
@@ -102,7 +102,7 @@ function* compare(
   });
   const passedOver = view.countPassedOver(window);
   if (passedOver > 0) excluded.agenda = (excluded.agenda ?? 0) + passedOver;
-  return { difference, stopped, leftOut: excluded, leftOutRecords: excludedRecords };
+  return { difference, stopped, omitted: excluded, omittedRecords: excludedRecords };
 }
 
 /** Records of the target's stream of which a list says that they are off, and nothing else. */
@@ -147,7 +147,7 @@ function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[],
     refused: isRefused ? changes : [],
     postponed: [],
     replaced: false,
-    doubtsReading: false,
+    distrustsReading: false,
     approved: new Set<string>(),
   };
 }
@@ -225,7 +225,7 @@ function heldRemovals(holds: readonly Hold[], { links }: PushedState): PlannedCh
     );
 }
 
-type Doubtable = Pick<CycleInput, 'isDoubted' | 'clinicReading' | 'confirmations'>;
+type Doubtable = Pick<CycleInput, 'isUncertain' | 'clinicReading' | 'confirmations'>;
 
 /** What of a target's plan this decides. */
 interface Parts {
@@ -240,13 +240,13 @@ interface Parts {
  * before. Blocked time goes on, and so do removals as the guard lets them.
  * @param holds of the target
  */
-function keepBackPeople<Plan extends Parts>(
+function withholdPeople<Plan extends Parts>(
   { target, state: { pending } }: Pick<TargetInput, 'target' | 'state'>,
   cycle: Doubtable,
   holds: readonly Hold[],
   plan: Plan,
 ): Plan {
-  if (!cycle.isDoubted) return plan;
+  if (!cycle.isUncertain) return plan;
   const isOfPerson = personsIn(target, cycle);
   const writes = ({ recordId, wanted }: PlannedChange) => wanted.want === 'present' && isOfPerson(recordId);
   const rejected = new Set(
@@ -265,7 +265,7 @@ function keepBackPeople<Plan extends Parts>(
 
 /** What a target is compared with: in doubt without what waits of people, so that it is planned again, and kept back. */
 function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: PushedState): PushedState {
-  if (!cycle.isDoubted) return state;
+  if (!cycle.isUncertain) return state;
   const isOfPerson = personsIn(target, cycle);
   const stays = [...state.pending].filter(([recordId, { want }]) => want === 'absent' || !isOfPerson(recordId));
   return { ...state, pending: new Map(stays) };

@@ -140,7 +140,7 @@ function isFullyRead(
   const { vanished } = confirmations.patients;
   return (
     snapshot?.completeness === 'complete' &&
-    snapshot.setAside.length + snapshot.unidentified === 0 &&
+    snapshot.unusable.length + snapshot.unidentified === 0 &&
     missing.every((recordId) => vanished.has(recordId)) &&
     // A contact whose removal waits, or was rejected, stays with what it says.
     !holds.some((hold) => hold.target === target.id && hold.state !== 'approved')

@@ -21,7 +21,7 @@ export interface TargetPlan {
   /** How the reading stands to what the target holds; null when it is not judged. */
   reading: ReadingCheck | null;
   /** So much is absent that every target of the stream keeps what it has. */
-  doubtsReading: boolean;
+  distrustsReading: boolean;
   /** Deletions that a person approved; the guard does not count them. */
   approved: ReadonlySet<string>;
   released: string[];
@@ -43,9 +43,9 @@ export interface TargetPlan {
   /** Changes from before that nothing newer takes the place of: those that have not failed, and those whose last try did. */
   standing: { waiting: number; failing: number };
   /** Records that the rules leave out or as they are, by the rule's code. */
-  leftOut: Readonly<Record<string, number>>;
+  omitted: Readonly<Record<string, number>>;
   /** The same by record, for targets in CRMs. */
-  leftOutRecords: ReadonlyMap<string, string>;
+  omittedRecords: ReadonlyMap<string, string>;
   /** Values that had to be left empty, by property. */
   unusable: Readonly<Record<string, number>>;
   linkCount: number;
@@ -63,14 +63,14 @@ export const NOTHING_PLANNED = {
     ...{ waiting: 0, unsettled: 0, standing: { waiting: 0, failing: 0 } },
     hasPins: false,
     replaced: false,
-    doubtsReading: false,
-    leftOut: {},
-    leftOutRecords: new Map(),
+    distrustsReading: false,
+    omitted: {},
+    omittedRecords: new Map(),
     unusable: {},
   },
 } satisfies Partial<TargetPlan>;
 
 /** Whether a plan leaves nothing to a person or to another reading. */
-export function isDecided({ held, postponed, replaced, doubtsReading }: TargetPlan): boolean {
-  return !replaced && !doubtsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
+export function isDecided({ held, postponed, replaced, distrustsReading }: TargetPlan): boolean {
+  return !replaced && !distrustsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
 }

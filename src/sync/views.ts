@@ -120,7 +120,7 @@ function ofAgendas(
   return {
     countPassedOver(window) {
       const counted = [...strays.values()].filter(({ time }) => overlaps(time, window)).length;
-      return byAgenda.countBeside(agendas, window) - counted;
+      return byAgenda.countOverlapping(agendas, window) - counted;
     },
     compare: (common) => events.compare(common, records()),
   };

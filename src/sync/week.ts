@@ -32,7 +32,7 @@ export interface WeekEntry {
   /** What the calendar should hold; null for nothing, or where it can't be told. */
   wanted: CalendarItem | null;
   /** Code of the rule that leaves it out, `before-window` or `beyond-window`; null when none does. */
-  leftOut: string | null;
+  omitted: string | null;
   /** The object in the calendar; null when there is none. */
   remote: RemoteItem<CalendarItem> | null;
   /** Null where the calendar is as it should be. */
@@ -87,7 +87,7 @@ export function compareWeek(input: WeekInput): WeekEntry[] {
 }
 
 function nothingOf(record: string | null): Omit<WeekEntry, 'remote' | 'difference'> {
-  return { record, appointment: null, wanted: null, leftOut: null };
+  return { record, appointment: null, wanted: null, omitted: null };
 }
 
 /** Of several objects of a record the linked one counts, else the first; the others stand beside it. */
@@ -124,19 +124,19 @@ function entryOf(
     if (remote === null && (exclusion === 'agenda' || exclusion === 'forgotten')) return null;
     const surplus: WeekDifference | null = 'exclude' in decision ? { kind: 'surplus', why: exclusion } : null;
     const difference = remote === null ? null : surplus;
-    return { record: id, appointment, wanted: null, leftOut: exclusion, remote, difference };
+    return { record: id, appointment, wanted: null, omitted: exclusion, remote, difference };
   }
   const wanted = decision.item as CalendarItem;
   const exclusion = hasPassed(time, window) ? 'before-window' : time.startAt < window.toAt ? null : 'beyond-window';
   if (exclusion === 'before-window' || (exclusion !== null && remote === null)) {
-    return { record: id, appointment, wanted, leftOut: exclusion, remote, difference: null };
+    return { record: id, appointment, wanted, omitted: exclusion, remote, difference: null };
   }
   const link = links.get(id) ?? null;
   return {
     record: id,
     appointment,
     wanted,
-    leftOut: null,
+    omitted: null,
     remote,
     difference: differenceOf(wanted, link, remote, identity),
   };

@@ -38,7 +38,7 @@ async function opened(expressions: readonly string[], apart: OutlineApart = outl
     inPieces,
   );
   const { user, system } = process.threadCpuUsage(before);
-  const faults = files.configuration.setAside.flatMap((tenant) => tenant.faults);
+  const faults = files.configuration.unusable.flatMap((tenant) => tenant.faults);
   const told = faults
     .filter(({ path }) => path.endsWith('.expression'))
     .map(({ path, message, remedy }) => [path, message, remedy]);

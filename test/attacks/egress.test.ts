@@ -69,7 +69,7 @@ describe('a mapper that leaks', () => {
 
     const codes = ['egress-other-person', 'egress-tax-code'];
     expect(notes(contacts)).toEqual(['Anna', 'Bruno']);
-    expect(run.targets.find(({ target }) => target === 'contacts')?.leftOut).toEqual(
+    expect(run.targets.find(({ target }) => target === 'contacts')?.omitted).toEqual(
       Object.fromEntries(codes.map((code) => [code, 1])),
     );
     expect(run.gaps.contacts).toMatchObject([{ code: 'egress-stopped', count: 2, near: [] }]);

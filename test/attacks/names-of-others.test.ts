@@ -47,8 +47,8 @@ describe('a name of before that is somebody’s', () => {
 
   test('and is set aside is refused too: their state waits for them', () => {
     const dir = writeConfiguration({ 'tenants/uno.yaml': 'name: [', 'tenants/zwei.yaml': tenant('8', 'uno') });
-    const { tenants, setAside } = load(dir, { mode: 'set-aside' });
-    expect([...tenants.keys(), ...setAside.map(({ id }) => id)]).toEqual(['uno', 'zwei']);
+    const { tenants, unusable } = load(dir, { mode: 'set-aside' });
+    expect([...tenants.keys(), ...unusable.map(({ id }) => id)]).toEqual(['uno', 'zwei']);
   });
 
   test('and is nobody’s any more is taken, as is one’s own', () => {
@@ -60,7 +60,7 @@ describe('a name of before that is somebody’s', () => {
 test('a fault tells whose a name or a clinic is to nobody who may not see that tenant', () => {
   const faultsOf = (file: string) => {
     const dir = writeConfiguration({ 'tenants/zwei.yaml': file });
-    return load(dir, { mode: 'set-aside' }).setAside.flatMap(({ faults }) => faults);
+    return load(dir, { mode: 'set-aside' }).unusable.flatMap(({ faults }) => faults);
   };
   const faults = [...faultsOf(tenant('8', 'uno')), ...faultsOf(tenant('7'))];
   expect(faultsAsSeen(faults, () => true).map(({ message }) => message)).toEqual([
@@ -84,8 +84,8 @@ describe('while the daemon runs, who has a name keeps it', () => {
   test('against a file that says it had the name before', () => {
     const { write, again } = running({});
     write('tenants/zwei.yaml', tenant('8', 'uno'));
-    const { tenants, setAside, refused } = again();
-    expect([[...tenants.keys()], setAside.map(({ id }) => id), refused]).toEqual([['uno'], ['zwei'], []]);
+    const { tenants, unusable, refused } = again();
+    expect([[...tenants.keys()], unusable.map(({ id }) => id), refused]).toEqual([['uno'], ['zwei'], []]);
   });
 
   test('against a running tenant that now says so: it goes on as it was', () => {
@@ -102,9 +102,9 @@ describe('while the daemon runs, who has a name keeps it', () => {
     write('tenants/zwei.yaml', tenant('7', 'uno'));
     expect([...again().tenants.keys()]).toEqual(['zwei']);
     write('tenants/uno.yaml', tenant('9'));
-    const { tenants, setAside } = again();
+    const { tenants, unusable } = again();
     expect([...tenants.keys()]).toEqual(['zwei']);
-    expect(setAside).toMatchObject([
+    expect(unusable).toMatchObject([
       { id: 'uno', faults: [{ message: expect.stringContaining('zwei was formerly') }] },
     ]);
   });

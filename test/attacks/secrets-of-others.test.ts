@@ -181,7 +181,7 @@ test('a file in the place of a link that led elsewhere is taken up by the runnin
   const dir = directory('{ file: secrets/uno/dav-link }');
   symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
   const files = new ConfigurationFiles({ ...options, dir, reminderChannels: CHANNELS, mode: 'set-aside' });
-  expect(files.configuration.setAside).toMatchObject([{ id: 'uno' }]);
+  expect(files.configuration.unusable).toMatchObject([{ id: 'uno' }]);
   const before = atOnce(files.readStamps());
   rmSync(join(dir, 'secrets/uno/dav-link'));
   writeFileSync(join(dir, 'secrets/uno/dav-link'), 'of uno');

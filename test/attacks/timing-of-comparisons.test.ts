@@ -17,9 +17,9 @@ const COMPARED = new RegExp(`${SECRET}\\s*[!=]==\\s*${CONSTANT}\\S|[!=]==\\s*${S
 /** Comparisons that are none of what a stranger shows, with why. */
 const NONE_OF_A_STRANGERS: Readonly<Record<string, string>> = {
   'control/notifications.ts: secret === own': 'own is one of the same request, which was compared by its hash before',
-  'features/reminders/views.ts: entry.placeProof !== proof': 'both come from our own state',
+  'features/reminders/views.ts: entry.locationProof !== proof': 'both come from our own state',
   'features/reminders/told.ts: entry.patientProof === proofs': 'both come from our own state',
-  'features/reminders/told.ts: entry.placeProof === proofs': 'both come from our own state',
+  'features/reminders/told.ts: entry.locationProof === proofs': 'both come from our own state',
   'http-server/access/sign-in.ts: passphrase !== again': 'both are of one form',
 };
 

@@ -117,7 +117,7 @@ describe('a vendor’s address for notifications', () => {
       remove: async () => {},
     },
     checkTarget: async (_, target) => void looked.push(target),
-    keepSubscriptions: async () => {},
+    renewSubscriptions: async () => {},
     count: () => {},
     clock: () => 0,
   });

@@ -56,7 +56,7 @@ async function open() {
 
 const idOf = ({ tenant, texts, code }: Problem) => JSON.stringify([tenant, texts.subject, code]);
 /** Whoever writes into Redis says that all six problems were told often enough. */
-const SILENCING: AlertMemory = { open: Object.fromEntries(PROBLEMS.map((each) => [idOf(each), TOLD])), lastToldAt: 1 };
+const SILENCING: AlertMemory = { open: Object.fromEntries(PROBLEMS.map((each) => [idOf(each), TOLD])), lastSentAt: 1 };
 const PLAIN = JSON.stringify({ memory: JSON.stringify(SILENCING), failure: null });
 
 test('a memory in plain text silences none of six problems', async () => {
@@ -76,7 +76,7 @@ test('a memory in plain text silences none of six problems', async () => {
 test('an invented sentence is told to nobody, in plain text or under the seal of another key', async () => {
   const { connection, clock, told, check } = await open();
   const id = JSON.stringify(['aurora', LURE, 'login-ended']);
-  const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastToldAt: null };
+  const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastSentAt: null };
   const record = { memory: JSON.stringify(memory), failure: null, forgedAt: null, version: 9 };
   const foreign = createProofSealer(Buffer.alloc(32, 8), '{alerts}');
   for (const forged of [JSON.stringify(record), foreign.seal(JSON.stringify(record), `${keys.alerts()} ${CHANNEL}`)]) {
@@ -260,7 +260,7 @@ test('an invented sentence is not read from what else is shown of the installati
   }
 
   const triggers = createTriggerStore(connection, 'aurora', sealer);
-  const ledger = createReminderLedger(connection, 'aurora', { keepMs: DAY_MS, sealer });
+  const ledger = createReminderLedger(connection, 'aurora', { retentionMs: DAY_MS, sealer });
   const read = {
     reloads: await createReloadReports(connection, clock, IDENTITY_KEY).list(),
     certificates: await createCertificateStore(connection, IDENTITY_KEY).read(),

@@ -133,7 +133,7 @@ describe('the record of a target', () => {
   test('keeps what left a target whoever takes it away: it goes with the calendar alone', async () => {
     const { connection, tenant } = await openPractice();
     const gone = { cancelled: 0, excluded: 0, vanished: 4, released: 0 };
-    await tenant.targetStore.noteGone('a1', gone, NOW);
+    await tenant.targetStore.recordGone('a1', gone, NOW);
     await connection.hdel(keys.target(TENANT, 'a1'), 'proof');
     expect(await tenant.targetStore.read('a1')).toMatchObject({ container: null, adoptedAt: null, isForged: true });
   });

@@ -87,14 +87,14 @@ test('a paused tenant stays paused, and a removed one away, whatever older docum
   expect(errors).toContainEqual({ code: 'record-forged', tenants: [ID], count: 1 });
   // A process that never saw the pause knows the head.
   const again = await begin();
-  expect([again.outline(), again.configuration().setAside]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
+  expect([again.outline(), again.configuration().unusable]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
   expect((await world.cli('status')).out).toContain('record-forged');
 
   expect(await world.cli('tenants', 'remove', ID)).toMatchObject({ code: 0 });
-  await until('the removal', () => outline() === undefined && configuration().setAside.length === 0);
+  await until('the removal', () => outline() === undefined && configuration().unusable.length === 0);
   await putBack(older);
-  await until('the refusal', () => configuration().setAside.length === 1);
-  expect([outline(), configuration().setAside]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
+  await until('the refusal', () => configuration().unusable.length === 1);
+  expect([outline(), configuration().unusable]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
   const told = JSON.parse((await world.cli('audit-log', '--json')).out) as {
     entries: { verb: string; what: Record<string, unknown> }[];
   };
@@ -111,8 +111,8 @@ test('all of an older Redis, with its head, is not run where dataDirectory has t
   await connection.hset(keys.managedRevisions(), older[0]);
   await connection.hset(keys.managedTenants(), older[1]);
   const { outline, configuration, until } = await begin();
-  expect([outline(), configuration().setAside]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
-  expect(configuration().setAside[0]?.faults[0]?.remedy).toContain(`clinic-mirror tenants accept ${ID}`);
+  expect([outline(), configuration().unusable]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
+  expect(configuration().unusable[0]?.faults[0]?.remedy).toContain(`clinic-mirror tenants accept ${ID}`);
   const accepted = await world.cli('tenants', 'accept', ID, '--json');
   expect(JSON.parse(accepted.out)).toMatchObject({ accepted: [{ tenant: ID, revision: older[0][ID] }] });
   await until('it to run', () => outline()?.paused === false);
@@ -125,7 +125,7 @@ test('all managed tenants taken away while no daemon runs are missed at the next
   await connection.del(keys.managedRevisions(), keys.managedTenants());
   const { configuration, until } = await begin();
   const fault = { file: 'managed tenant *', message: expect.stringContaining('record-forged') };
-  expect(configuration().setAside).toMatchObject([{ id: '*', faults: [fault] }]);
+  expect(configuration().unusable).toMatchObject([{ id: '*', faults: [fault] }]);
   const line = JSON.stringify({ code: 'record-forged', tenants: ['*'], count: 1 });
   await until('the log', () => errors.some((each) => JSON.stringify(each) === line));
   const told = await world.cli('status');
@@ -134,6 +134,6 @@ test('all managed tenants taken away while no daemon runs are missed at the next
     expect.objectContaining({ tenant: null, subject: 'configuration', code: 'record-forged', needs: 'person' }),
   );
   expect(await world.cli('tenants', 'accept', '--all')).toMatchObject({ code: 0 });
-  await until('the loss to be accepted', () => configuration().setAside.length === 0);
+  await until('the loss to be accepted', () => configuration().unusable.length === 0);
   expect(await world.cli('tenants', 'add', ID, await given(document))).toMatchObject({ code: 0 });
 }, 120_000);

@@ -32,7 +32,7 @@ test('what waits for a person is said with the command that shows it', () => {
 
 function resultOf(planned: Record<string, number>): SyncResult {
   const none = { held: 0, released: 0, unchanged: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
-  const counts = { ...none, leftOut: {}, unusable: {} };
+  const counts = { ...none, omitted: {}, unusable: {} };
   return {
     tenant: 'aurora',
     run: {
@@ -43,8 +43,8 @@ function resultOf(planned: Record<string, number>): SyncResult {
       near: null,
       pace: FIRST_PACE,
       hourly: NO_CHANGES,
-      setAside: {},
-      setAsideExamples: [],
+      unusable: {},
+      unusableExamples: [],
       unknownStatuses: [],
       withheld: [],
       gaps: {},
@@ -62,10 +62,10 @@ function resultOf(planned: Record<string, number>): SyncResult {
         state: 'in-sync',
         connection: 'rossi',
         inStep: 'in-sync',
-        ...{ firstSync: null, isDriftLeft: false },
+        ...{ firstSync: null, isDriftUnrepaired: false },
         canGoOn: 'yes',
         inSyncAsOf: 0,
-        nearAsOf: 0,
+        soonAsOf: 0,
         gaps: [],
         exceptGapsAsOf: null,
         outage: null,

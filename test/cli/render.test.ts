@@ -93,7 +93,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
     'in-sync',
   ),
   inSyncAsOf: times,
-  nearAsOf: times,
+  soonAsOf: times,
   gaps,
   exceptGapsAsOf: times,
   links: counts,
@@ -110,7 +110,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   nextTryAt: times,
   policy: fc.constantFrom('repair', 'keep', 'report'),
   drift: drifts,
-  isDriftLeft: fc.boolean(),
+  isDriftUnrepaired: fc.boolean(),
   notifications: fc.record({ sinceAt: times, untilAt: times, reason: fc.option(names) }),
   created: counts,
   updated: counts,
@@ -160,9 +160,9 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   ),
   near: fc.option(fc.record({ records: counts, requests: counts })),
   hourly: fc.constant(NO_CHANGES),
-  pace: fc.record({ nearPerWhole: counts, nearSince: counts, late: counts, inTime: counts, isPlain: fc.boolean() }),
-  setAside: fc.dictionary(names, counts, { maxKeys: 8 }),
-  setAsideExamples: fc.constant([]),
+  pace: fc.record({ soonPerWhole: counts, soonSince: counts, late: counts, inTime: counts, isPlain: fc.boolean() }),
+  unusable: fc.dictionary(names, counts, { maxKeys: 8 }),
+  unusableExamples: fc.constant([]),
   unknownStatuses: fc.array(foreign, { maxLength: 20 }),
   withheld: fc.array(
     fc.record({
@@ -288,7 +288,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
     }),
     { maxLength: 3 },
   ),
-  setAside: fc.array(fc.record({ tenant: names, faults: counts }), { maxLength: 2 }),
+  unusable: fc.array(fc.record({ tenant: names, faults: counts }), { maxLength: 2 }),
   refused: fc.array(
     fc.record({
       tenant: fc.option(names),
@@ -326,7 +326,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
     completeness: fc.constantFrom('complete', 'partial'),
     reason: fc.option(names),
     records: counts,
-    setAside: counts,
+    unusable: counts,
   }),
   unconfirmed: counts,
   left: fc.array(fc.record({ target: names, code: names }), { maxLength: 3 }),
@@ -565,7 +565,7 @@ describe('what an audit tells of our own writes', () => {
   });
 
   test('second entries are counted', () => {
-    expect(rendered({ twinsRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
+    expect(rendered({ duplicatesRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
   });
 
   test('nothing is said of none', () => {

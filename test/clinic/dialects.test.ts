@@ -43,7 +43,7 @@ describe.each<[string, () => Dialect]>([
         completeness: 'complete',
         window: WINDOW,
         agendaIds,
-        setAside: [],
+        unusable: [],
         unidentified: 0,
       });
       expect(byId(snapshot.records.values()).map(essence)).toEqual(

@@ -18,7 +18,7 @@ const profile = profileOf();
 /** A record as the documented profile reads it. */
 function recordOf<Name extends ResourceName>(name: Name, row: object): ClinicRecord<Name> {
   const mapped = compileRecords(RESOURCES[name] as never, profile[name].fields as never, profile)(row);
-  if ('setAside' in mapped) throw new Error(mapped.setAside.field);
+  if ('unusable' in mapped) throw new Error(mapped.unusable.field);
   return mapped.record as ClinicRecord<Name>;
 }
 
@@ -42,7 +42,7 @@ describe('an invoice whose lines are followed to their doctors', () => {
     const resolve = createInvoiceResolver(
       async (_tenantId, id) => {
         asked.push(id);
-        if (id === 'broken') return { setAside: { recordId: id, code: 'wrong-type', field: 'practices' } };
+        if (id === 'broken') return { unusable: { recordId: id, code: 'wrong-type', field: 'practices' } };
         return id === 'e1' ? { found: episode } : { absent: true };
       },
       () => delays.clock,
@@ -107,7 +107,7 @@ describe('an invoice whose lines are followed to their doctors', () => {
     await namesOf(invoice);
     expect(asked).toHaveLength(3);
     delays.clock += HOUR_MS;
-    names.keepOnly(new Map([['another', {}]]));
+    names.retainOnly(new Map([['another', {}]]));
     await namesOf(invoice);
     expect(asked).toHaveLength(4);
   });
@@ -136,7 +136,7 @@ describe('an invoice whose create lost its answer', () => {
 
   async function find(after: number | null, ...invoices: ClinicRecord<'invoices'>[]) {
     async function* pages(): AsyncGenerator<ListPage<ClinicRecord<'invoices'>>> {
-      yield { records: invoices, setAside: [] };
+      yield { records: invoices, unusable: [] };
     }
     return invoiceDuplicate(values, section(5), { section: async () => section(after), invoices: pages });
   }

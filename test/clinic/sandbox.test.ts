@@ -75,7 +75,7 @@ function byId<Entry extends { id: string }>(entries: Iterable<Entry>): Entry[] {
 describe('the clinic of the specification', () => {
   it('shows exactly its appointments, in windows that it allows', async () => {
     const snapshot = await read();
-    expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
+    expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [], unidentified: 0 });
     expect(byId([...snapshot.records.values()].map(essence))).toEqual(byId(truth()));
     const kinds = new Set([...snapshot.records.values()].map(({ time }) => time.kind));
     expect(kinds).toEqual(new Set(['timed', 'all-day']));
@@ -179,7 +179,7 @@ describe('a list that is not whole', () => {
   it('is noticed when pages repeat, and read again when that passes', async () => {
     const whole = await read(pages);
     sandbox.faults.add({ match: LISTS, times: 1, fault: { kind: 'repeat-page' } });
-    expect(await read(pages)).toMatchObject({ completeness: 'complete', setAside: [] });
+    expect(await read(pages)).toMatchObject({ completeness: 'complete', unusable: [] });
     sandbox.faults.clear();
     sandbox.faults.add({ match: LISTS, fault: { kind: 'repeat-page' } });
     const snapshot = await read(pages);
@@ -215,14 +215,14 @@ describe('a list that is not whole', () => {
     sandbox.faults.add({ match: LISTS, times: 1, fault: { kind: 'bad-rows', variants } });
     const snapshot = await read();
     expect(snapshot).toMatchObject({ completeness: 'complete', unidentified: 2 });
-    expect(snapshot.setAside.map(({ code, field }) => `${code} ${field}`).sort()).toEqual([
+    expect(snapshot.unusable.map(({ code, field }) => `${code} ${field}`).sort()).toEqual([
       'bad-time start',
       'end-before-start end',
       'missing-id id',
       'wrong-type patientId',
       'wrong-type row',
     ]);
-    expect(snapshot.setAside.filter(({ recordId }) => recordId === null)).toHaveLength(2);
+    expect(snapshot.unusable.filter(({ recordId }) => recordId === null)).toHaveLength(2);
     expect([...snapshot.records.values()].filter(({ status }) => status === 'unknown')).toMatchObject([
       { rawStatus: 'AwaitingInsurance' },
     ]);

@@ -79,7 +79,7 @@ test('ports are open before tenants are checked; each runs from when it is check
   ]);
   // What comes from outside for a tenant must not be told that there is none.
   expect((await ask('/reminders/clinic-99/sms', daemon.publicPort ?? 0)).status).toBe(503);
-  expect(await status(installation)).toMatchObject({ tenants: [], setAside: [], unchecked: TENANTS });
+  expect(await status(installation)).toMatchObject({ tenants: [], unusable: [], unchecked: TENANTS });
   expect(await list(BROKEN, LAST)).toMatchObject([
     { tenant: BROKEN, checked: false, faults: 0, canGoOn: 'yes' },
     { tenant: LAST, checked: false, faults: 0, problems: [] },
@@ -106,7 +106,7 @@ test('ports are open before tenants are checked; each runs from when it is check
   await waitFor(async () => (await runs(LAST)).length > 0, { what: 'the last tenant to run' });
   expect((await ask('/readyz')).status).toBe(200);
   expect((await ask('/reminders/clinic-99/sms', daemon.publicPort ?? 0)).status).toBe(404);
-  expect(installation.setAside.map(({ id }) => id)).toEqual([BROKEN]);
+  expect(installation.unusable.map(({ id }) => id)).toEqual([BROKEN]);
   expect([...installation.tenants.keys()]).toHaveLength(TENANTS - 1);
 });
 

@@ -11,14 +11,14 @@ const stamps: fc.Arbitrary<Stamp> = fc
   .record({
     recordId: recordIds,
     patientId: fc.option(recordIds),
-    contactGeneration: fc.option(fc.integer({ min: 1, max: 1_000 }), { nil: undefined }),
+    contactRecreations: fc.option(fc.integer({ min: 1, max: 1_000 }), { nil: undefined }),
     startSeconds: fc.integer({ min: -1e9, max: 4e9 }),
     revision: fc.option(fc.integer({ min: 1, max: 1e12 }), { nil: undefined }),
   })
-  .map(({ recordId, patientId, contactGeneration, startSeconds, revision }) => ({
+  .map(({ recordId, patientId, contactRecreations, startSeconds, revision }) => ({
     sealedRecordId: identity.sealedRecordId(recordId),
     contactKey: patientId === null ? null : identity.key(patientId, 0),
-    ...(contactGeneration === undefined ? {} : { contactGeneration }),
+    ...(contactRecreations === undefined ? {} : { contactRecreations }),
     startAt: startSeconds * 1_000,
     ...(revision === undefined ? {} : { revision }),
   }));

@@ -72,7 +72,7 @@ test('the figures are those of the state at this moment, and go when what they s
   expect(sound.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(60);
 
   clock.now += 60_000;
-  await tenant.targetStore.write('doctor', { nearAsOf: clock.now - 10_000 });
+  await tenant.targetStore.write('doctor', { soonAsOf: clock.now - 10_000 });
   const near = samplesOf(await metrics.render());
   expect(near.get(`clinic_mirror_target_age_seconds${target}`)).toBe(120);
   expect(near.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(10);

@@ -50,7 +50,7 @@ beforeEach(async () => {
       },
     },
     checkTarget: async (tenant, target, { whole }) => void checked.push(`${tenant}/${target}${whole ? ' whole' : ''}`),
-    keepSubscriptions: async (tenant) => void kept.push(tenant),
+    renewSubscriptions: async (tenant) => void kept.push(tenant),
     count: (connector, result) => void counted.push(`${connector} ${result}`),
     clock: () => clock.now,
   });
@@ -190,7 +190,7 @@ test('while Redis fails it is told, so that the vendor posts again', async () =>
     readers: new Map([['model', read]]),
     directory: { ...directory, find: () => Promise.reject(new Error('away')) },
     checkTarget: async () => {},
-    keepSubscriptions: async () => {},
+    renewSubscriptions: async () => {},
     count: () => {},
     clock: () => clock.now,
   });

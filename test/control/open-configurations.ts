@@ -45,7 +45,7 @@ export function openConfigurations(
   const configuration = {
     outlines: new Map(running.map((id) => [id, { id }])),
     refused,
-    setAside: [],
+    unusable: [],
     unchecked: new Set<string>(),
   };
   const desk = {

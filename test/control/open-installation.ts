@@ -8,7 +8,7 @@ export interface InstallationChoice {
   connections?: readonly ConnectionStatus[];
   /** Ids of those that no file configures. */
   managed?: readonly string[];
-  setAside?: readonly InvalidTenant[];
+  unusable?: readonly InvalidTenant[];
   refused?: readonly RefusedChange[];
 }
 
@@ -24,7 +24,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
       }),
     ),
     managed: new Set(choice.managed),
-    setAside: choice.setAside ?? [],
+    unusable: choice.unusable ?? [],
     unchecked: new Set(),
     refused: choice.refused ?? [],
     connections: async () => [...(choice.connections ?? [])],
@@ -41,7 +41,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     alerts: { read: async () => new Map() },
     outlook: async () => ({ endings: [], quotas: [], unkept: null }),
     approvals: async () => [],
-    removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
+    removed: { parts: async () => new Map(), tenants: async () => new Map(), retentionMs: 0 },
     queues: async () => [],
     outages: choice.tenants[0]?.outages ?? { list: async () => [], tryNow: async () => [] },
     outageAfterMs: 900_000,

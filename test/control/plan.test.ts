@@ -201,9 +201,9 @@ describe('a plan that is kept', () => {
 
   test('stands sealed in Redis, and goes after an hour', async () => {
     const { keep, connection, tenant } = await open();
-    const { id, keptAt, expiresAt } = await keep();
+    const { id, storedAt, expiresAt } = await keep();
     const key = `cm:{${tenant.id}}:document:plan:${id}`;
-    expect(expiresAt - keptAt).toBe(HOUR_MS);
+    expect(expiresAt - storedAt).toBe(HOUR_MS);
     expect(await connection.pttl(key)).toBeGreaterThan(HOUR_MS - MINUTE_MS);
     expect(await connection.get(key)).toMatch(/^s1\./);
     await connection.set(key, 's1.k1.made-up-by-somebody');

@@ -98,7 +98,7 @@ describe('a target', () => {
       ['account', 'held'],
     ],
     ['records fail', { failing: 2, oldestPendingAt: NOW - MINUTE_MS }, 'held', ['held', 'failing']],
-    ['changes by hand wait', { isDriftLeft: true }, 'held', ['held', 'drifted']],
+    ['changes by hand wait', { isDriftUnrepaired: true }, 'held', ['held', 'drifted']],
     ["rows can't be read", { gaps: [gap] }, 'held', ['held', 'agenda-unknown']],
     ['the last cycle read not all', {}, 'stale', ['held', 'stale']],
   ])('that is held is told so, also while %s', (_what, changes, state, codes) => {
@@ -185,7 +185,7 @@ test('what concerns the configuration, the state and the way of telling is told 
     },
     {
       state,
-      setAside: [{ tenant: 'corallo', faults: 2 }],
+      unusable: [{ tenant: 'corallo', faults: 2 }],
       refused: [{ tenant: 'aurora', sinceAt: NOW, faults: [], more: 0 }],
       awaitsRestart: ['redis'],
       alertFailures: [

@@ -18,7 +18,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
     deleted: 0,
     adopted: 0,
   };
-  const times = { inSyncAsOf: NOW, nearAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
+  const times = { inSyncAsOf: NOW, soonAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
   return {
     ...{ target: 'room', connector: 'caldav', connection: 'dav', state, inStep: 'in-sync', canGoOn: 'yes' },
     ...{
@@ -32,7 +32,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
       nextTryAt: null,
       policy: 'repair',
       drift: null,
-      isDriftLeft: state === 'drifted',
+      isDriftUnrepaired: state === 'drifted',
       firstSync: null,
       ambiguous: 0,
       forged: 0,
@@ -92,7 +92,7 @@ export function statusOf(tenants: TenantStatus[]): Status {
       at: NOW,
       state,
       tenants,
-      setAside: [],
+      unusable: [],
       unchecked: 0,
       refused: [],
       alertFailures: [],

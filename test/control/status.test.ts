@@ -80,7 +80,7 @@ describe('rows that can not be read', () => {
     const readAppointments = clinic.readAppointments;
     clinic.readAppointments = async (query, signal) => {
       const snapshot = await readAppointments(query, signal);
-      return { ...snapshot, setAside: [{ recordId: 'x', code: 'bad-time', field: 'start', agendaId: 'a2' }] };
+      return { ...snapshot, unusable: [{ recordId: 'x', code: 'bad-time', field: 'start', agendaId: 'a2' }] };
     };
     const { doctor, other, at } = await sync();
     expect(doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: at });

@@ -121,7 +121,7 @@ describe('the word for a target', () => {
     const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
     await tenant.targetStore.write('doctor', { gaps: [gap] });
     await drain(tenant, targetOf(tenant));
-    await tenant.targetStore.write('doctor', { gaps: [gap], settledAsOf: null });
+    await tenant.targetStore.write('doctor', { gaps: [gap], idleAsOf: null });
     clock.now += HOUR_MS;
     clinic.appointments.set('9', appointmentOf('9'));
     model.fault = () => 'unavailable';
@@ -158,19 +158,19 @@ describe('status', () => {
     const fault = { file: 'f', line: 1, column: 1, path: [], message: 'm', remedy: 'r' };
     const installation = openInstallation({
       tenants,
-      setAside: [{ id: 'broken', faults: [fault as never, fault as never] }],
+      unusable: [{ id: 'broken', faults: [fault as never, fault as never] }],
     });
     const view = await status(installation);
     expect(view).toMatchObject({
       at: NOW,
       tenants: [{ tenant: 'studio-rossi', lastRun: null }, { tenant: 'studio-bianchi' }],
-      setAside: [{ tenant: 'broken', faults: 2 }],
+      unusable: [{ tenant: 'broken', faults: 2 }],
     });
     expect((await status(installation, 'studio-bianchi')).tenants).toHaveLength(1);
   });
 
   test('of a tenant that is not there says which ones are', () => {
-    const installation = openInstallation({ tenants: [open().tenant], setAside: [{ id: 'broken', faults: [] }] });
+    const installation = openInstallation({ tenants: [open().tenant], unusable: [{ id: 'broken', faults: [] }] });
     const failure = (id: string) => {
       try {
         requireTenant(installation, id);

@@ -171,13 +171,13 @@ test('bad rows are set aside by their codes while the others go on, and no objec
   const { run, targets } = await world.cycle();
 
   expect(run.snapshot).toMatchObject({ records: expect.any(Number) });
-  expect(Object.values(run.setAside).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(4);
+  expect(Object.values(run.unusable).reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(4);
   expect(deletionsAt(proxyOf(world))).toBe(1);
   await expectExact(world);
   expect(targets[0]?.pending).toBe(0);
   const { out } = await world.cli('status');
   expect(out).toMatch(/rows set aside: \d+ [a-z-]+/);
-  const examples = JSON.stringify(run.setAsideExamples);
+  const examples = JSON.stringify(run.unusableExamples);
   expect(examples).not.toContain('row unavailable');
 });
 

@@ -65,9 +65,9 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
       expect(told.all, `${when}, ${args[0]}`).toMatch(fault);
     }
     expect((await run('status', 'clinic-1')).out, when).toMatch(/in step: in sync/);
-    const { tenants, refused, setAside } = await status();
-    expect({ tenants: tenants.length, refused: refused.length, setAside }, when).toEqual({
-      ...{ tenants: 1, refused: 1, setAside: [] },
+    const { tenants, refused, unusable } = await status();
+    expect({ tenants: tenants.length, refused: refused.length, unusable }, when).toEqual({
+      ...{ tenants: 1, refused: 1, unusable: [] },
     });
     // The commands work by the configuration of the daemon, which goes on with it.
     expect(tenants[0]?.configuration.isOurs, when).toBe(true);

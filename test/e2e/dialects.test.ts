@@ -23,7 +23,7 @@ test.each(DIALECTS)('a clinic that speaks %s is followed, with nothing but its p
   const { clinicId } = world.tenants[0] as SmallTenant;
 
   const { run } = await world.cycle();
-  expect(run).toMatchObject({ error: null, snapshot: { completeness: 'complete' }, withheld: [], setAside: {} });
+  expect(run).toMatchObject({ error: null, snapshot: { completeness: 'complete' }, withheld: [], unusable: {} });
   await expectExact(world, 'first sync');
   for (const { records } of await world.compareAll()) expect(records).toBeGreaterThan(20);
 

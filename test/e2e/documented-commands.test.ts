@@ -9,7 +9,7 @@ import { editTenant, tenantFile } from './support/reloaded-world.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const redis = useRedis({ isKept: true });
+const redis = useRedis({ isStored: true });
 const CAREFUL = { vanished: { share: 0, count: 1 }, cancelled: { share: 1, count: 50 } };
 
 /** Commands that are not run here, by how they begin, and where else they are. */

@@ -287,7 +287,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
         forgedAt: null,
         failure: { code: 'webhook-gone', sinceAt: Date.now() },
       }),
-    mend: ({ composition }) => composition.alerts.keepOnly([]),
+    mend: ({ composition }) => composition.alerts.retainOnly([]),
   },
   'a channel of reminders is closed': {
     induce: ({ tenant }) => tenant().reminders!.ledger.closeChannel('hook', { code: 'webhook-gone', at: Date.now() }),

@@ -6,7 +6,7 @@ import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { ACCOUNT, CALENDAR, CLINIC, type JourneyWorld, openJourneyWorld } from './support/journey-world.ts';
 
-const redis = useRedis({ isKept: true });
+const redis = useRedis({ isStored: true });
 const browser = useBrowser();
 const PASSPHRASE = 'correct horse battery staple';
 const WIDE = { width: 1_400, height: 900 };

@@ -187,7 +187,7 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   const stranger = await store.put('clinic-9', { yaml: 'name: X\n', json: '{"name":"X"}', secrets: {} }, null);
   await bothHave(
     opened,
-    ({ composition }) => composition.configuration.setAside.some(({ id }) => id === 'clinic-9'),
+    ({ composition }) => composition.configuration.unusable.some(({ id }) => id === 'clinic-9'),
     'both to have read it',
   );
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
@@ -197,7 +197,7 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   expect(hashesOf(daemons)).toEqual(before);
   await world.cli('sync', MANAGED);
   await shows(world, 'the calendar to be as it was');
-  expect(other.composition.configuration.setAside).toEqual([]);
+  expect(other.composition.configuration.unusable).toEqual([]);
 }
 
 test('a managed tenant: added over the API, synced, taken up by all, changed, exported, removed, added again, made a file', async () => {

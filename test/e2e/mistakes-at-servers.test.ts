@@ -10,7 +10,7 @@ import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
 import { type Attempt, examinedBy, type Mistake, saidBy, testMistakes } from './support/mistakes.ts';
 import { tenantFile } from './support/reloaded-world.ts';
 
-const redis = useRedis({ isKept: true });
+const redis = useRedis({ isStored: true });
 const SETTINGS = 'clinic-mirror.yaml';
 const TENANT = 'tenants/clinic-1.yaml';
 const OWNER = 'doctor-2@clinic-1.example';

@@ -11,7 +11,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { type Attempt, checkedBy, examinedBy, type Mistake, saidBy, testMistakes } from './support/mistakes.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 
-const redis = useRedis({ isKept: true });
+const redis = useRedis({ isStored: true });
 const SETTINGS = 'clinic-mirror.yaml';
 const TENANT = 'tenants/clinic-1.yaml';
 /** As `config check` ends. */

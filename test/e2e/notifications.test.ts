@@ -170,7 +170,7 @@ test('two daemons open one subscription for each calendar', async () => {
   await Promise.all([here.start(), here.start('second')]);
   await bothAreTold(here);
   const subscription = here.world.graph.subscriptions()[0]?.id;
-  for (const { composition } of daemons) await composition.queues.keepSubscriptions('clinic-1');
+  for (const { composition } of daemons) await composition.queues.renewSubscriptions('clinic-1');
   await queueIsEmpty('subscriptions');
   expect(here.world.graph.subscriptions()[0]?.id).toBe(subscription);
   expect(openAt(here.world)).toEqual([1, 1]);

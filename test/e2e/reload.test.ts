@@ -89,9 +89,9 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   await writeFile(tenantFile(world, 'clinic-1'), whole.slice(0, whole.indexOf('targets:')).concat('targets: {'));
   hangUp();
   await waitFor(async () => (await status()).refused.length > 0, { what: 'status to tell of the refusal' });
-  const { refused, setAside } = await status();
+  const { refused, unusable } = await status();
   expect(refused).toMatchObject([{ tenant: 'clinic-1', faults: [{ file: expect.stringContaining('clinic-1.yaml') }] }]);
-  expect(setAside).toEqual([]);
+  expect(unusable).toEqual([]);
   expect((await world.cli('status')).out).toMatch(/clinic-1 {2}CHANGED FILE REFUSED since .*\n.*clinic-1\.yaml, line/);
   await untilRefused(ask, 1);
   expect((await ask('/readyz')).status).toBe(200);

@@ -87,7 +87,7 @@ describe('a connection', () => {
     ['less than that', 'Keep-Alive: timeout=3\r\n', 2_000],
     ['more', 'Keep-Alive: timeout=20, max=7\r\n', 19_000],
     ['far more', 'Keep-Alive: timeout=3600\r\n', 60_000],
-  ])('is kept shorter than by common servers; of one that says %s, accordingly', async (_, header, keptMs) => {
+  ])('is kept shorter than by common servers; of one that says %s, accordingly', async (_, header, cacheMs) => {
     const { url } = await script(OK.replace('\r\n', `\r\n${header}`));
     let socket: Socket | null = null;
     const note = (message: unknown) => {
@@ -97,7 +97,7 @@ describe('a connection', () => {
     finished.subscribe(note);
     onTestFinished(() => void finished.unsubscribe(note));
     await ask(url);
-    await waitFor(() => socket?.timeout === keptMs, { what: 'the time limit of the free connection' });
+    await waitFor(() => socket?.timeout === cacheMs, { what: 'the time limit of the free connection' });
   });
 
   test('that the server closed is not used again', async () => {

@@ -64,7 +64,7 @@ async function confirm(choice: Choice) {
     const answer = choice.answer?.(id) ?? 'gone';
     if (answer === 'away') throw new MirrorError('x', { actor: 'remote', code: 'server-error', retry: 'later' });
     if (answer === 'there') return { found: { id } };
-    return answer === 'gone' ? { absent: true } : { setAside: { recordId: id, field: 'start', code: 'bad-time' } };
+    return answer === 'gone' ? { absent: true } : { unusable: { recordId: id, field: 'start', code: 'bad-time' } };
   };
   const tenant = {
     holds: { list },

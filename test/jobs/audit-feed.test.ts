@@ -259,7 +259,7 @@ test('two objects for one record are counted as of the last reading of all', asy
   const world = await synced(3);
   const { connector, supports } = targetOf(world.tenant);
   // A person may have made the second one, so that it is not ours to remove.
-  targetOf(world.tenant).supports = { ...supports, twinsAreOurs: false };
+  targetOf(world.tenant).supports = { ...supports, duplicatesAreOurs: false };
   const twin = { ...objectOf(world, '0'), key: targetOf(world.tenant).identity.key('0', 1) };
   targetOf(world.tenant).connector = {
     ...connector,

@@ -243,11 +243,11 @@ describe('hints', () => {
         if (rounds === 1) await gate.promise;
       },
     });
-    await waking.keepSubscriptions('studio-rossi');
+    await waking.renewSubscriptions('studio-rossi');
     await waitFor(() => rounds === 1, { what: 'the first round' });
-    await Promise.all(Array.from({ length: 100 }, () => waking.keepSubscriptions('studio-rossi')));
+    await Promise.all(Array.from({ length: 100 }, () => waking.renewSubscriptions('studio-rossi')));
     gate.resolve();
-    await waking.keepSubscriptions('other');
+    await waking.renewSubscriptions('other');
     await waitFor(() => rounds === 3, { what: 'all rounds' });
     expect(rounds).toBe(3);
   });

@@ -129,7 +129,7 @@ test('a consent that is withdrawn is honoured while the past can’t be read', a
   world.clock.now += 15 * MINUTE_MS;
   const run = await cycle(process);
   expect(held(world.contacts)).toHaveLength(COUNT - 1);
-  expect(run.targets.find(({ target }) => target === 'contacts')?.leftOut).toEqual({
+  expect(run.targets.find(({ target }) => target === 'contacts')?.omitted).toEqual({
     'no-consent': 1,
     'history-unread': COUNT - 1,
   });

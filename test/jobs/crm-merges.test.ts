@@ -55,7 +55,7 @@ test('a contact that a person deletes and that is made again gets what belonged 
   expect(held(contacts)).toHaveLength(2);
   await cycle(tenant);
   expect(activities.calls.operations).toBe(before + 1);
-  expect(activities.objects().map(({ item }) => (item as unknown as CrmItem).contactGeneration)).toEqual([
+  expect(activities.objects().map(({ item }) => (item as unknown as CrmItem).contactRecreations)).toEqual([
     1,
     undefined,
   ]);
@@ -131,7 +131,7 @@ test('a consent that comes and goes while the clinic shows no appointments joins
   await later();
   // Each is written once more, to the contact of now.
   expect(activities.calls.operations).toBe(operations + ids.length);
-  const generations = activities.objects().map(({ item }) => (item as unknown as CrmItem).contactGeneration);
+  const generations = activities.objects().map(({ item }) => (item as unknown as CrmItem).contactRecreations);
   expect(new Set(generations).size).toBe(1);
   expect(generations[0]).toBeGreaterThan(0);
   await later();

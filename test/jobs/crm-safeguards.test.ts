@@ -38,7 +38,7 @@ const refusal = () =>
   new MirrorError('refused', { actor: 'remote', code: 'server-error', retry: 'later', status: 503 });
 
 const leftOutOf = (run: Awaited<ReturnType<typeof cycle>>, id: string) =>
-  run.targets.find(({ target }) => target === id)?.leftOut;
+  run.targets.find(({ target }) => target === id)?.omitted;
 
 describe('a consent that was withdrawn', () => {
   test('is not given again by a process with an older list, also after a reading that failed', async () => {
@@ -211,7 +211,7 @@ describe('derived properties', () => {
     world.clock.now += 15 * MINUTE_MS;
     world.clinic.truncatedAfter = 0;
     await cycle(world.tenant);
-    expect((await world.tenant.targetStore.read('contacts')).settledAsOf).toBe(NOW);
+    expect((await world.tenant.targetStore.read('contacts')).idleAsOf).toBe(NOW);
   });
 
   test('whose past can’t be read whole don’t have it asked for with every cycle', async () => {
@@ -242,7 +242,7 @@ test('activities of a list of patients that broke off leave the target as fresh 
   await cycle(world.tenant);
   world.clinic.patientsArePartial = true;
   await laterCycle(world);
-  expect((await world.tenant.targetStore.read('activities')).settledAsOf).toBe(NOW);
+  expect((await world.tenant.targetStore.read('activities')).idleAsOf).toBe(NOW);
 });
 
 test('activities know their contacts by the names that these carry, also while contacts are paused', async () => {

@@ -65,7 +65,7 @@ describe('patients', () => {
     change(world, '2', { consents: { marketing: false } });
     const run = await cycle(world.tenant);
     expect(names(world)).toEqual(['Verdi 1']);
-    expect(run.targets.find(({ target }) => target === 'contacts')?.leftOut).toEqual({ 'no-consent': 1 });
+    expect(run.targets.find(({ target }) => target === 'contacts')?.omitted).toEqual({ 'no-consent': 1 });
   });
 
   test.each([
@@ -226,7 +226,7 @@ describe('appointments', () => {
     book(world, 'unknown', 'newer-than-the-list');
     const run = await cycle(world.tenant);
     expect(held(world.activities)).toEqual([]);
-    expect(run.targets.find(({ target }) => target === 'activities')?.leftOut).toEqual({
+    expect(run.targets.find(({ target }) => target === 'activities')?.omitted).toEqual({
       'blocked-time': 1,
       status: 1,
       'patient-left-out': 1,
@@ -340,6 +340,6 @@ test('a tombstone keeps a patient and what they did out of every target', async 
   await cycle(world.tenant);
   expect(names(world)).toEqual(['Verdi 2']);
   expect(held(world.activities)).toEqual([]);
-  expect(run.targets.map(({ leftOut }) => leftOut)).toEqual([{ forgotten: 1 }, { forgotten: 1 }]);
+  expect(run.targets.map(({ omitted }) => omitted)).toEqual([{ forgotten: 1 }, { forgotten: 1 }]);
   expect(await redis.connect().hgetall('cm:{studio-rossi}:tombstones')).not.toHaveProperty('1');
 });

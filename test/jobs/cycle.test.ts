@@ -223,8 +223,8 @@ describe('a calendar for which nothing was planned', () => {
       ['clinic', 2],
     ]);
     for (const id of Object.keys(AGENDAS)) {
-      const { settledAsOf, plannedAsOf, lastPlannedAt } = await tenant.targetStore.read(id);
-      expect([settledAsOf, plannedAsOf, lastPlannedAt]).toEqual([shared.now, shared.now, shared.now]);
+      const { idleAsOf, plannedAsOf, lastPlannedAt } = await tenant.targetStore.read(id);
+      expect([idleAsOf, plannedAsOf, lastPlannedAt]).toEqual([shared.now, shared.now, shared.now]);
     }
   });
 
@@ -302,7 +302,7 @@ describe('a calendar for which nothing was planned', () => {
     shared.now += HOUR_MS;
     await pull(tenant);
     const [doctor, assistant] = [await tenant.targetStore.read('doctor'), await tenant.targetStore.read('assistant')];
-    expect(doctor.settledAsOf).toBe(NOW);
-    expect(assistant.settledAsOf).toBe(shared.now);
+    expect(doctor.idleAsOf).toBe(NOW);
+    expect(assistant.idleAsOf).toBe(shared.now);
   });
 });

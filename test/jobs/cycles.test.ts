@@ -69,7 +69,7 @@ function hiding(clinic: ModelClinic, ...ids: string[]): ModelClinic['readAppoint
   return async (query, signal) => {
     const snapshot = await readAppointments(query, signal);
     for (const id of ids) snapshot.records.delete(id);
-    return { ...snapshot, setAside: snapshot.setAside.filter(({ recordId }) => !ids.includes(recordId ?? '')) };
+    return { ...snapshot, unusable: snapshot.unusable.filter(({ recordId }) => !ids.includes(recordId ?? '')) };
   };
 }
 
@@ -348,7 +348,7 @@ describe('an appointment that a whole list does not show', () => {
     clock.now += HOUR_MS;
     const run = await cycle(tenant);
     expect(run.targets[0]).toMatchObject({ planned: { cancelled: 1 }, unconfirmed: 0 });
-    expect([run.setAside, clinic.counts.lookups]).toEqual([{}, 0]);
+    expect([run.unusable, clinic.counts.lookups]).toEqual([{}, 0]);
     expect(model.objects()).toHaveLength(4);
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now, gaps: [] });
     expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: {} });
@@ -432,7 +432,7 @@ describe('a list that broke off', () => {
     await cycle(tenant);
     clinic.unusable.add('3');
     const run = await cycle(tenant);
-    expect(run.setAside).toEqual({ 'bad-time': 1 });
+    expect(run.unusable).toEqual({ 'bad-time': 1 });
     expect(clinic.counts.lookups).toBe(0);
     expect(model.objects()).toHaveLength(5);
   });

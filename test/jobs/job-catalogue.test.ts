@@ -41,9 +41,9 @@ function report(code: string | null): RunReport {
       near: null,
       pace: FIRST_PACE,
       hourly: NO_CHANGES,
-      setAside: {},
+      unusable: {},
     },
-    ...{ setAsideExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null },
+    ...{ unusableExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null },
     ...{ targets: [], awaiting: [], error },
   };
 }

@@ -158,7 +158,7 @@ describe('a state that went back', () => {
     await cycle(world.tenant);
     expect(objectOf(world, '0').revision).toBeGreaterThan(500);
     expect(await world.tenant.outbox.counts('doctor')).toMatchObject({ pending: 0 });
-    expect((await world.tenant.targetStore.read('doctor')).settledAsOf).not.toBeNull();
+    expect((await world.tenant.targetStore.read('doctor')).idleAsOf).not.toBeNull();
   });
 
   test('and was lost whole is built from the objects, above the highest revision of them', async () => {
@@ -328,33 +328,36 @@ describe('where keys are looked up, a write without an answer', () => {
 });
 
 describe('a second object of a record', () => {
-  test.for([true, false])('is removed by a whole reading where only we can have made it (%s)', async (twinsAreOurs) => {
-    const model = createModelTarget({ twinsAreOurs });
-    const world = openWorld(redis.connect(), 2, 'keep');
-    const tenant = openTenant({
-      redis: redis.connect(),
-      clinic: world.clinic,
-      targets: [{ model, configuration: { audit: { drift: 'keep', rewritesPerDay: 3 } } }],
-      clock: () => world.clock.now,
-    });
-    await cycle(tenant);
-    const { identity } = targetOf(tenant);
-    const [first] = model.objects().filter(({ ownerTag }) => ownerTag !== null);
-    const recordId = identity.recordIdOf(first!.sealedRecordId!)!;
-    const key = identity.key(recordId, 1);
-    const create = {
-      kind: 'create',
-      recordId,
-      key,
-      sealedRecordId: first!.sealedRecordId!,
-      item: first!.item,
-      revision: 1,
-    } as const;
-    await model.open(identity.ownerTag).apply('calendar-1', [create], NEVER);
-    const report = await auditOf(tenant, { whole: true });
-    expect(report?.twinsRemoved).toBe(twinsAreOurs ? 1 : undefined);
-    const left = model.objects().filter(({ sealedRecordId }) => sealedRecordId === first!.sealedRecordId);
-    expect(left.map((object) => object.key)).toEqual(twinsAreOurs ? [first!.key] : [first!.key, key]);
-    expect((await tenant.targetStore.read('doctor')).ambiguous).toBe(twinsAreOurs ? 0 : 1);
-  });
+  test.for([true, false])(
+    'is removed by a whole reading where only we can have made it (%s)',
+    async (duplicatesAreOurs) => {
+      const model = createModelTarget({ duplicatesAreOurs });
+      const world = openWorld(redis.connect(), 2, 'keep');
+      const tenant = openTenant({
+        redis: redis.connect(),
+        clinic: world.clinic,
+        targets: [{ model, configuration: { audit: { drift: 'keep', rewritesPerDay: 3 } } }],
+        clock: () => world.clock.now,
+      });
+      await cycle(tenant);
+      const { identity } = targetOf(tenant);
+      const [first] = model.objects().filter(({ ownerTag }) => ownerTag !== null);
+      const recordId = identity.recordIdOf(first!.sealedRecordId!)!;
+      const key = identity.key(recordId, 1);
+      const create = {
+        kind: 'create',
+        recordId,
+        key,
+        sealedRecordId: first!.sealedRecordId!,
+        item: first!.item,
+        revision: 1,
+      } as const;
+      await model.open(identity.ownerTag).apply('calendar-1', [create], NEVER);
+      const report = await auditOf(tenant, { whole: true });
+      expect(report?.duplicatesRemoved).toBe(duplicatesAreOurs ? 1 : undefined);
+      const left = model.objects().filter(({ sealedRecordId }) => sealedRecordId === first!.sealedRecordId);
+      expect(left.map((object) => object.key)).toEqual(duplicatesAreOurs ? [first!.key] : [first!.key, key]);
+      expect((await tenant.targetStore.read('doctor')).ambiguous).toBe(duplicatesAreOurs ? 0 : 1);
+    },
+  );
 });

@@ -108,7 +108,7 @@ export function createModelClinic(): ModelClinic {
 
 function listOf<Source extends { id: string }>(list: readonly Source[], isPartial = false): Snapshot<Source> {
   const records = new Map(list.map((one) => [one.id, structuredClone(one)]));
-  const content = { records, setAside: [], unidentified: 0 };
+  const content = { records, unusable: [], unidentified: 0 };
   return isPartial
     ? { ...content, completeness: 'partial', reason: 'end-unproved' }
     : { ...content, completeness: 'complete' };
@@ -147,7 +147,7 @@ function snapshotOf(
     window,
     agendaIds: agendaIds === null ? null : [...agendaIds],
     records: new Map(usable.map((appointment) => [appointment.id, asGivenBefore(clinic, appointment)])),
-    setAside: [
+    unusable: [
       ...rows.filter(({ id }) => clinic.unusable.has(id)).map(({ id }) => badTime(id)),
       ...[...clinic.tombstones].map(tombstone),
     ],
@@ -164,7 +164,7 @@ function snapshotOf(
 function lookUp(clinic: ModelClinic, id: string): Lookup<Appointment> {
   const found = clinic.appointments.get(id);
   if (found === undefined) return { absent: true };
-  return clinic.unusable.has(id) ? { setAside: badTime(id) } : { found: structuredClone(found) };
+  return clinic.unusable.has(id) ? { unusable: badTime(id) } : { found: structuredClone(found) };
 }
 
 function badTime(recordId: string) {

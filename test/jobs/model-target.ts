@@ -70,7 +70,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
       createsContainer: true,
       revivesKeys: true,
       keys: 'enforced',
-      twinsAreOurs: true,
+      duplicatesAreOurs: true,
       erases: [],
       ...supports,
     },

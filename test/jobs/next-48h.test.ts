@@ -201,7 +201,7 @@ describe('of a tenant whose cycles come late', () => {
     expect(readingOf(await next(STEADY_MS))).toBe('near');
     expect(read.mock.lastCall).toMatchObject([{ agendaIds: ['a1'] }, {}]);
     expect([model, crm.activities].map((each) => each.objects().length)).toEqual([7, 6]);
-    expect(await targetStatus(tenant, targetOf(tenant, 'activities'), [])).toMatchObject({ nearAsOf: wholeAt });
+    expect(await targetStatus(tenant, targetOf(tenant, 'activities'), [])).toMatchObject({ soonAsOf: wholeAt });
     await untilWhole(() => next(STEADY_MS));
     expect(crm.activities.objects()).toHaveLength(7);
   });
@@ -307,10 +307,10 @@ describe('how old the data is', () => {
     const { tenant, clock, next } = await tightWorld();
     const wholeAt = clock.now - STEADY_MS;
     const look = () => targetStatus(tenant, targetOf(tenant), []);
-    expect(await look()).toMatchObject({ state: 'in-sync', inSyncAsOf: wholeAt, nearAsOf: clock.now });
+    expect(await look()).toMatchObject({ state: 'in-sync', inSyncAsOf: wholeAt, soonAsOf: clock.now });
     const run = await next();
     expect(run).toMatchObject({ snapshot: { completeness: 'complete', records: 12 }, near: { records: 6 } });
-    expect(await look()).toMatchObject({ inSyncAsOf: wholeAt, nearAsOf: clock.now });
+    expect(await look()).toMatchObject({ inSyncAsOf: wholeAt, soonAsOf: clock.now });
   });
 
   test('is what the operator sees: how all and the next two days are read, and as of when these are known', async () => {

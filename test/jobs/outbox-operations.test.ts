@@ -119,7 +119,7 @@ describe('visits of a contact that the CRM refuses', () => {
     world.clock.now += 20 * MINUTE_MS;
     const run = await pull(world.tenant);
     const activities = run.targets.find(({ target }) => target === 'activities');
-    expect(activities?.leftOut).toEqual({ 'contact-unwritten': 2 });
+    expect(activities?.omitted).toEqual({ 'contact-unwritten': 2 });
     expect(await world.tenant.outbox.counts('activities')).toEqual({ pending: 0, failing: 0 });
     correct();
     await cycle(world.tenant);

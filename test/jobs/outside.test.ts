@@ -51,7 +51,7 @@ async function next(choice: Choice) {
   const records = new Map((choice.listed ?? []).map((id) => [id, { id }]));
   const clinicReading = {
     startedAt: NOW,
-    snapshot: { records, setAside: [] },
+    snapshot: { records, unusable: [] },
     streams: {},
   } as unknown as ClinicReading;
   const cycle = {

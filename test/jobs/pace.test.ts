@@ -22,57 +22,57 @@ describe('every cycle reads all', () => {
   test('at first, and while cycles begin in time', () => {
     expect(isNext48hDue(paceOf(undefined, 0, EVERY_MS))).toBe(false);
     const inTime = fc.array(fc.integer({ min: 0, max: EVERY_MS * 1.1 }));
-    fc.assert(fc.property(inTime, (intervals) => paceAfter(intervals).nearPerWhole === 0));
+    fc.assert(fc.property(inTime, (intervals) => paceAfter(intervals).soonPerWhole === 0));
   });
 
   test('after one late cycle, as of a machine that stood still, and when the clock is put back', () => {
     const stoodStill = [10 * EVERY_MS, EVERY_MS, EVERY_MS, EVERY_MS];
-    expect(paceAfter([...stoodStill, ...stoodStill]).nearPerWhole).toBe(0);
-    expect(paceAfter([2 * EVERY_MS, -EVERY_MS]).nearPerWhole).toBe(0);
+    expect(paceAfter([...stoodStill, ...stoodStill]).soonPerWhole).toBe(0);
+    expect(paceAfter([2 * EVERY_MS, -EVERY_MS]).soonPerWhole).toBe(0);
   });
 
   test('however short the interval: half a minute late is not late', () => {
     const every = 10 * SECOND_MS;
     const late = { pace: { ...FIRST_PACE, late: 1 }, startedAt: 0 };
-    expect(paceOf(late, every + 29 * SECOND_MS, every)).toMatchObject({ nearPerWhole: 0, late: 1 });
-    expect(paceOf(late, every + 31 * SECOND_MS, every).nearPerWhole).toBeGreaterThan(0);
+    expect(paceOf(late, every + 29 * SECOND_MS, every)).toMatchObject({ soonPerWhole: 0, late: 1 });
+    expect(paceOf(late, every + 31 * SECOND_MS, every).soonPerWhole).toBeGreaterThan(0);
   });
 
   test('while anything is left open by the last one that did', () => {
-    expect(isNext48hDue({ ...FIRST_PACE, nearPerWhole: 4, isPlain: false })).toBe(false);
-    expect(isNext48hDue({ ...FIRST_PACE, nearPerWhole: 4, isPlain: true })).toBe(true);
-    expect(isNext48hDue({ ...FIRST_PACE, nearPerWhole: 4, nearSince: 4, isPlain: true })).toBe(false);
+    expect(isNext48hDue({ ...FIRST_PACE, soonPerWhole: 4, isPlain: false })).toBe(false);
+    expect(isNext48hDue({ ...FIRST_PACE, soonPerWhole: 4, isPlain: true })).toBe(true);
+    expect(isNext48hDue({ ...FIRST_PACE, soonPerWhole: 4, soonSince: 4, isPlain: true })).toBe(false);
   });
 });
 
 describe('cycles that come late more than once', () => {
   test('read all as many times less often', () => {
-    expect(paceAfter([4 * EVERY_MS, 4 * EVERY_MS]).nearPerWhole).toBe(3);
-    expect(paceAfter([2 * EVERY_MS, EVERY_MS, EVERY_MS, 2 * EVERY_MS]).nearPerWhole).toBe(1);
-    expect(paceAfter([1.25 * EVERY_MS, 1.25 * EVERY_MS], { nearPerWhole: 3 }).nearPerWhole).toBe(4);
-    expect(paceAfter([2 * EVERY_MS, 2 * EVERY_MS], { nearPerWhole: 3 }).nearPerWhole).toBe(5);
+    expect(paceAfter([4 * EVERY_MS, 4 * EVERY_MS]).soonPerWhole).toBe(3);
+    expect(paceAfter([2 * EVERY_MS, EVERY_MS, EVERY_MS, 2 * EVERY_MS]).soonPerWhole).toBe(1);
+    expect(paceAfter([1.25 * EVERY_MS, 1.25 * EVERY_MS], { soonPerWhole: 3 }).soonPerWhole).toBe(4);
+    expect(paceAfter([2 * EVERY_MS, 2 * EVERY_MS], { soonPerWhole: 3 }).soonPerWhole).toBe(5);
   });
 
   test('read all with one in thirteen at least', () => {
-    const pace = fc.record({ nearPerWhole: fc.nat(12) });
+    const pace = fc.record({ soonPerWhole: fc.nat(12) });
     const late = fc.array(fc.integer({ min: 0, max: 1_000 * EVERY_MS }));
-    fc.assert(fc.property(late, pace, (intervals, from) => paceAfter(intervals, from).nearPerWhole <= 12));
-    expect(paceAfter([1_000 * EVERY_MS, 1_000 * EVERY_MS]).nearPerWhole).toBe(12);
+    fc.assert(fc.property(late, pace, (intervals, from) => paceAfter(intervals, from).soonPerWhole <= 12));
+    expect(paceAfter([1_000 * EVERY_MS, 1_000 * EVERY_MS]).soonPerWhole).toBe(12);
   });
 
   test('read all more often by and by when they come in time, and neither when they are a little late', () => {
-    const tight = { nearPerWhole: 2 };
-    expect(paceAfter([EVERY_MS, EVERY_MS], tight).nearPerWhole).toBe(2);
-    expect(paceAfter([EVERY_MS, EVERY_MS, EVERY_MS], tight).nearPerWhole).toBe(1);
-    expect(paceAfter(Array(6).fill(EVERY_MS), tight).nearPerWhole).toBe(0);
-    expect(paceAfter(Array(20).fill(EVERY_MS * 1.08), tight).nearPerWhole).toBe(2);
+    const tight = { soonPerWhole: 2 };
+    expect(paceAfter([EVERY_MS, EVERY_MS], tight).soonPerWhole).toBe(2);
+    expect(paceAfter([EVERY_MS, EVERY_MS, EVERY_MS], tight).soonPerWhole).toBe(1);
+    expect(paceAfter(Array(6).fill(EVERY_MS), tight).soonPerWhole).toBe(0);
+    expect(paceAfter(Array(20).fill(EVERY_MS * 1.08), tight).soonPerWhole).toBe(2);
   });
 
   test('do not all read all together, though all tenants of a client come late together', () => {
     const begun = Array.from({ length: 1_000 }, (_, index) => 4 * EVERY_MS + index * 17);
-    const left = begun.map((startedAt) => paceAfter([4 * EVERY_MS, startedAt]).nearSince);
-    for (const nearSince of [0, 1, 2, 3, 4]) {
-      expect(left.filter((one) => one === nearSince).length).toBeGreaterThan(100);
+    const left = begun.map((startedAt) => paceAfter([4 * EVERY_MS, startedAt]).soonSince);
+    for (const soonSince of [0, 1, 2, 3, 4]) {
+      expect(left.filter((one) => one === soonSince).length).toBeGreaterThan(100);
     }
   });
 });
@@ -81,14 +81,14 @@ describe('cycles that come late more than once', () => {
 function sharingOneClient(tenants: number, requestEveryMs: number, costs: { whole: number; near: number }) {
   const all = Array.from({ length: tenants }, (_, index) => {
     const dueAt = Math.floor((index * EVERY_MS) / tenants);
-    return { dueAt, before: undefined as Parameters<typeof paceOf>[0], nearAsOf: 0, wholeAsOf: 0 };
+    return { dueAt, before: undefined as Parameters<typeof paceOf>[0], soonAsOf: 0, wholeAsOf: 0 };
   });
   const ages = { near: [] as number[], whole: [] as number[] };
   const [settledAt, endsAt] = [8 * HOUR_MS, 16 * HOUR_MS];
   for (let now = 0, lookAt = settledAt; now < endsAt; ) {
     for (; lookAt <= now; lookAt += MINUTE_MS) {
-      for (const { nearAsOf, wholeAsOf } of all) {
-        ages.near.push(lookAt - nearAsOf);
+      for (const { soonAsOf, wholeAsOf } of all) {
+        ages.near.push(lookAt - soonAsOf);
         ages.whole.push(lookAt - wholeAsOf);
       }
     }
@@ -97,9 +97,9 @@ function sharingOneClient(tenants: number, requestEveryMs: number, costs: { whol
     const pace = paceOf(next.before, startedAt, EVERY_MS);
     const isNear = isNext48hDue(pace);
     now = startedAt + requestEveryMs * (isNear ? costs.near : costs.whole);
-    next.nearAsOf = startedAt;
+    next.soonAsOf = startedAt;
     if (!isNear) next.wholeAsOf = startedAt;
-    next.before = { startedAt, pace: { ...pace, nearSince: isNear ? pace.nearSince + 1 : 0, isPlain: true } };
+    next.before = { startedAt, pace: { ...pace, soonSince: isNear ? pace.soonSince + 1 : 0, isPlain: true } };
     // Moments that passed while it waited are not made up for.
     next.dueAt += EVERY_MS * Math.max(1, Math.floor((startedAt - next.dueAt) / EVERY_MS) + 1);
   }

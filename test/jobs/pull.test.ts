@@ -113,7 +113,7 @@ describe('while the list of patients is read', () => {
     await waitFor(() => asked.past === 1, { what: 'the past being asked for' });
     const run = await pullAlone(world.tenant);
     expect([run.awaiting, plannedIn(run)]).toEqual([['contacts'], ['activities']]);
-    expect(run.targets[0]).toMatchObject({ planned: {}, leftOut: { 'contact-unwritten': 1 } });
+    expect(run.targets[0]).toMatchObject({ planned: {}, omitted: { 'contact-unwritten': 1 } });
     readPast.resolve();
     const planned = (await reading).run?.targets.map((target) => target.planned);
     expect(planned).toEqual([{ new: 1 }, { new: 1 }]);

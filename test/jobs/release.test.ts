@@ -62,14 +62,14 @@ async function open() {
   };
   const removed = createRemovedStore(connection);
   /** One look of a daemon that has these tenants. */
-  const look = (tenants: readonly OpenTenant[], setAside: readonly string[] = []) =>
+  const look = (tenants: readonly OpenTenant[], unusable: readonly string[] = []) =>
     releaseRemoved(
       {
         tenants: new Map(tenants.map(({ id, configuration }) => [id, outlineOf(configuration, [], '')])),
         open: (id) => tenants.find((tenant) => tenant.id === id) as OpenTenant,
-        setAside: setAside.map((id) => ({ id })),
+        unusable: unusable.map((id) => ({ id })),
         removed,
-        keepMs: KEEP_MS,
+        retentionMs: KEEP_MS,
         leasesOf: (tenant) => createLeases(connection, tenant, 60_000),
         clock: () => clock.now,
         log: silentLogger,
@@ -79,7 +79,7 @@ async function open() {
   const names = async () => (await connection.keys('cm:*')).sort();
   const login = (tenant: string, id: string) => connection.hset(keys.credential(tenant, id), 'sealed', 'x');
   const told = async (tenants: readonly OpenTenant[]) =>
-    status({ ...openInstallation({ tenants }), removed: { ...removed, keepMs: KEEP_MS }, clock: () => clock.now });
+    status({ ...openInstallation({ tenants }), removed: { ...removed, retentionMs: KEEP_MS }, clock: () => clock.now });
   return { connection, clinic, clock, modelOf, start, removed, look, names, login, told };
 }
 
@@ -304,7 +304,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
 
   test('whoever takes it up during the release keeps what is still there', async () => {
     const { connection, clock, start, gone, removed, names, isOfGone } = await withTwo();
-    await removed.noteTenants({ missed: [gone.id], ended: [] }, clock.now);
+    await removed.recordTenants({ missed: [gone.id], ended: [] }, clock.now);
     const leases = createLeases(connection, gone.id, 60_000);
     const before = (await names()).filter(isOfGone);
     const lease = await leases.take('plan', 1_000, NEVER);

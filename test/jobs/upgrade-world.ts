@@ -64,7 +64,7 @@ export async function leaveBehind(redis: Redis, url: string): Promise<LeftBehind
   await queues.readStreams(id);
   await queues.wake(id, 'doctor', 0);
   await queues.checkTarget(id, 'doctor', { delayMs: 0, whole: true, once: true });
-  await queues.keepSubscriptions(id, { hurry: true });
+  await queues.renewSubscriptions(id, { hurry: true });
   await queues.wakeTriggers(id, 0, { read: true });
   await queues.reminderAlarms(id, () => NOW).set([{ id: 'a-reminder', wakeAt: NOW }]);
   await queues.repeat('audit', new Map([[id, SECOND_MS]]));

@@ -21,10 +21,14 @@ const GIULIA: PatientDetails = {
 
 function told(
   text: string,
-  { own = [], mayTell = [] }: { own?: string[]; mayTell?: PatientFact[] } = {},
+  { own = [], mayReveal = [] }: { own?: string[]; mayReveal?: PatientFact[] } = {},
   who = GIULIA,
 ) {
-  return new FactSearch().toldIn(who, { texts: [text], mayTell: (fact) => mayTell.includes(fact), own: () => own });
+  return new FactSearch().revealedIn(who, {
+    texts: [text],
+    mayReveal: (fact) => mayReveal.includes(fact),
+    own: () => own,
+  });
 }
 
 describe('a text tells', () => {
@@ -104,9 +108,9 @@ describe('a text does not tell', () => {
   });
 
   test('what is allowed, also where it stands in something else that is', () => {
-    expect(told('Giulia', { mayTell: ['first-name'] })).toBeNull();
-    expect(told('giulia.denicolo@posta.example', { mayTell: ['email'] })).toBeNull();
-    expect(told('Giulia De Nicolò', { mayTell: ['first-name'] })).toBe('last-name');
+    expect(told('Giulia', { mayReveal: ['first-name'] })).toBeNull();
+    expect(told('giulia.denicolo@posta.example', { mayReveal: ['email'] })).toBeNull();
+    expect(told('Giulia De Nicolò', { mayReveal: ['first-name'] })).toBe('last-name');
   });
 
   test('a name that is one sign, which is its own initial', () => {
@@ -148,8 +152,8 @@ test('a search that has seen other patients and texts finds what a new one finds
     fc.property(fc.array(look, { maxLength: 30 }), (looks) => {
       const search = new FactSearch();
       for (const { texts, own, ...who } of looks) {
-        const leaving = { texts: [texts.join(' ')], mayTell: () => false, own: () => [own] };
-        expect(search.toldIn(who, leaving)).toBe(new FactSearch().toldIn(who, leaving));
+        const leaving = { texts: [texts.join(' ')], mayReveal: () => false, own: () => [own] };
+        expect(search.revealedIn(who, leaving)).toBe(new FactSearch().revealedIn(who, leaving));
       }
     }),
   );

@@ -41,7 +41,7 @@ export interface WorkerOptions {
   provider?: Provider;
   scopes?: readonly string[];
   /** As for Salesforce. */
-  isPlaced?: boolean;
+  isFromFile?: boolean;
   leaseTtlMs?: number;
   requestTimeoutMs?: number;
   /** Between a refusal and the try that confirms it. Default: none, so that the next try confirms it. */
@@ -86,8 +86,8 @@ export function openWorker(options: WorkerOptions): Worker {
     pause: (durationMs) => delay(Math.min(durationMs, options.longestPauseMs ?? 20)),
   });
   const rules = DEFAULT_REFRESH_RULES;
-  const isPlaced = options.isPlaced ?? false;
-  const authorizer = createTokenAuthorizer({ connection: 'clinic', credentials, refresher, rules, clock, isPlaced });
+  const isFromFile = options.isFromFile ?? false;
+  const authorizer = createTokenAuthorizer({ connection: 'clinic', credentials, refresher, rules, clock, isFromFile });
   return { place, credentials, beginAnew: store.beginAnew, server, refresher, authorizer, logged };
 }
 

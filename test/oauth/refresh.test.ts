@@ -59,10 +59,10 @@ describe('one refresh at a time', () => {
     await expect.poll(() => server.forms('/token').length).toBe(1);
     impatient.abort();
     await expect(abandoned).rejects.toMatchObject({ actor: 'remote', code: 'aborted' });
-    let isSettled = false;
-    const settled = worker.refresher.settled().then(() => (isSettled = true));
+    let isIdle = false;
+    const settled = worker.refresher.settled().then(() => (isIdle = true));
     expect(await worker.credentials.read('clinic')).toMatchObject({ version: 1, unansweredSince: expect.any(Number) });
-    expect(isSettled).toBe(false);
+    expect(isIdle).toBe(false);
     answer({ body: { ...tokensNamed(1), expires_in: 3_600 } });
     expect(await patient).toBe('Bearer access-1');
     await settled;

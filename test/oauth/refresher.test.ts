@@ -153,12 +153,12 @@ describe('a refresh', () => {
     const answer = Promise.withResolvers<void>();
     meanwhile.asked = () => answer.promise;
     const flight = refresher.refresh(1);
-    let isSettled = false;
+    let isIdle = false;
     const settled = refresher.settled().then(() => {
-      isSettled = true;
+      isIdle = true;
     });
     await new Promise((resolve) => setImmediate(resolve));
-    expect(isSettled).toBe(false);
+    expect(isIdle).toBe(false);
     answer.resolve();
     await settled;
     expect(await flight).toMatchObject({ version: 2 });

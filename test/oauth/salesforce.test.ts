@@ -33,7 +33,7 @@ async function openSalesforce(options: SalesforceSandboxOptions = {}) {
       issuer: provider.issuer,
       provider,
       scopes: SCOPES,
-      isPlaced: true,
+      isFromFile: true,
       ...(clock === undefined ? {} : { clock }),
     });
   const worker = newWorker();

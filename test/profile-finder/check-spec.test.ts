@@ -47,7 +47,7 @@ describe('what a profile reads of some rows', () => {
       remarks: [],
       rows: 4,
       read: 4,
-      setAside: [],
+      unusable: [],
       statuses: [
         { status: 'booked', told: ['Booked'], rows: 3 },
         { status: 'cancelled', told: ['Cancelled'], rows: 1 },
@@ -66,8 +66,8 @@ describe('what a profile reads of some rows', () => {
   });
 
   test('a wrong place is seen: what can not be read is said beside the value', () => {
-    const { fields, read, setAside } = shown([ROW], { appointments: { fields: { start: ['status'] } } });
-    expect([read, setAside]).toEqual([0, [{ code: 'bad-time', field: 'start', rows: 1 }]]);
+    const { fields, read, unusable } = shown([ROW], { appointments: { fields: { start: ['status'] } } });
+    expect([read, unusable]).toEqual([0, [{ code: 'bad-time', field: 'start', rows: 1 }]]);
     expect(fields).toContainEqual(expect.objectContaining({ field: 'start', path: 'status', read: 'can not be read' }));
   });
 
@@ -118,7 +118,7 @@ describe('what a profile reads of some rows', () => {
 
   test('fits into 100 columns, at the end of what is said', () => {
     const rows = shown([{ ...ROW, agendaId: `agenda-${'1'.repeat(200)}` }]);
-    const check = { fits: true, toDecide: [], findings: [], proposedProfile: '', leftOut: [], remarks: [], rows };
+    const check = { fits: true, toDecide: [], findings: [], proposedProfile: '', omitted: [], remarks: [], rows };
     const lines = renderProfileCheck(check).split('\n');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(lines.at(-1)).toBe('Not read of this row: telefono.');

@@ -22,7 +22,7 @@ describe('the Swagger 2.0 document of an Italian clinic', () => {
       const { context } = openClient(server.url, profileOf(parse(yaml) as WrittenProfile));
       const source = createTenantSource(context, null);
       const snapshot = await source.readAppointments({ agendaIds, window: WINDOW }, unhurried());
-      expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
+      expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [], unidentified: 0 });
       const truth = expectedRecords(agendaIds).filter(({ start }) => start.length > 10);
       const essence = [...snapshot.records.values()].map(({ id, agendaId, patientId, treatmentId, time, status }) => {
         return { id, agendaId, patientId, treatmentId, startAt: time.startAt, endAt: time.endAt, status };

@@ -47,7 +47,7 @@ describe('the document of a clinic of numbers', () => {
 
   test('gives a profile that reads all of it once the states are answered, as the one that ships does', async () => {
     const mine = await readWith(answered(check.proposedProfile));
-    expect(mine).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
+    expect(mine).toMatchObject({ completeness: 'complete', unusable: [], unidentified: 0 });
     const shipped = await readWith(committedProfile('numbers'));
     expect(shipped.records.size).toBeGreaterThan(100);
     expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
@@ -69,8 +69,8 @@ describe('the document of a clinic of numbers', () => {
   });
 
   test('unanswered gives the same rows, each with a state that is not known', async () => {
-    const { records, setAside } = await readWith(parse(check.proposedProfile) as WrittenProfile);
-    expect(setAside).toEqual([]);
+    const { records, unusable } = await readWith(parse(check.proposedProfile) as WrittenProfile);
+    expect(unusable).toEqual([]);
     expect(new Set([...records.values()].map(({ status }) => status))).toEqual(new Set(['unknown']));
   });
 

@@ -35,13 +35,13 @@ async function readWith(written: WrittenProfile) {
 }
 
 test('the document of a clinic with numbered pages gives a profile that reads it, unedited', async () => {
-  const { yaml, leftOut, findings } = proposed();
-  expect(leftOut).toEqual([]);
+  const { yaml, omitted, findings } = proposed();
+  expect(omitted).toEqual([]);
   expect(
     findings.filter(({ place, verdict }) => verdict === 'fits' && place.includes('appointments')).length,
   ).toBeGreaterThan(2);
   const snapshot = await readWith(parse(yaml) as WrittenProfile);
-  expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [] });
+  expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [] });
   const truth = [...sandbox.appointments(firstTenant(sandbox).id)].filter(
     ({ start, end, deleted }) => !deleted && start < WINDOW.toAt && end > WINDOW.fromAt,
   );

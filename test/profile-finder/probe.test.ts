@@ -64,14 +64,14 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     const mine = await readWith(profileOf(proposed as WrittenProfile));
     const shipped = await readWith(committedProfile(dialect));
     expect(shipped.records.size).toBeGreaterThan(100);
-    expect(mine).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
+    expect(mine).toMatchObject({ completeness: 'complete', unusable: [], unidentified: 0 });
     expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
   });
 
   test('ends with what its profile reads of 20 rows, and begins with the states of them that nobody knows', () => {
     const open = probe.rows?.statuses.flatMap(({ status, told }) => (status === 'unknown' ? told : [])) ?? [];
     const question = probe.toDecide.find(({ place }) => place === 'appointments.statuses');
-    expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, setAside: [] });
+    expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, unusable: [] });
     expect(question?.there.split(', ') ?? []).toEqual(expect.arrayContaining(open));
     expect(probe.toDecide.indexOf(question as (typeof probe.toDecide)[number])).toBeLessThanOrEqual(0);
     if (dialect === 'numbers') expect(question?.ask).toMatch(/Of \d+ rows: .*\b90 in \d+/);
@@ -166,7 +166,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     const { context } = openClinicAccess({ baseUrl: server.url }, 'token', profile);
     const query = { agendaIds: ['1', '3'], window: TRUE_WINDOW };
     const snapshot = await readingsOf(context).readAppointments(tenantId, query, unhurried());
-    expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [] });
+    expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [] });
     expect(snapshot.records.size).toBeGreaterThan(50);
   });
 

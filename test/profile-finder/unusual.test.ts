@@ -114,7 +114,7 @@ describe('a clinic whose names no profile has', () => {
     await fc.assert(
       fc.asyncProperty(anyManner, async (manner) => {
         const { probe, profile, snapshot } = await probed(manner);
-        expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [] });
+        expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [] });
         const wanted = TIMED.filter(
           (one) => ['1', '3'].includes(one.agendaId) && overlaps(one, WINDOW.fromAt, WINDOW.toAt),
         );

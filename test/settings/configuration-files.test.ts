@@ -62,7 +62,7 @@ function world() {
       const before = files.configuration;
       checks = 0;
       const after = atOnce(files.readAgain(atOnce(files.readStamps()), options));
-      return { ...changesBetween(before, after), checks, refused: after.refused, setAside: after.setAside, after };
+      return { ...changesBetween(before, after), checks, refused: after.refused, unusable: after.unusable, after };
     },
     titleOf: (id: string) => files.configuration.tenants.get(id)?.targets.get('rossi')?.title,
   };
@@ -125,7 +125,7 @@ describe('a file that breaks', () => {
     const { readAgain, write, titleOf } = world();
     write('tenants/due.yaml', tenantFile('2', 'busy').slice(0, -8).concat(' "'));
     const { refused, ...told } = readAgain();
-    expect(told).toMatchObject({ ...NONE, unchanged: 3, setAside: [] });
+    expect(told).toMatchObject({ ...NONE, unchanged: 3, unusable: [] });
     expect(refused).toMatchObject([{ tenant: 'due', faults: [{ file: expect.stringMatching(/due\.yaml$/) }] }]);
     expect(titleOf('due')).toBe('appointment');
     // It stays refused while it is as it is, whatever else changes.
@@ -147,7 +147,7 @@ describe('a file that breaks', () => {
   test('keeps a tenant from running that did not run', () => {
     const { readAgain, write } = world();
     write('tenants/quattro.yaml', tenantFile('4').replace('Europe/Rome', 'Europe/Roma'));
-    expect(readAgain()).toMatchObject({ ...NONE, refused: [], setAside: [{ id: 'quattro' }] });
+    expect(readAgain()).toMatchObject({ ...NONE, refused: [], unusable: [{ id: 'quattro' }] });
   });
 
   test('goes on with the secrets that it had', () => {
@@ -247,18 +247,18 @@ describe('two files for one clinic', () => {
   test('leave it with the tenant that has it, whatever the names', () => {
     const { readAgain, write } = world();
     write('tenants/a-first.yaml', tenantFile('2'));
-    const { refused, setAside, added } = readAgain();
+    const { refused, unusable, added } = readAgain();
     expect([added, refused]).toEqual([[], []]);
-    expect(setAside).toMatchObject([{ id: 'a-first', faults: [{ message: 'the tenant due is the same clinic' }] }]);
+    expect(unusable).toMatchObject([{ id: 'a-first', faults: [{ message: 'the tenant due is the same clinic' }] }]);
   });
 
   test('keep a tenant at its clinic when it wants that of another, and nobody gets the one that it goes on with', () => {
     const { readAgain, write } = world();
     write('tenants/tre.yaml', tenantFile('2'));
     write('tenants/a-first.yaml', tenantFile('3'));
-    const { after, refused, setAside } = readAgain();
+    const { after, refused, unusable } = readAgain();
     expect(refused).toMatchObject([{ tenant: 'tre', faults: [{ path: 'clinic.tenantId' }] }]);
-    expect(setAside).toMatchObject([{ id: 'a-first' }]);
+    expect(unusable).toMatchObject([{ id: 'a-first' }]);
     const clinics = [...after.outlines.values()].map(({ clinic }) => clinic.tenantId);
     expect(clinics.sort()).toEqual(['1', '2', '3']);
   });
@@ -267,7 +267,7 @@ describe('two files for one clinic', () => {
     const { readAgain, write } = world();
     write('tenants/tre.yaml', tenantFile('2'));
     write('tenants/due.yaml', tenantFile('3'));
-    expect(readAgain()).toMatchObject({ ...NONE, changed: ['due', 'tre'], refused: [], setAside: [] });
+    expect(readAgain()).toMatchObject({ ...NONE, changed: ['due', 'tre'], refused: [], unusable: [] });
   });
 });
 

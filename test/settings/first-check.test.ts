@@ -45,8 +45,8 @@ function begin(dir: string, more: Partial<LoadOptions> = {}): Promise<Configurat
   );
 }
 
-function decisions({ outlines, setAside, refused, managed: ids }: Configuration) {
-  const faults = Object.fromEntries(setAside.map(({ id, faults: found }) => [id, found]));
+function decisions({ outlines, unusable, refused, managed: ids }: Configuration) {
+  const faults = Object.fromEntries(unusable.map(({ id, faults: found }) => [id, found]));
   return { running: [...outlines.values()], faults, refused, managed: [...ids] };
 }
 
@@ -61,8 +61,8 @@ test('tenants that are checked some at a time are decided as all of them at once
     expect(decisions(files.configuration)).toMatchObject({ running: [], faults: {} });
     while (files.configuration.unchecked.size > 0) {
       const before = files.configuration;
-      const { outlines, setAside, unchecked } = atOnce(files.check(most));
-      for (const id of unchecked) expect(outlines.has(id) || setAside.some((each) => each.id === id), id).toBe(false);
+      const { outlines, unusable, unchecked } = atOnce(files.check(most));
+      for (const id of unchecked) expect(outlines.has(id) || unusable.some((each) => each.id === id), id).toBe(false);
       for (const id of before.outlines.keys()) expect(outlines.get(id), id).toBe(before.outlines.get(id));
       expect(unchecked.size).toBe(Math.max(0, before.unchecked.size - most));
     }
@@ -81,13 +81,13 @@ test('a file that comes during the checks is read after them, and takes nothing 
   atOnce(files.check(1));
   writeFileSync(join(dir, 'tenants', 'new.yaml'), ofClinic('3'));
   rmSync(join(dir, 'tenants', 'uno.yaml'));
-  const { outlines, setAside } = atOnce(files.check());
+  const { outlines, unusable } = atOnce(files.check());
   expect([...outlines.keys()]).toEqual(['due']);
-  expect(setAside.map(({ id }) => id)).toContain('uno');
+  expect(unusable.map(({ id }) => id)).toContain('uno');
   const next = atOnce(files.readAgain(atOnce(files.readStamps())));
   expect([...next.outlines.keys()]).toEqual(['due']);
-  expect(next.setAside.map(({ id }) => id)).toContain('new');
-  expect(next.setAside.map(({ id }) => id)).not.toContain('uno');
+  expect(next.unusable.map(({ id }) => id)).toContain('new');
+  expect(next.unusable.map(({ id }) => id)).not.toContain('uno');
 });
 
 test('nothing is added beside tenants that are not checked, and what ran last is written when all are', async () => {

@@ -43,17 +43,17 @@ describe('a file that breaks while a daemon runs its tenant', () => {
   test('is refused by commands, which go on with what the daemon ran', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
-    const { outlines, refused, setAside, tenants } = open('command');
+    const { outlines, refused, unusable, tenants } = open('command');
     expect([...outlines.keys()]).toEqual(['due', 'tre', 'uno']);
     expect(tenants.get('due')?.clinic.tenantId).toBe('2');
-    expect([refused.map(({ tenant }) => tenant), setAside]).toEqual([['due'], []]);
+    expect([refused.map(({ tenant }) => tenant), unusable]).toEqual([['due'], []]);
   });
 
   test('sets the tenant aside at the next start of a daemon', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
-    expect(open('daemon').setAside).toMatchObject([{ id: 'due' }]);
-    expect(open('command').setAside).toMatchObject([{ id: 'due' }]);
+    expect(open('daemon').unusable).toMatchObject([{ id: 'due' }]);
+    expect(open('command').unusable).toMatchObject([{ id: 'due' }]);
   });
 });
 
@@ -75,14 +75,14 @@ describe('what a daemon ran last', () => {
     const { write, open, written } = world();
     write('tenants/due.yaml', 'no: tenant');
     spoil(written);
-    expect(open('command').setAside).toMatchObject([{ id: 'due' }]);
+    expect(open('command').unusable).toMatchObject([{ id: 'due' }]);
   });
 
   test('counts as nothing under another identity key', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
     const env = { ...ENV, IDENTITY_KEY: KEY.replace('B', 'C') };
-    expect(open('command', { env }).setAside).toMatchObject([{ id: 'due' }]);
+    expect(open('command', { env }).unusable).toMatchObject([{ id: 'due' }]);
   });
 });
 
@@ -90,14 +90,14 @@ describe('a look at one tenant', () => {
   test('reads that file only', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
-    const { outlines, refused, setAside } = open('command', { only: 'uno' });
-    expect([[...outlines.keys()], refused, setAside]).toEqual([['uno'], [], []]);
+    const { outlines, refused, unusable } = open('command', { only: 'uno' });
+    expect([[...outlines.keys()], refused, unusable]).toEqual([['uno'], [], []]);
   });
 
   test('finds that it is of the same clinic as a tenant that a daemon runs', () => {
     const { write, open } = world();
     write('tenants/quattro.yaml', tenantFile('2'));
-    expect(open('command', { only: 'quattro' }).setAside).toMatchObject([
+    expect(open('command', { only: 'quattro' }).unusable).toMatchObject([
       { id: 'quattro', faults: [{ message: 'the tenant due is the same clinic' }] },
     ]);
   });

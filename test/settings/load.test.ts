@@ -22,10 +22,10 @@ describe('a valid configuration', () => {
   test('comes complete: defaults are filled in, and a target gets the guard of the settings where it has none', () => {
     const settings = `${SETTINGS}guard: { vanished: { share: 0.5 }, holdExpiresAfterHours: 24 }\n`;
     const tenant = `${TENANT}    guard: { vanished: { count: 3 } }\n`;
-    const { tenants, setAside } = load(
+    const { tenants, unusable } = load(
       writeConfiguration({ 'clinic-mirror.yaml': settings, 'tenants/uno.yaml': tenant }),
     );
-    expect(setAside).toEqual([]);
+    expect(unusable).toEqual([]);
     expect(tenants.get('uno')?.targets.get('rossi')).toEqual({
       id: 'rossi',
       connector: 'calendar',
@@ -306,9 +306,9 @@ describe('whatever stands in a file', () => {
     fc.assert(
       fc.property(content, (text) => {
         writeFileSync(join(dir, 'tenants/due.yaml'), text);
-        const { tenants, setAside } = load(dir, { mode: 'set-aside' });
+        const { tenants, unusable } = load(dir, { mode: 'set-aside' });
         expect([...tenants.keys()]).toEqual(['uno']);
-        const lines = renderFaults(setAside[0]?.faults ?? []).split('\n');
+        const lines = renderFaults(unusable[0]?.faults ?? []).split('\n');
         expect(lines.length).toBeGreaterThan(4);
         expect(lines.filter((line) => line.length > 100 || /\p{Cc}/u.test(line))).toEqual([]);
       }),
@@ -596,9 +596,9 @@ describe('references', () => {
 describe('setting broken tenants aside', () => {
   test('keeps the others going', () => {
     const dir = writeConfiguration({ 'tenants/due.yaml': TENANT.replace('"7"', '8'), 'tenants/tre.yaml': 'a: [' });
-    const { tenants, setAside } = load(dir, { mode: 'set-aside' });
+    const { tenants, unusable } = load(dir, { mode: 'set-aside' });
     expect([...tenants.keys()]).toEqual(['uno']);
-    expect(setAside.map(({ id, faults }) => [id, faults.length > 0])).toEqual([
+    expect(unusable.map(({ id, faults }) => [id, faults.length > 0])).toEqual([
       ['due', true],
       ['tre', true],
     ]);
@@ -611,10 +611,10 @@ describe('setting broken tenants aside', () => {
       'profiles/odd.yaml': 'unheard: of',
       'tenants/due.yaml': TENANT.replace('client: main, tenantId', 'client: other, tenantId'),
     });
-    const { tenants, setAside, profiles } = load(dir, { mode: 'set-aside' });
+    const { tenants, unusable, profiles } = load(dir, { mode: 'set-aside' });
     expect([...tenants.keys()]).toEqual(['uno']);
     expect([...profiles.keys()]).toEqual(['plain']);
-    expect(setAside).toMatchObject([{ id: 'due', faults: [{ path: 'unheard' }] }]);
+    expect(unusable).toMatchObject([{ id: 'due', faults: [{ path: 'unheard' }] }]);
   });
 
   test('does not help when the settings are at fault; then the faults of the tenants are told too', () => {

@@ -61,7 +61,7 @@ async function world(first: ManagedTenants, more: Record<string, string> = {}) {
     readAgain(tenants: ManagedTenants) {
       const before = files.configuration;
       const after = atOnce(files.readAgain(atOnce(files.readStamps()), { managed: tenants }));
-      return { ...changesBetween(before, after), refused: after.refused, setAside: after.setAside };
+      return { ...changesBetween(before, after), refused: after.refused, unusable: after.unusable };
     },
     passwordOf(id: string) {
       const connection = files.configuration.tenants.get(id)?.connections.get('dav');
@@ -70,7 +70,7 @@ async function world(first: ManagedTenants, more: Record<string, string> = {}) {
   };
 }
 
-const NONE = { added: [], changed: [], reopened: [], removed: [], refused: [], setAside: [] };
+const NONE = { added: [], changed: [], reopened: [], removed: [], refused: [], unusable: [] };
 
 describe('tenants that no file configures', () => {
   test('are one list with those of files, with the secrets that are kept sealed for them', async () => {
@@ -116,7 +116,7 @@ describe('tenants that no file configures', () => {
     };
     const { readAgain, open } = await world(all(due));
     expect(readAgain(all(closed)).refused).toMatchObject([{ tenant: 'due', faults: [{ message: 'it was changed' }] }]);
-    expect((await open(all(closed))).configuration.setAside).toMatchObject([{ id: 'due' }]);
+    expect((await open(all(closed))).configuration.unusable).toMatchObject([{ id: 'due' }]);
   });
 
   test('stay what they are when a file of the same name comes, which counts when they are removed', async () => {
@@ -126,7 +126,7 @@ describe('tenants that no file configures', () => {
     const due = managed('due', documentOf('2').replace(/ {2}dav: .*\n/, ''), {});
     expect(readAgain(all(due))).toMatchObject({
       changed: ['due'],
-      setAside: [{ id: file, faults: [{ file, message: 'the file does not count: the tenant due is managed' }] }],
+      unusable: [{ id: file, faults: [{ file, message: 'the file does not count: the tenant due is managed' }] }],
     });
     // What is planned for it is the same: nothing of its state is another's.
     expect(readAgain(all())).toMatchObject({ ...NONE, reopened: ['due'] });
@@ -176,8 +176,8 @@ describe('a document that somebody wants', () => {
       'the environment variable TENANT_UNO__SECRET is not one of this tenant',
     ]);
     writeFileSync(join(dir, 'tenants/tre.yaml'), documentOf('3'));
-    const { setAside } = (await open(all(managed('due', documentOf('2'))))).configuration;
-    expect(setAside).toMatchObject([
+    const { unusable } = (await open(all(managed('due', documentOf('2'))))).configuration;
+    expect(unusable).toMatchObject([
       { id: 'tre', faults: [{ message: 'only a managed tenant has secrets that are kept sealed' }] },
     ]);
   });

@@ -379,7 +379,7 @@ describe('a pause that the other side asked for', () => {
     expect(await told.pause()).toBeNull();
     await told.refused(20_000);
     await pass(5_000);
-    const own = { leftMs: expect.closeTo(15_000, -3), lastedMs: expect.closeTo(5_000, -3), isOfAll: false };
+    const own = { remainingMs: expect.closeTo(15_000, -3), lastedMs: expect.closeTo(5_000, -3), isOfAll: false };
     expect([await told.pause(), await other.pause()]).toEqual([own, null]);
     await pass(15_000);
     expect(await told.pause()).toBeNull();
@@ -388,7 +388,11 @@ describe('a pause that the other side asked for', () => {
   test('that several were told is told to each participant', async () => {
     const { open } = budget(WIDE);
     for (const one of ['a', 'b', 'c']) await open(one).refused(30_000);
-    expect(await open('other').pause()).toEqual({ leftMs: expect.closeTo(30_000, -3), lastedMs: 0, isOfAll: true });
+    expect(await open('other').pause()).toEqual({
+      remainingMs: expect.closeTo(30_000, -3),
+      lastedMs: 0,
+      isOfAll: true,
+    });
   });
 
   test('is not cut short by a shorter one', async () => {

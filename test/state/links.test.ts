@@ -136,7 +136,7 @@ describe('links', () => {
     const time = { startAt: NOW + 60_000, endAt: NOW + 30 * 86_400_000 };
     const ids = ['old', 'drifted', 'other', 'gone'];
     const told = ids.map((recordId) => ({ recordId, fingerprint: 'f'.repeat(22), ...time }));
-    await links.noteTimes('doctor', told, lease);
+    await links.recordTimes('doctor', told, lease);
     const expected = [
       linkOf('old', { versionTag: '"3"', epoch: 1, remoteId: 'remote', ...time }),
       { ...drifted, ...time },
@@ -223,7 +223,7 @@ describe('whoever lost the lease', () => {
     ['writes no link', (links, lease) => links.writeAll('doctor', many(1, { epoch: 5 }), lease)],
     [
       'notes no time',
-      (links, lease) => links.noteTimes('doctor', [linkOf('appointment-0', { startAt: NOW + 60_000 })], lease),
+      (links, lease) => links.recordTimes('doctor', [linkOf('appointment-0', { startAt: NOW + 60_000 })], lease),
     ],
     ['lets go of no link', (links, lease) => links.release('doctor', ['appointment-0'], lease)],
     ['clears nothing', (links, lease) => links.clear('doctor', lease)],
@@ -275,7 +275,7 @@ describe('links that are kept in memory', () => {
     ['released', (links, lease) => links.release('doctor', ['appointment-1'], lease)],
     [
       'given another time',
-      (links, lease) => links.noteTimes('doctor', [linkOf('appointment-1', { endAt: NOW + 60_000 })], lease),
+      (links, lease) => links.recordTimes('doctor', [linkOf('appointment-1', { endAt: NOW + 60_000 })], lease),
     ],
     ['cleared', (links, lease) => links.clear('doctor', lease)],
     ['laid out again', (links, lease) => links.fit('doctor', 10_000, lease)],

@@ -234,7 +234,7 @@ describe('an entry that is in flight', () => {
       await opened.outbox.settle('doctor', settlements, {
         now: NOW,
         lease: opened.lane,
-        noteTakenOut: ids.includes('1'),
+        recordTakenOut: ids.includes('1'),
       });
     };
     const known = () => opened.outbox.takenOut('doctor', ['1', '2', '3']);

@@ -14,8 +14,8 @@ const UNTOUCHED: StoredTarget = {
   replacedAt: null,
   wentBackAt: null,
   plannedAsOf: null,
-  nearAsOf: null,
-  settledAsOf: null,
+  soonAsOf: null,
+  idleAsOf: null,
   writtenOnceAt: null,
   lastPlannedAt: null,
   plannedUnder: null,
@@ -56,7 +56,7 @@ describe('what is known of a target', () => {
       container: 'c1',
       adoptedAt: 1,
       plannedAsOf: 2,
-      settledAsOf: 3,
+      idleAsOf: 3,
       firstRunApprovedAt: 4,
       failure,
       pausedUntil: 5,
@@ -82,8 +82,8 @@ describe('a record that is not as we wrote it', () => {
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     await connection.hset('cm:{studio-rossi}:target:doctor', { container: 'c1', adoptedAt: 1 });
     expect(await targets.read('doctor')).toMatchObject({ isForged: true });
-    expect(await targets.setAside('doctor')).toBe(true);
-    expect(await targets.setAside('doctor')).toBe(false);
+    expect(await targets.invalidate('doctor')).toBe(true);
+    expect(await targets.invalidate('doctor')).toBe(false);
     expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, forged: 1 });
   });
 
@@ -94,7 +94,7 @@ describe('a record that is not as we wrote it', () => {
     const looked = (await targets.summarize(['doctor'])).get('doctor');
     await targets.write('doctor', { firstRunApprovedAt: NOW });
     expect(looked?.record.isForged).toBe(true);
-    expect(await targets.setAside('doctor')).toBe(false);
+    expect(await targets.invalidate('doctor')).toBe(false);
     expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false, forged: 0 });
   });
 
@@ -108,7 +108,7 @@ describe('a record that is not as we wrote it', () => {
       await targets.write('doctor', { firstRunApprovedAt: NOW });
       return before;
     });
-    expect(await targets.setAside('doctor')).toBe(false);
+    expect(await targets.invalidate('doctor')).toBe(false);
     expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false });
   });
 });
@@ -118,9 +118,9 @@ describe('what left a target', () => {
 
   test('is counted by reason, a record that comes and goes each time, for an hour and for seven days', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
-    await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
-    await targets.noteGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
-    await targets.noteGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + HOUR_MS);
+    await targets.recordGone('doctor', { ...NONE, vanished: 3 }, NOW);
+    await targets.recordGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
+    await targets.recordGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + HOUR_MS);
     const all = { cancelled: 4, excluded: 2, vanished: 6, released: 1 };
     expect(await targets.gone('doctor', NOW + HOUR_MS)).toEqual({ hour: all, week: all });
     expect(await targets.gone('doctor', NOW + 2 * HOUR_MS)).toEqual({
@@ -138,8 +138,8 @@ describe('what left a target', () => {
 
   test('is told day by day, the newest first', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
-    await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
-    await targets.noteGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + 2 * DAY_MS);
+    await targets.recordGone('doctor', { ...NONE, vanished: 3 }, NOW);
+    await targets.recordGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + 2 * DAY_MS);
     const days = await targets.goneByDay('doctor', NOW + 2 * DAY_MS + HOUR_MS);
     expect(days).toEqual([
       { ...NONE, cancelled: 4, excluded: 2 },
@@ -156,11 +156,11 @@ describe('what left a target', () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     for (let hour = 0; hour < 200; hour += 1) {
-      await targets.noteGone('doctor', { ...NONE, vanished: 5 }, NOW + hour * HOUR_MS);
+      await targets.recordGone('doctor', { ...NONE, vanished: 5 }, NOW + hour * HOUR_MS);
     }
     // 169 hours, each with its reason and count, sealed.
     expect(await connection.hstrlen('cm:{studio-rossi}:target:doctor', 'proof')).toBeLessThan(5_000);
-    await targets.noteGone('nurse', NONE, NOW);
+    await targets.recordGone('nurse', NONE, NOW);
     expect(await connection.exists('cm:{studio-rossi}:target:nurse')).toBe(0);
   });
 });
@@ -168,18 +168,18 @@ describe('what left a target', () => {
 test('first misses are kept by stream until they are replaced, forgotten for a patient, or old', async () => {
   const connection = redis.connect();
   const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
-  await targets.keepMisses('appointments', new Map([['1', NOW]]));
+  await targets.storeMisses('appointments', new Map([['1', NOW]]));
   const misses = new Map([
     ['1', NOW],
     ['2', NOW + 5],
   ]);
-  await targets.keepMisses('appointments', misses);
+  await targets.storeMisses('appointments', misses);
   expect(await targets.misses('appointments')).toEqual(misses);
   expect(await targets.misses('patients')).toEqual(new Map());
   expect(await connection.pttl('cm:{studio-rossi}:misses:appointments')).toBeGreaterThan(6 * DAY_MS);
   expect(await targets.erase('doctor', ['2'], NOW)).toBe(1);
   expect(await targets.misses('appointments')).toEqual(new Map([['1', NOW]]));
-  await targets.keepMisses('appointments', new Map());
+  await targets.storeMisses('appointments', new Map());
   expect(await connection.exists('cm:{studio-rossi}:misses:appointments')).toBe(0);
 });
 
@@ -193,8 +193,8 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     near: null,
     pace: FIRST_PACE,
     hourly: NO_CHANGES,
-    setAside: {},
-    setAsideExamples: [],
+    unusable: {},
+    unusableExamples: [],
     unknownStatuses: [],
     withheld: [],
     gaps: {},

@@ -9,7 +9,7 @@ import { machineNow } from './shifted-date.ts';
 /** What a test file chooses of its Redis. */
 interface TestRedisOptions extends Pick<StartRedisOptions, 'appendOnly'> {
   /** It keeps what is in it from test to test: for tests that look at one world. */
-  isKept?: boolean;
+  isStored?: boolean;
 }
 
 /** A Redis for one test file (or one `describe`), empty at the start of each test. */
@@ -38,7 +38,7 @@ export interface TestRedis {
  *     const redis = useRedis();
  *     test('…', async () => { const connection = redis.connect(); … });
  */
-export function useRedis({ isKept = false, ...options }: TestRedisOptions = {}): TestRedis {
+export function useRedis({ isStored = false, ...options }: TestRedisOptions = {}): TestRedis {
   // Each holds the folder of the data or serves from it: the first one's stop() removes it.
   const servers: PrivateRedis[] = [];
   const connections: Redis[] = [];
@@ -64,7 +64,7 @@ export function useRedis({ isKept = false, ...options }: TestRedisOptions = {}):
   beforeEach(async () => {
     vi.spyOn(Redis.prototype, 'time').mockImplementation(timeOfTests(Date.now() - machineNow()));
     if (hasCrashed) await startAgain();
-    if (!isKept) await asked(server(), (connection) => connection.flushall());
+    if (!isStored) await asked(server(), (connection) => connection.flushall());
   });
   afterAll(async () => {
     for (const connection of connections) connection.disconnect();

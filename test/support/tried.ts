@@ -29,8 +29,8 @@ export async function tryCases<Case>(
     if (details.failed) throw new Error(await fc.asyncDefaultReportMessage(details), { cause: details.errorInstance });
   };
   await fc.assert(property, { numRuns: wished === undefined ? least : Number(wished), asyncReporter: report });
-  const leftMs = forMs - (performance.now() - begun);
-  if (wished === undefined && leftMs > 0)
-    await fc.assert(property, { numRuns: most - least, interruptAfterTimeLimit: leftMs, asyncReporter: report });
+  const remainingMs = forMs - (performance.now() - begun);
+  if (wished === undefined && remainingMs > 0)
+    await fc.assert(property, { numRuns: most - least, interruptAfterTimeLimit: remainingMs, asyncReporter: report });
   console.info(`${name}: ${tried} cases tried`);
 }

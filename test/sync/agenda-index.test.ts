@@ -32,7 +32,7 @@ describe('an index by agenda', () => {
           const beside = appointments.filter(
             ({ agendaId, time }) => !agendas.includes(agendaId as never) && overlaps(time, window),
           );
-          expect(index.countBeside(agendas, window)).toBe(beside.length);
+          expect(index.countOverlapping(agendas, window)).toBe(beside.length);
         }
       }),
     );

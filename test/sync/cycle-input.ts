@@ -54,7 +54,7 @@ export interface CycleChoice {
   forgotten: string[];
   completeness: Completeness;
   reach: ClinicShown['reach'];
-  isDoubted: boolean;
+  isUncertain: boolean;
   restored: number;
   comparableUnder: number | null;
   firstRun: 'apply' | 'plan';
@@ -127,7 +127,7 @@ export const cycleChoices: fc.Arbitrary<CycleChoice> = fc.record({
     { completeness: 'partial', reason: 'page-cap' },
   ),
   reach: fc.constantFrom('whole', 'whole', 'near'),
-  isDoubted: fc.nat(4).map((n) => n === 0),
+  isUncertain: fc.nat(4).map((n) => n === 0),
   restored: fc.nat(12),
   comparableUnder: fc.constantFrom(null, 1, 2),
   firstRun: fc.constantFrom('apply', 'apply', 'plan'),
@@ -144,7 +144,7 @@ export function invoiceOf(content: Pick<Invoice, 'id' | 'patientId' | 'number'>)
 
 function snapshotOf<Source extends { id: string }>(records: readonly Source[], completeness: Completeness) {
   const snapshot: Snapshot<Source> = {
-    ...{ records: new Map(records.map((one) => [one.id, one])), setAside: [], unidentified: 0 },
+    ...{ records: new Map(records.map((one) => [one.id, one])), unusable: [], unidentified: 0 },
     ...completeness,
   };
   return snapshot;
@@ -179,7 +179,7 @@ function openTargets({ firstRun }: CycleChoice) {
 
 /** What one cycle is planned by. Each call opens everything anew. */
 export function cycleInputOf(choice: CycleChoice): CycleInput {
-  const plain = { holds: [], pinned: [], isDoubted: false, isResting: false, isUnworked: false, passedDays: 0 };
+  const plain = { holds: [], pinned: [], isUncertain: false, isResting: false, isUnworked: false, passedDays: 0 };
   const first = assembled({ ...choice, ...plain, reach: 'whole', firstRun: 'apply' }, choice.before, new Map());
   const { plans } = atOnce(planTargets(first));
   const states = new Map(plans.map(({ target, passed }) => [target.id, stateAfter([...passed], choice.written)]));
@@ -246,7 +246,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
       byAgenda: indexByAgenda(clinicReading.snapshot.records.values()),
     },
     isForgotten: (patientId) => choice.forgotten.includes(patientId),
-    isDoubted: choice.isDoubted,
+    isUncertain: choice.isUncertain,
     generation: { number: 2, isOurs: true },
     holds: choice.holds.map((hold, index) => ({ id: `h${index}`, ...hold, ...times })),
     locale: { language: 'en', zone: 'Europe/Rome' },

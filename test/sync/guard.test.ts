@@ -178,13 +178,13 @@ describe('absent records', () => {
     const verdict = weigh({ changes, absence: known(4, 5, 9, 9) });
     expect(verdict.passed).toEqual(changes.slice(0, 4));
     expect(verdict.postponed).toEqual(changes.slice(4));
-    expect(verdict.doubtsReading).toBe(false);
+    expect(verdict.distrustsReading).toBe(false);
   });
 
   test('are held whole before the first is removed, those that nobody asked for among them', () => {
     const changes = removals(2_500);
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(0, 200, 200, 200) });
-    expect(verdict).toMatchObject({ passed: [], postponed: [], doubtsReading: true });
+    expect(verdict).toMatchObject({ passed: [], postponed: [], distrustsReading: true });
     expect(verdict.held.vanished).toEqual(changes);
   });
 
@@ -222,11 +222,11 @@ describe('absent records', () => {
   test('that wait in a hold keep the reading in doubt', () => {
     const changes = removals(30);
     const waiting = new Set(changes.map(({ recordId }) => recordId));
-    expect(weigh({ changes, waiting }).doubtsReading).toBe(true);
-    expect(weigh({ changes: removals(30, 'excluded') }).doubtsReading).toBe(false);
-    expect(weigh({ changes: removals(3), waiting }).doubtsReading).toBe(false);
+    expect(weigh({ changes, waiting }).distrustsReading).toBe(true);
+    expect(weigh({ changes: removals(30, 'excluded') }).distrustsReading).toBe(false);
+    expect(weigh({ changes: removals(3), waiting }).distrustsReading).toBe(false);
     // What the clinic took out beside them takes nothing from the doubt.
-    expect(weigh({ changes: [...changes, ...removals(3, 'excluded')], waiting }).doubtsReading).toBe(true);
+    expect(weigh({ changes: [...changes, ...removals(3, 'excluded')], waiting }).distrustsReading).toBe(true);
   });
 
   test('a sample tells of the rest with three to spare', () => {

@@ -28,7 +28,7 @@ describe('a key', () => {
         expect(key).toMatch(/^[0-9a-v]{32}$/);
         expect(identity.key(recordId, epoch)).toBe(key);
         expect(identity.key(recordId, epoch + 1)).not.toBe(key);
-        expect(identity.epochOf(recordId, key)).toBe(epoch);
+        expect(identity.idAttemptOf(recordId, key)).toBe(epoch);
       }),
     );
   });
@@ -38,7 +38,7 @@ describe('a key', () => {
       fc.property(recordIds, recordIds, (one, two) => {
         fc.pre(one !== two);
         expect(identity.key(one, 0)).not.toBe(identity.key(two, 0));
-        expect(identity.epochOf(two, identity.key(one, 0))).toBeNull();
+        expect(identity.idAttemptOf(two, identity.key(one, 0))).toBeNull();
         for (const other of Object.values(others)) expect(other.key(one, 0)).not.toBe(identity.key(one, 0));
       }),
     );

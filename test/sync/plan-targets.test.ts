@@ -89,7 +89,7 @@ function quiet(changes: Partial<CycleChoice> = {}): CycleChoice {
       alone: ['nothing'],
       completeness: { completeness: 'complete' },
     },
-    ...{ holds: [], pinned: [], forgotten: [], isDoubted: false, isResting: false, isUnworked: false, passedDays: 0 },
+    ...{ holds: [], pinned: [], forgotten: [], isUncertain: false, isResting: false, isUnworked: false, passedDays: 0 },
     ...{ reach: 'whole', restored: 0, comparableUnder: 2, firstRun: 'apply' },
     ...changes,
   };

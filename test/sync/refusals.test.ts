@@ -86,7 +86,7 @@ describe('whom somebody made refuse in the CRM', () => {
 
 describe('what stands beside a patient’s own word', () => {
   const patients = ['1', '2', '3'].map((id) => patientOf(id));
-  const complete: Snapshot<Patient> = { records: new Map(), setAside: [], unidentified: 0, completeness: 'complete' };
+  const complete: Snapshot<Patient> = { records: new Map(), unusable: [], unidentified: 0, completeness: 'complete' };
 
   interface Choice {
     mapped?: Record<string, Mapped | null>;

@@ -113,9 +113,9 @@ describe('an appointment in a week', () => {
   test.each([
     ['beyond the window is not missing', 24 * 61, 'beyond-window'],
     ['before the window stays as it is', -24 * 9, 'before-window'],
-  ] as const)('%s', (_, inHours, leftOut) => {
+  ] as const)('%s', (_, inHours, omitted) => {
     const [entry] = compare(appointmentOf('1', { inHours }), null, []);
-    expect(entry).toMatchObject({ leftOut, difference: null });
+    expect(entry).toMatchObject({ omitted, difference: null });
   });
 });
 

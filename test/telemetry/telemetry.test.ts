@@ -211,8 +211,8 @@ test('a request to a vendor is a span with its host and status, and the vendor i
   const { spans } = telemetry;
   const vendor = await open();
   vendor.receiver.answer = (response) => response.writeHead(503).end();
-  for (const tellsTrace of [false, true]) {
-    const http = createHttpClient({ userAgent: 'test', clock: Date.now, spans, tellsTrace });
+  for (const sendsTrace of [false, true]) {
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now, spans, sendsTrace });
     const url = `${vendor.receiver.url}/patients/Zwxyquist?phone=345`;
     await http.send({ label: 'google.events.batch', method: 'POST', url, body: 'Zwxyquist', signal: SIGNAL });
   }

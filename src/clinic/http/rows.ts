@@ -6,7 +6,7 @@ export type ValueReader = (row: JsonObject) => unknown;
 /** A JSON object of unknown content. */
 export type JsonObject = Record<string, unknown>;
 /** A row that became a record, with the fields that could not be read and count as not told, or why it did not. */
-export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { setAside: InvalidRow };
+export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { unusable: InvalidRow };
 /** Makes a record of a row. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 

@@ -53,7 +53,7 @@ export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppoi
   const namesIn = compileFullName(profile.appointments.patientFullName);
   return rowZone.within((row) => {
     const mapped = map(row);
-    if ('setAside' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { setAside: unknown }>;
+    if ('unusable' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { unusable: unknown }>;
     const { status, ...rest } = mapped.record;
     const stated = { firstName: rest.patientFirstName, lastName: rest.patientLastName };
     const { firstName: patientFirstName, lastName: patientLastName } = namesIn(row, stated);
@@ -103,9 +103,9 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
   const mapBuried = withTombstones(profile.appointments, map, isCancelled);
   return rowZone.within((row) => {
     const mapped = mapBuried(row);
-    if ('record' in mapped || mapped.setAside.recordId === null || !isJsonObject(row)) return mapped;
+    if ('record' in mapped || mapped.unusable.recordId === null || !isJsonObject(row)) return mapped;
     const agendaId = agendaIdOf(row);
-    return agendaId === null ? mapped : { setAside: { ...mapped.setAside, agendaId } };
+    return agendaId === null ? mapped : { unusable: { ...mapped.unusable, agendaId } };
   });
 }
 

@@ -106,7 +106,7 @@ function follow(
   if (episodeId === null || practiceId === null) return broken('link-incomplete');
   const episode = episodes.get(episodeId);
   if (episode === undefined || 'absent' in episode) return broken('episode-gone');
-  if ('setAside' in episode) return broken('episode-unreadable');
+  if ('unusable' in episode) return broken('episode-unreadable');
   const practice = episode.found.practices.find((one) => one.practiceId === practiceId);
   if (practice === undefined) return broken('practice-unknown');
   return { episodeId, practiceId, practice, doctors: practice.doctors, fault: null };
@@ -128,7 +128,7 @@ export interface InvoiceDoctorNames {
   /** Each once. What keeps an episode from being read is thrown; those that were read are remembered. */
   of(tenantId: string, invoice: LinkedInvoice & { id: string }, signal: AbortSignal): Promise<readonly string[]>;
   /** Drops the names of all other invoices. */
-  keepOnly(invoices: ReadonlyMap<string, unknown>): void;
+  retainOnly(invoices: ReadonlyMap<string, unknown>): void;
 }
 
 /**
@@ -148,7 +148,7 @@ export function createInvoiceDoctorNames(resolve: InvoiceResolver, clock: Clock)
       stored.set(invoice.id, { links, names, readAt });
       return names;
     },
-    keepOnly(invoices) {
+    retainOnly(invoices) {
       for (const id of stored.keys()) if (!invoices.has(id)) stored.delete(id);
     },
   };
@@ -199,7 +199,7 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
         const wanted = withDoctors && record.issueDate !== null && record.issueDate >= doctorsFrom;
         records.set(id, await invoiceOf(tenantId, record, wanted, signal));
       }
-      if (listed.completeness === 'complete') names.keepOnly(records);
+      if (listed.completeness === 'complete') names.retainOnly(records);
       return { ...listed, records };
     },
     async readInvoice(tenantId, id, { withDoctors }, signal) {

@@ -27,7 +27,7 @@ import type { PageMemory } from './reading-memory.ts';
 /** One page of a catalogue: its records, and the rows that could not become one. */
 export interface ListPage<Model> {
   records: Model[];
-  setAside: InvalidRow[];
+  unusable: InvalidRow[];
   /** A field for each value of the records that could not be read and counts as not told. */
   unread?: readonly string[];
 }
@@ -209,15 +209,15 @@ function notYielded<Model extends object>(
   identify: (record: Model) => string,
 ): ListPage<Model> {
   const unread: string[] = [];
-  const page: ListPage<Model> = { records: [], setAside: [], unread };
+  const page: ListPage<Model> = { records: [], unusable: [], unread };
   for (const row of rows) {
-    const id = 'record' in row ? identify(row.record) : keyOfInvalidRow(row.setAside);
+    const id = 'record' in row ? identify(row.record) : keyOfInvalidRow(row.unusable);
     if (id !== null && yielded.has(id)) continue;
     if (id !== null) yielded.add(id);
     if ('record' in row) {
       page.records.push(row.record);
       unread.push(...(row.unread ?? []));
-    } else page.setAside.push(row.setAside);
+    } else page.unusable.push(row.unusable);
   }
   return page;
 }
@@ -243,14 +243,14 @@ export async function readWhole<Model extends { id: string }>(
   const unread: string[] = [];
   const content = () => ({
     records,
-    setAside: invalidRows,
+    unusable: invalidRows,
     unread: countEach(unread),
     unidentified: invalidRows.filter(({ recordId }) => recordId === null).length,
   });
   try {
     for await (const page of list(signal)) {
       for (const record of page.records) records.set(record.id, record);
-      invalidRows.push(...page.setAside);
+      invalidRows.push(...page.unusable);
       unread.push(...(page.unread ?? []));
     }
   } catch (error) {
@@ -293,7 +293,7 @@ export type IsWanted = (record: Appointment) => boolean;
 /** What was gathered of a window so far. */
 export interface Gathered {
   records: Map<string, Appointment>;
-  setAside: Map<string, InvalidRow>;
+  unusable: Map<string, InvalidRow>;
   withoutId: InvalidRow[];
   /** Fields of records that could not be read, by the records' ids. */
   unread: Map<string, readonly string[]>;
@@ -307,7 +307,7 @@ export interface Gathered {
 /** Nothing yet. */
 export function nothingGathered(): Gathered {
   const none = { pages: 0, requests: 0, repeated: 0, reason: null };
-  return { records: new Map(), setAside: new Map(), withoutId: [], unread: new Map(), ...none };
+  return { records: new Map(), unusable: new Map(), withoutId: [], unread: new Map(), ...none };
 }
 
 /** The rows of one list call, and why it is not whole; null when it is. */
@@ -332,7 +332,7 @@ export async function readRows(
   for (let remainingRereads = context.profile.limits.rereads; ; remainingRereads -= 1) {
     const { rows, reason } = await readOnce(context, call, gathered, asked);
     if (reason === null || !isPassing(reason) || remainingRereads === 0) {
-      const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.setAside.recordId !== null);
+      const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.unusable.recordId !== null);
       return { rows: [...before, ...rows], reason };
     }
     context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
@@ -363,17 +363,17 @@ async function readOnce(
 
 /** Of two versions of a record the one changed later stays; where none tells, the one read later. */
 export function retain(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: IsWanted): void {
-  if ('setAside' in mapped) {
-    const { recordId } = mapped.setAside;
-    if (isForeign(mapped.setAside)) gathered.reason ??= 'wrong-tenant';
-    if (recordId === null) gathered.withoutId.push(mapped.setAside);
-    else gathered.setAside.set(recordId, mapped.setAside);
+  if ('unusable' in mapped) {
+    const { recordId } = mapped.unusable;
+    if (isForeign(mapped.unusable)) gathered.reason ??= 'wrong-tenant';
+    if (recordId === null) gathered.withoutId.push(mapped.unusable);
+    else gathered.unusable.set(recordId, mapped.unusable);
     return;
   }
   const { record } = mapped;
   const existing = gathered.records.get(record.id);
   if (existing !== undefined && (existing.updatedAt ?? 0) > (record.updatedAt ?? existing.updatedAt ?? 0)) return;
-  gathered.setAside.delete(record.id);
+  gathered.unusable.delete(record.id);
   gathered.unread.delete(record.id);
   if (isWanted(record)) {
     gathered.records.set(record.id, record);

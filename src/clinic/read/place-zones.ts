@@ -35,7 +35,7 @@ export type LoadSites = (
 /** What one process knows of the zones of one tenant's rows. */
 export interface ZoneCache {
   /** A row had a local time and no zone of its own: from then on places are read first. */
-  needsPlaces: boolean;
+  needsSites: boolean;
   /** Zones that rows named themselves. */
   ofRows: Set<string>;
 }
@@ -52,7 +52,7 @@ export interface ZonedQuestion {
 
 /** Nothing was read yet. */
 export function createZoneCache(): ZoneCache {
-  return { needsPlaces: false, ofRows: new Set() };
+  return { needsSites: false, ofRows: new Set() };
 }
 
 /**
@@ -67,13 +67,13 @@ export async function askInZones<Answer>(
   ask: (sites: SiteZones) => Promise<Answer>,
 ): Promise<Answer> {
   for (;;) {
-    const needed = known.needsPlaces;
+    const needed = known.needsSites;
     const zones = needed ? zonesOf(await load(signal)) : null;
     const names = new Set([...(zones?.names ?? []), ...known.ofRows]);
     const allowed = names.size;
     const answer = await ask({
       nameOf(agendaId, locationId) {
-        if (zones === null) known.needsPlaces = true;
+        if (zones === null) known.needsSites = true;
         return zones?.nameOf(agendaId, locationId) ?? null;
       },
       names,
@@ -88,7 +88,7 @@ export async function askInZones<Answer>(
       ...(sawRow !== undefined && { sawRow }),
     });
     const isAllowed = !isLocal || names.size === allowed;
-    if (known.needsPlaces === needed && isAllowed) return answer;
+    if (known.needsSites === needed && isAllowed) return answer;
     // Places that name no other zone change nothing of what was read.
     if (isAllowed && isUsual(zonesOf(await load(signal)), usual)) return answer;
   }

@@ -53,7 +53,7 @@ export interface Trust {
 export interface StoredRows<Model> {
   records: Map<string, Model>;
   /** Rows that can't be used, by their records' ids. */
-  setAside: ReadonlyMap<string, InvalidRow>;
+  unusable: ReadonlyMap<string, InvalidRow>;
   withoutId: readonly InvalidRow[];
   /** Whatever changed up to then, by the clinic's own times, was seen; null when that is not known. */
   changedTo: Instant | null;
@@ -218,7 +218,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
 }
 
 function nothing<Model>(): StoredRows<Model> {
-  return { records: new Map(), setAside: new Map(), withoutId: [], changedTo: null };
+  return { records: new Map(), unusable: new Map(), withoutId: [], changedTo: null };
 }
 
 /** Whether "not modified" comes from the clinic itself, and means what was asked about. */

@@ -57,10 +57,10 @@ export async function readOne<Model extends object>(
   const row = await readRow(context, question);
   if (row === null) return { absent: true };
   const mapped = ofTenant(context.profile, question, map)(row);
-  if ('setAside' in mapped) {
+  if ('unusable' in mapped) {
     // Two such answers count like two that say that the record is not there.
-    if (mapped.setAside.isTombstone === true) return { absent: true };
-    return { setAside: { ...mapped.setAside, recordId: question.id } };
+    if (mapped.unusable.isTombstone === true) return { absent: true };
+    return { unusable: { ...mapped.unusable, recordId: question.id } };
   }
   if (isAsked(mapped.record)) return { found: mapped.record };
   throw clinicError('wrong-record', `${labelOf(question.list)}: another record came than the one asked for`);
@@ -107,7 +107,7 @@ export function ofTenant<Model>(profile: ClinicProfile, source: RowSource, map: 
   return (row) => {
     if (!namesAnother(row)) return map(row);
     const recordId = isJsonObject(row) ? asId(readId(row)) : null;
-    return { setAside: { recordId, code: 'wrong-tenant', field: 'tenantId' } };
+    return { unusable: { recordId, code: 'wrong-tenant', field: 'tenantId' } };
   };
 }
 

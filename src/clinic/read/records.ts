@@ -104,7 +104,7 @@ export function compileRows<Model>(
       if (!(error instanceof Fault)) throw error;
       const { code, field } = error;
       const recordId = isJsonObject(row) ? idOf(row) : null;
-      return { setAside: { recordId, code: field === 'id' ? 'missing-id' : code, field } };
+      return { unusable: { recordId, code: field === 'id' ? 'missing-id' : code, field } };
     }
   };
 }

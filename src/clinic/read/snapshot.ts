@@ -93,14 +93,14 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
     for (const row of read) retain(gathered, row, isWanted);
     gathered.reason ??= reason;
   }
-  for (const id of gathered.setAside.keys()) gathered.records.delete(id);
-  const { records, setAside, withoutId, reason } = gathered;
+  for (const id of gathered.unusable.keys()) gathered.records.delete(id);
+  const { records, unusable, withoutId, reason } = gathered;
   const changedTo = changedToOf(records.values(), { startedAt, endedAt: context.clock() });
-  remembered?.end({ records, setAside, withoutId, changedTo }, reason === null);
+  remembered?.end({ records, unusable, withoutId, changedTo }, reason === null);
   const { window: asked } = question;
   const isWider = window.fromAt < asked.fromAt || window.toAt > asked.toAt;
   const shown = isWider ? new Map([...records].filter(([, { time }]) => overlaps(time, asked))) : records;
-  const content = contentOf(work, { records: shown, setAside, withoutId });
+  const content = contentOf(work, { records: shown, unusable, withoutId });
   return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
 }
 
@@ -161,13 +161,13 @@ function callOf({ question, gathered }: Work, parameters: ListCall['parameters']
 
 function contentOf(
   { question: { window, agendaIds }, gathered: { pages, requests, repeated, unread } }: Work,
-  { records, setAside, withoutId }: Omit<StoredRows<Appointment>, 'changedTo'>,
+  { records, unusable, withoutId }: Omit<StoredRows<Appointment>, 'changedTo'>,
 ) {
   return {
     window,
     agendaIds: agendaIds === null ? null : [...agendaIds],
     records,
-    setAside: [...setAside.values(), ...withoutId],
+    unusable: [...unusable.values(), ...withoutId],
     unidentified: withoutId.length,
     unread: countEach([...unread.values()].flat()),
     pages,
@@ -198,7 +198,7 @@ export function sharedTexts(): (mapped: Mapped<Appointment>) => Mapped<Appointme
     return patient;
   };
   return (mapped) => {
-    if ('setAside' in mapped) return mapped;
+    if ('unusable' in mapped) return mapped;
     const { record } = mapped;
     record.agendaId = textOf(record.agendaId);
     record.locationId = textOf(record.locationId);
@@ -211,7 +211,7 @@ export function sharedTexts(): (mapped: Mapped<Appointment>) => Mapped<Appointme
 }
 
 /** Why what changed can't be told by asking for it: a list that is not whole, or a row that raises doubt. */
-type ChangesDoubt =
+type ChangesObstacle =
   | PartialReason
   /** A row that can't be used: it may be any record. */
   | 'row-set-aside'
@@ -247,31 +247,31 @@ const FILTER_SLACK_MS = DAY_MS;
 async function readChanges(
   existing: StoredRows<Appointment> & { changedTo: Instant },
   { context, zone, names, isWanted, read }: ChangesQuestion,
-): Promise<StoredRows<Appointment> | { doubt: ChangesDoubt }> {
+): Promise<StoredRows<Appointment> | { doubt: ChangesObstacle }> {
   const { parameter, overlapSeconds, format } = context.profile.appointments.rereading.changedSince;
   if (parameter === null) return { doubt: 'filter-refused' };
   const sinceAt = existing.changedTo - overlapSeconds * SECOND_MS;
   const since = sinceOf(widened({ fromAt: sinceAt, toAt: sinceAt }, format, zone, names).fromAt, context, zone);
   const startedAt = context.clock();
-  const doubtOf = (row: Mapped<Appointment>) => doubtOfRow(row, since.at, context.clock());
-  const answer = await read([[parameter, since.text]], (row) => doubtOf(row) !== null).catch(refused);
+  const obstacleOf = (row: Mapped<Appointment>) => obstacleInRow(row, since.at, context.clock());
+  const answer = await read([[parameter, since.text]], (row) => obstacleOf(row) !== null).catch(refused);
   if (answer === null) return { doubt: 'filter-refused' };
   const endedAt = context.clock();
-  const doubt = answer.rows.map(doubtOf).find((one) => one !== null) ?? answer.reason;
+  const doubt = answer.rows.map(obstacleOf).find((one) => one !== null) ?? answer.reason;
   if (doubt !== null) return { doubt };
   const changed = answer.rows.flatMap((row) => ('record' in row ? [row.record] : []));
   const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? existing.changedTo;
-  const buried = answer.rows.flatMap((row) => ('setAside' in row ? [row.setAside] : []));
+  const buried = answer.rows.flatMap((row) => ('unusable' in row ? [row.unusable] : []));
   return { ...putOver(existing, changed, buried, isWanted), changedTo: Math.max(existing.changedTo, changedTo) };
 }
 
 /** Whether a clinic that answers so does not filter as the profile says. */
-function isOfNoUse(doubt: ChangesDoubt): boolean {
+function isOfNoUse(doubt: ChangesObstacle): boolean {
   return doubt === 'filter-ignored' || doubt === 'filter-refused';
 }
 
-function doubtOfRow(row: Mapped<Appointment>, sinceAt: Instant, now: Instant): ChangesDoubt | null {
-  if ('setAside' in row) return row.setAside.isTombstone === true ? null : 'row-set-aside';
+function obstacleInRow(row: Mapped<Appointment>, sinceAt: Instant, now: Instant): ChangesObstacle | null {
+  if ('unusable' in row) return row.unusable.isTombstone === true ? null : 'row-set-aside';
   const { updatedAt } = row.record;
   if (updatedAt === null) return 'change-time-missing';
   if (updatedAt > now + CLOCK_TOLERANCE_MS) return 'change-time-ahead';
@@ -319,22 +319,22 @@ function putOver(
   const isNews = (record: Appointment) => {
     const before = existing.records.get(record.id);
     const isOlder = before !== undefined && (before.updatedAt ?? 0) > (record.updatedAt ?? 0);
-    const isOurs = before !== undefined || existing.setAside.has(record.id) || isWanted(record);
+    const isOurs = before !== undefined || existing.unusable.has(record.id) || isWanted(record);
     return isOurs && !isOlder && before !== record;
   };
   const news = new Map(changed.filter(isNews).map((record) => [record.id, record]));
-  const isShown = (id: string) => existing.records.has(id) || existing.setAside.has(id) || news.has(id);
+  const isShown = (id: string) => existing.records.has(id) || existing.unusable.has(id) || news.has(id);
   const off = tombstones.filter(({ recordId }) => isShown(recordId ?? ''));
   if (news.size + off.length === 0) return existing;
   const records = new Map(existing.records);
-  const setAside = new Map(existing.setAside);
+  const unusable = new Map(existing.unusable);
   for (const [id, record] of news) {
     records.set(id, record);
-    setAside.delete(id);
+    unusable.delete(id);
   }
   for (const one of off) {
     records.delete(one.recordId ?? '');
-    setAside.set(one.recordId ?? '', one);
+    unusable.set(one.recordId ?? '', one);
   }
-  return { ...existing, records, setAside };
+  return { ...existing, records, unusable };
 }

@@ -79,15 +79,15 @@ export function withTombstones<Model, Rest extends unknown[]>(
 ): (row: unknown, ...rest: Rest) => Mapped<Model> {
   const flags = deletedFlags.map(compileRaised);
   const readId = compilePaths(fields.id);
-  const tombstoneOf = (row: JsonObject): { setAside: InvalidRow } | null => {
+  const tombstoneOf = (row: JsonObject): { unusable: InvalidRow } | null => {
     const recordId = asId(readId(row));
-    return recordId === null ? null : { setAside: { recordId, code: 'tombstone', field: 'status', isTombstone: true } };
+    return recordId === null ? null : { unusable: { recordId, code: 'tombstone', field: 'status', isTombstone: true } };
   };
   return (row, ...rest) => {
     if (!isJsonObject(row)) return map(row, ...rest);
     const deleted = flags.some((isRaised) => isRaised(row)) ? tombstoneOf(row) : null;
     if (deleted !== null) return deleted;
     const mapped = map(row, ...rest);
-    return 'setAside' in mapped && isCancelled(row) ? (tombstoneOf(row) ?? mapped) : mapped;
+    return 'unusable' in mapped && isCancelled(row) ? (tombstoneOf(row) ?? mapped) : mapped;
   };
 }

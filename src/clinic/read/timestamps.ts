@@ -321,13 +321,13 @@ function dateIn({
   const year = Number(written);
   if (week !== undefined) return dayOfWeek(year, Number(week), Number(weekDay));
   if (dayOfYear !== undefined) return dayInYear(year, Number(dayOfYear));
-  if (one !== undefined) return inTellingOrder(year, Number(one), Number(other));
+  if (one !== undefined) return dayMonthOrder(year, Number(one), Number(other));
   const name = monthName?.toLowerCase();
   return { year, month: name === undefined ? Number(month) : MONTHS.indexOf(name) + 1, day: Number(day) };
 }
 
 /** A day and a month without a word which is which: one of them must be above twelve, or both the same. */
-function inTellingOrder(year: number, one: number, other: number): CalendarDate | null {
+function dayMonthOrder(year: number, one: number, other: number): CalendarDate | null {
   if (one > 12 || one === other) return { year, month: other, day: one };
   return other > 12 ? { year, month: one, day: other } : null;
 }

@@ -174,7 +174,7 @@ export function createAccountCalls(context: ClinicContext): AccountCalls {
       const mapped = map(recordIn(await send(context, { label, url, signal }), label, profile, 'tenantInfo'));
       if ('record' in mapped) return mapped.record;
       const remedy = `correct tenantInfo.fields in ${context.profileFile}`;
-      throw clinicError('bad-record', `${label}: the field ${mapped.setAside.field} can not be read`, { remedy });
+      throw clinicError('bad-record', `${label}: the field ${mapped.unusable.field} can not be read`, { remedy });
     },
   };
 }

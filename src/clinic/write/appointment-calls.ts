@@ -52,7 +52,7 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
   >(context, 'appointments', {
     map: inCurrent(compiled.of(compileBookings), sites),
     places: sites,
-    twinOf: appointmentDuplicate(profile, createZone(profile.zone), () => sites.current().names),
+    duplicateOf: appointmentDuplicate(profile, createZone(profile.zone), () => sites.current().names),
   });
   const { list, read } = sites.reading(unplaced);
   const writeStatus = compiled.of(compileStatusChange);
@@ -135,7 +135,7 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
     const answer = await send(context, { label, url, ...rest, accepts: (each) => saysAbsent(each, profile) });
     const now = await read(tenantId, id, rest.signal);
     if ('absent' in now) throw recordGone(label);
-    if ('setAside' in now) throw unreadable(label, context);
+    if ('unusable' in now) throw unreadable(label, context);
     // There is nothing to remove from an appointment that is not paid; any other step should be there.
     const isDone = !saysAbsent(answer, profile) || (rest.method === 'DELETE' && now.found.isPaid !== true);
     if (isDone) return now.found;

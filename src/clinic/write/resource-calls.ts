@@ -42,7 +42,7 @@ interface ResourceManners<Model, Values> {
   map: RowMapper<Model>;
   places: CallZones;
   /** Null when the values hold nothing natural to look a record up by. */
-  twinOf(values: Values): Duplicate<Model> | null;
+  duplicateOf(values: Values): Duplicate<Model> | null;
 }
 
 /** Reading and writing of one list under a profile, for the calls of its resource. */
@@ -100,7 +100,7 @@ export function createResourceCalls<
     async create(tenantId, values, signal) {
       await places?.beforeWrite(tenantId, signal);
       const body = write(values);
-      const duplicate = manners.twinOf?.(values) ?? null;
+      const duplicate = manners.duplicateOf?.(values) ?? null;
       const attempt = async () => {
         const answer = await call('create', segmentsOf(name, tenantId), { method: 'POST', body, signal });
         return written('create', answer, { tenantId, id: null, signal });
@@ -135,7 +135,7 @@ function createWritten<Model extends object>(
     const label = labelOf(name, verb);
     const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context.profile, name));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
-    const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
+    const shownId = mapped !== null && 'unusable' in mapped ? mapped.unusable.recordId : null;
     const recordId = id ?? idInLocation(answer) ?? shownId;
     const found = recordId === null ? null : await read(tenantId, recordId, signal);
     if (found !== null && 'found' in found) return found.found;
@@ -246,18 +246,18 @@ export function createCallZones(context: ClinicContext): CallZones {
     current: () => current,
     async beforeWrite(tenantId, signal) {
       if (!writesLocalTimes(profile)) return;
-      zoneCache.needsPlaces = true;
+      zoneCache.needsSites = true;
       await within(tenantId, signal, async () => {});
     },
     reading: ({ list, read }) => ({
       read: (tenantId, id, signal): Promise<Lookup<BookedAppointment>> =>
         within(tenantId, signal, () => read(tenantId, id, signal)),
       async *list(tenantId, parameters, signal) {
-        const neededBefore = zoneCache.needsPlaces;
+        const neededBefore = zoneCache.needsSites;
         const pages = list(tenantId, parameters, signal)[Symbol.asyncIterator]();
         // The first page shows whether places are needed: a clinic writes all of its times alike.
         let first = await within(tenantId, signal, () => pages.next());
-        if (zoneCache.needsPlaces && !neededBefore) {
+        if (zoneCache.needsSites && !neededBefore) {
           await pages.return?.();
           yield* list(tenantId, parameters, signal);
           return;

@@ -106,7 +106,7 @@ function isUntagged(outcome: Outcome): outcome is Extract<Outcome, { result: 'wr
  * The server's sync token, a URI.
  * @see RFC 6578 section 3.7
  */
-const placeSchema = z.string().min(1);
+const positionSchema = z.string().min(1);
 
 /**
  * What changed in a calendar since a cursor, by sync-collection; all that is ours within the window without a
@@ -123,7 +123,7 @@ async function changesOf(
 ): Promise<RemoteChanges> {
   const { changed, removed, token, isWhole } = await readChanges(
     collection,
-    fromCursor(container, cursor, placeSchema),
+    fromCursor(container, cursor, positionSchema),
   );
   const next = token === null ? null : toCursor(container, token);
   if (isWhole) {

@@ -21,8 +21,8 @@ export const errors = defineErrors('caldav', NO_WORDS, {
   'trash-bin-keeps-name': settings.item({ retry: 'later' }),
   'calendar-read-only': settings.target({ statuses: [403] }),
   'calendar-forbidden': settings.target(),
-  'calendar-gone': settings.target({ tellsGone: true }),
-  'own-calendar-gone': settings.target({ code: 'calendar-gone', tellsGone: true }),
+  'calendar-gone': settings.target({ provesGone: true }),
+  'own-calendar-gone': settings.target({ code: 'calendar-gone', provesGone: true }),
   'not-a-calendar': settings.target(),
   /** @see https://www.rfc-editor.org/rfc/rfc6764#section-6 */
   'discovery-failed': settings.target(),

@@ -19,7 +19,7 @@ export const caldav: ConnectorModule<CaldavSettings> = {
     revivesKeys: true,
     // By name; a client may have renamed an object, so its UID is looked for before one is made again.
     keys: 'enforced',
-    twinsAreOurs: true,
+    duplicatesAreOurs: true,
     presets: ['colour', 'category', 'reminderMinutes', 'noAlert', 'pageUrl', 'teleVisitUrl'],
     // Servers with a trash bin (Nextcloud) keep deleted objects, ours emptied; what else a server keeps, CalDAV has no words to ask.
     erases: [],

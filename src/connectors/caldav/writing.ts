@@ -156,7 +156,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
     if (!isMissingOrChanged(answer)) throw await explained(collection, answer);
     stored = await lookUp(collection, url);
   }
-  if (stored === null && operation.isTwin !== true) stored = await findRenamed(collection, operation.key);
+  if (stored === null && operation.isDuplicate !== true) stored = await findRenamed(collection, operation.key);
   // What carries our name and not our owner tag is somebody else's by now; ours is gone.
   if (stored === null || !isOurs(stored.content, collection.ownerTag)) return deleted(operation, 'already-gone');
   if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');

@@ -15,7 +15,7 @@ export const feed: ConnectorModule<FeedSettings> = {
     createsContainer: true,
     revivesKeys: true,
     keys: 'enforced',
-    twinsAreOurs: true,
+    duplicatesAreOurs: true,
     presets: [],
     erases: ['appointments'],
   },

@@ -167,7 +167,7 @@ interface ChangesCalls {
 }
 
 /** A sync token. */
-const placeSchema = z.string().min(1);
+const positionSchema = z.string().min(1);
 
 /**
  * What changed since a cursor by sync token (developers.google.com/workspace/calendar/api/guides/sync). The feed can't be
@@ -180,7 +180,7 @@ export async function readChanges(
   container: string,
   cursor: string | null,
 ): Promise<RemoteChanges> {
-  return await readFeed(container, fromCursor(container, cursor, placeSchema), {
+  return await readFeed(container, fromCursor(container, cursor, positionSchema), {
     mostIds: CHANGES_READ_SINGLY,
     follow: (syncToken) => follow(calls, syncToken),
     readEach: calls.find,

@@ -30,7 +30,7 @@ export const errors = defineErrors('google', wordsOf, {
     'unexpected-answer',
   ),
   'scope-missing': { ...COMMON['scope-missing'], words: ['insufficientPermissions'] },
-  'calendar-gone': settings.target({ tellsGone: true, note: 'One of our own is made again by the next `sync`' }),
+  'calendar-gone': settings.target({ provesGone: true, note: 'One of our own is made again by the next `sync`' }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['forbidden', 'requiredAccessLevel'] }),
   'event-forbidden': settings.item({ words: ['forbiddenForNonOrganizer'] }),
   'api-disabled': settings.target({ words: ['accessNotConfigured'] }),

@@ -18,7 +18,7 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     createsContainer: true,
     revivesKeys: true,
     keys: 'enforced',
-    twinsAreOurs: true,
+    duplicatesAreOurs: true,
     longest: { description: LONGEST_DESCRIPTION },
     presets: ['colour', 'reminderMinutes', 'pageUrl'],
     // Google keeps deleted events readable for a while (reference of events, `status`): ours are emptied before.

@@ -121,7 +121,7 @@ export function toItem(
 export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<CrmItem> {
   const { id: remoteId, key, stamp } = record;
   const isAlone = record.hasContact === false && stamp !== null && stamp.contactKey !== null;
-  const item = stamp === null ? null : toItem(scope, record, isAlone ? { ...stamp, contactGeneration: 0 } : stamp);
+  const item = stamp === null ? null : toItem(scope, record, isAlone ? { ...stamp, contactRecreations: 0 } : stamp);
   const base = { key: key ?? '', sealedRecordId: stamp?.sealedRecordId ?? null, remoteId, versionTag: null, item };
   return { ...base, ...withRevision(stamp?.revision), ...refusalsIn(scope, record, item) };
 }

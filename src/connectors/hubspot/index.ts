@@ -44,7 +44,7 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     // A deleted record frees its key, and an upsert makes a new one under it.
     revivesKeys: true,
     keys: 'enforced',
-    twinsAreOurs: false,
+    duplicatesAreOurs: false,
     // Meetings and deals stay in HubSpot's bin for 90 days, emptied.
     erases: ['patients'],
   },

@@ -198,8 +198,8 @@ interface ChangesCalls {
 }
 
 /** The delta link, from the version of the API on, and the window that it is for. */
-const placeSchema = z.object({ path: z.string().startsWith('/'), fromAt: z.number(), toAt: z.number() });
-type Place = z.infer<typeof placeSchema>;
+const positionSchema = z.object({ path: z.string().startsWith('/'), fromAt: z.number(), toAt: z.number() });
+type Place = z.infer<typeof positionSchema>;
 
 /**
  * What changed since a cursor by `calendarView/delta` (learn.microsoft.com/graph/api/event-delta). A round names events of
@@ -213,11 +213,11 @@ async function readChanges(
   container: string,
   { cursor, window }: { cursor: string | null; window: TimeWindow },
 ): Promise<RemoteChanges> {
-  const place = fromCursor(container, cursor, placeSchema);
+  const place = fromCursor(container, cursor, positionSchema);
   const isCovering = place !== null && place.fromAt <= window.fromAt && window.toAt <= place.toAt;
   return await readFeed(container, isCovering ? place : null, {
     mostIds: CHANGES_READ_SINGLY,
-    follow: (from) => follow(calls, from ?? placeFor(calls.scope, window)),
+    follow: (from) => follow(calls, from ?? positionFor(calls.scope, window)),
     readEach: calls.readEach,
     readAll: calls.readAll,
   });
@@ -236,7 +236,7 @@ export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null>
 }
 
 /** Where a first round begins. The caller's window moves on with the days, so the link's reaches further. */
-function placeFor(scope: FlowScope, { fromAt, toAt }: TimeWindow): Place {
+function positionFor(scope: FlowScope, { fromAt, toAt }: TimeWindow): Place {
   const place = { fromAt, toAt: toAt + DELTA_SPARE_MS };
   const query = { startDateTime: inUtc(place.fromAt), endDateTime: inUtc(place.toAt) };
   const view = eventsPath(scope).replace(/events$/, 'calendarView/delta');

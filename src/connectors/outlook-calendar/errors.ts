@@ -28,7 +28,7 @@ export const errors = defineErrors('microsoft', codesOf, {
    */
   'claims-challenge': authorization.target({ words: [CLAIMS_CHALLENGE] }),
   'scope-missing': { ...COMMON['scope-missing'], words: ['Authorization_RequestDenied'] },
-  'calendar-gone': settings.target({ tellsGone: true, note: 'One of our own is made again by the next `sync`' }),
+  'calendar-gone': settings.target({ provesGone: true, note: 'One of our own is made again by the next `sync`' }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['ErrorAccessDenied'] }),
   'calendar-name-taken': settings.target(),
   'mailbox-unlicensed': settings.target({ words: ['MailboxNotEnabledForRESTAPI', 'MailboxNotSupportedForRESTAPI'] }),

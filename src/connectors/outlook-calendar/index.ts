@@ -18,7 +18,7 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     createsContainer: true,
     revivesKeys: false,
     keys: 'enforced',
-    twinsAreOurs: false,
+    duplicatesAreOurs: false,
     longest: { title: LONGEST_LINE, location: LONGEST_LINE },
     presets: ['category', 'reminderMinutes'],
     // What is deleted permanently lies in the mailbox's Purges, out of reach of its user and of this API, until Exchange's own time is

@@ -162,7 +162,7 @@ async function checkProperties(scope: Scope): Promise<void> {
   const described = await listFields(scope, fields);
   const byName = new Map(described);
   const fieldOf = (name: string) => (listedName(scope, fields, name) === name ? byName.get(name) : undefined);
-  for (const [name, rule] of rulesTold(scope, fields, fieldOf)) scope.rules.set(name, rule);
+  for (const [name, rule] of ruleSummary(scope, fields, fieldOf)) scope.rules.set(name, rule);
   const listed = new Set(namesIn(described, fields));
   for (const name of listed) scope.known.add(name);
   const wanted = [
@@ -252,7 +252,7 @@ function rulesDescribed(resource: CrmResource | undefined): Map<string, Property
  * What the CRM tells of the mapped properties with its fields, and the description of others.
  * @param fieldOf what the CRM lists of a property itself; undefined for a part of a field, of which it tells nothing
  */
-function rulesTold(
+function ruleSummary(
   { properties, resource: { limits } }: Pick<Scope, 'properties' | 'resource'>,
   fields: NonNullable<CrmResource['fields']>,
   fieldOf: (name: string) => unknown,

@@ -40,7 +40,7 @@ export const errors = defineErrors('rest-crm', NO_WORDS, {
   'key-filter-ignored': settings.target(),
   'crm-property-missing': settings.target(),
   'stream-not-described': settings.target(),
-  'crm-path-missing': settings.target({ retry: 'later', statuses: [404, 410], tellsGone: true }),
+  'crm-path-missing': settings.target({ retry: 'later', statuses: [404, 410], provesGone: true }),
   'crm-question-refused': settings.target({ retry: 'later', ambiguous: false }),
   'crm-paging-broken': contract.target(),
 });

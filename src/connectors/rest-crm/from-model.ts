@@ -117,7 +117,7 @@ export function isSameItem(
   if (stored === null || (scope.resource.stampField !== undefined && !isStamped)) return false;
   return (
     stored.contactKey === item.contactKey &&
-    stored.contactGeneration === item.contactGeneration &&
+    stored.contactRecreations === item.contactRecreations &&
     stored.startAt === item.startAt &&
     Object.entries(item.properties).every(([name, value]) => (stored.properties[name] ?? null) === value)
   );

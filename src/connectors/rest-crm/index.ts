@@ -18,7 +18,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     createsContainer: false,
     revivesKeys: true,
     keys: { lookedUp: { lagMs: SEARCH_LAG_SECONDS * SECOND_MS } },
-    twinsAreOurs: false,
+    duplicatesAreOurs: false,
     erases: [],
   },
   keysOf: ({ searchLagSeconds }) => ({ lookedUp: { lagMs: searchLagSeconds * SECOND_MS } }),

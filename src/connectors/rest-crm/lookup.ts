@@ -231,5 +231,5 @@ function isParted({ contactIds, remote }: CrmRow, existing: ReadonlyMap<ItemKey,
 }
 
 function parted(remote: CrmRow['remote']): CrmRow['remote'] {
-  return remote.item === null ? remote : { ...remote, item: { ...remote.item, contactGeneration: 0 } };
+  return remote.item === null ? remote : { ...remote, item: { ...remote.item, contactRecreations: 0 } };
 }

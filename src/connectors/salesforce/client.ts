@@ -167,7 +167,7 @@ async function sendOnce(
     maxResponseBytes: LARGEST_ANSWER_BYTES,
     signal,
   });
-  shared.of(Org, address).noteUsage(answer.headers, clock());
+  shared.of(Org, address).recordUsage(answer.headers, clock());
   return answer;
 }
 
@@ -202,7 +202,7 @@ class Org {
   readonly turns = new Mutex();
 
   /** Takes note of the org's count in `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
-  noteUsage(headers: Headers, now: Instant): void {
+  recordUsage(headers: Headers, now: Instant): void {
     const [, used, limit] = /(?:^|[;,\s])api-usage=(\d+)\/(\d+)/.exec(headers.get('sforce-limit-info') ?? '') ?? [];
     if (used !== undefined && Number(limit) > 0) this.#usage = { share: Number(used) / Number(limit), at: now };
   }

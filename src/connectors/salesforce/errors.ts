@@ -7,7 +7,7 @@ import { type RowResult, refusalSchema } from './schemas.ts';
 /** The org has no such object or field any more. */
 const SETUP_INCOMPLETE: Omit<ErrorKind, 'message'> = {
   ...{ actor: 'settings', retry: 'never', scope: 'target' },
-  tellsGone: true,
+  provesGone: true,
   code: 'crm-setup-incomplete',
 };
 
@@ -31,7 +31,7 @@ export const errors = defineErrors('salesforce', codesOf, {
   'instance-unknown': authorization.target(),
   'redirected-elsewhere': settings.target(),
   'api-disabled': settings.target({ words: ['API_DISABLED_FOR_ORG', 'API_CURRENTLY_DISABLED'] }),
-  'version-retired': settings.target({ tellsGone: true, statuses: [410], words: ['UNSUPPORTED_API_VERSION'] }),
+  'version-retired': settings.target({ provesGone: true, statuses: [410], words: ['UNSUPPORTED_API_VERSION'] }),
   'crm-setup-incomplete': { ...SETUP_INCOMPLETE },
   'setup-changed': { ...SETUP_INCOMPLETE, words: ['INVALID_FIELD', 'INVALID_TYPE'] },
   'object-not-found': { ...SETUP_INCOMPLETE, statuses: [404] },

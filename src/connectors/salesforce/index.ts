@@ -16,7 +16,7 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     createsContainer: false,
     revivesKeys: true,
     keys: 'enforced',
-    twinsAreOurs: false,
+    duplicatesAreOurs: false,
     erases: [],
   },
   erasesOf: ({ emptyBin }) => (emptyBin ? ['patients', 'appointments', 'invoices'] : []),

@@ -76,7 +76,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
   if (lease === null) return;
   try {
     const [problems, stored] = [await parts.problems(), await store.read()];
-    await store.keepOnly([...channels.keys()]);
+    await store.retainOnly([...channels.keys()]);
     for (const [channel, send] of channels) {
       const { memory, failure, forgedAt } = stored.get(channel) ?? { memory: null, failure: null, forgedAt: null };
       const before = memory === null ? NOTHING_REPORTED : (JSON.parse(memory) as AlertMemory);

@@ -16,7 +16,7 @@ interface Open {
 export interface AlertMemory {
   /** By {@link idOf}: ids and a code. */
   open: Readonly<Record<string, Open>>;
-  lastToldAt: Instant | null;
+  lastSentAt: Instant | null;
 }
 
 /** What is told in one message. */
@@ -32,7 +32,7 @@ export interface Digest {
 }
 
 /** The memory before the first look. */
-export const NOTHING_REPORTED: AlertMemory = { open: {}, lastToldAt: null };
+export const NOTHING_REPORTED: AlertMemory = { open: {}, lastSentAt: null };
 
 /** What comes and goes within this time is told by nobody, and ends nothing. */
 const STABLE_AFTER_MS = 4 * MINUTE_MS;
@@ -48,7 +48,7 @@ const APART_MS = HOUR_MS;
  * @returns what is remembered once it was `told`, and as long as it could not be; the same where nothing is to be told
  */
 export function nextDigest(
-  { open, lastToldAt }: AlertMemory,
+  { open, lastSentAt }: AlertMemory,
   problems: readonly Problem[],
   now: Instant,
   outageAfterMs: number,
@@ -65,8 +65,8 @@ export function nextDigest(
   const reportedOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
   // That a server is away, or back, waits for no other message.
   const isUrgent = [...due.map(({ problem }) => problem), ...reportedOver].some(isOutage);
-  const isTooSoon = !isUrgent && lastToldAt !== null && now >= lastToldAt && now - lastToldAt < APART_MS;
-  const untold = { open: still, lastToldAt };
+  const isTooSoon = !isUrgent && lastSentAt !== null && now >= lastSentAt && now - lastSentAt < APART_MS;
+  const untold = { open: still, lastSentAt };
   if (isTooSoon || due.length + reportedOver.length === 0) return { digest: null, told: untold, untold };
   const reportedNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now, outageAfterMs)]));
   const rest = Object.entries(still).flatMap(([id, one]): [string, Open][] => {
@@ -82,7 +82,7 @@ export function nextDigest(
       over: reportedOver,
       others: rest.filter(([id, one]) => one.told > 0 && one.goneAt === null && !reportedNow.has(id)).length,
     },
-    told: { open: Object.fromEntries(rest), lastToldAt: now },
+    told: { open: Object.fromEntries(rest), lastSentAt: now },
     untold,
   };
 }

@@ -66,7 +66,7 @@ export async function restoreBackup(
   id: string,
   text: string,
 ): Promise<Restored> {
-  const isGone = installation.tenants.get(id) === undefined && !installation.setAside.some((each) => each.id === id);
+  const isGone = installation.tenants.get(id) === undefined && !installation.unusable.some((each) => each.id === id);
   const lost = isGone ? (open.managed?.contentIn(id, text) ?? null) : null;
   if (lost !== null) await open.managed?.add(acting, id, lost);
   const backup = createHash('sha256').update(text).digest('base64url');

@@ -41,7 +41,7 @@ export async function* backUpAll(
     sum.update(text);
     return text;
   };
-  const without = installation.setAside.map(({ id }) => id);
+  const without = installation.unusable.map(({ id }) => id);
   yield line({ ...HEAD, at: new Date(installation.clock()).toISOString(), without } satisfies BackupHead);
   let tenants = 0;
   for (const tenant of installation.tenants.keys()) {

@@ -87,7 +87,7 @@ export async function showFeed(
   if (tenant === undefined || target?.configuration.connector !== FEED_CONNECTOR) return { status: 404 };
   const { feeds } = tenant;
   if (!(await feeds.isCurrent(target.id, token))) return { status: 404 };
-  await feeds.noteFetch(target.id, now);
+  await feeds.recordFetch(target.id, now);
   const feedStore = feeds.shelf(target.id);
   // Asked for before what it speaks of: what changes meanwhile has another one.
   const tag = `"${await feedStore.version()}"`;

@@ -174,9 +174,9 @@ async function readOfContact(
   for await (const page of target.connector.read(container, null, signal)) {
     for (const remote of page) {
       const contactKey = (remote.item as CrmItem | null)?.contactKey ?? null;
-      if (contactKey === null || contacts.identity.epochOf(patientId, contactKey) === null) continue;
+      if (contactKey === null || contacts.identity.idAttemptOf(patientId, contactKey) === null) continue;
       const recordId = remote.sealedRecordId === null ? null : target.identity.recordIdOf(remote.sealedRecordId);
-      const idAttempt = recordId === null ? null : target.identity.epochOf(recordId, remote.key);
+      const idAttempt = recordId === null ? null : target.identity.idAttemptOf(recordId, remote.key);
       if (recordId === null || idAttempt === null || ids[target.stream].has(recordId)) continue;
       ids[target.stream].add(recordId);
       if (!linked.has(recordId)) links.push(linkOf(tenant, target, remote, { recordId, epoch: idAttempt }));

@@ -95,7 +95,7 @@ export async function forgetPatient(
     state,
     notes: [...notes],
   };
-  return tenant.tombstones.keepReceipt(content);
+  return tenant.tombstones.storeReceipt(content);
 }
 
 /**

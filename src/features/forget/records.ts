@@ -102,7 +102,7 @@ async function lookUpPatient(
   else if ('absent' in answer) {
     records.isGone = true;
     notes.add('clinic-has-no-patient');
-  } else notes.add('setAside' in answer ? 'patient-unusable' : 'still-in-clinic');
+  } else notes.add('unusable' in answer ? 'patient-unusable' : 'still-in-clinic');
 }
 
 async function readSpan(

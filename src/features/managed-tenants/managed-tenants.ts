@@ -60,9 +60,9 @@ export async function listSources(
   question: PageQuestion,
 ): Promise<Page<TenantSource>> {
   const { tenants } = await services.store.read();
-  const { outlines, setAside, unchecked } = services.files.configuration;
+  const { outlines, unusable, unchecked } = services.files.configuration;
   // What a file of no tenant is at fault for is told elsewhere.
-  const ids = [...outlines.keys(), ...setAside.map(({ id }) => id), ...unchecked].filter((id) => NAME.test(id));
+  const ids = [...outlines.keys(), ...unusable.map(({ id }) => id), ...unchecked].filter((id) => NAME.test(id));
   const all = [...new Set([...ids, ...tenants.keys()])].filter(isWanted);
   const page = pageOf(all, question, (id) => id);
   return { ...page, items: page.items.map((id) => sourceOf(services, id, tenants.get(id)?.revision ?? null)) };
@@ -358,8 +358,8 @@ function textOf(file: string): string | null {
 
 /** Of what is configured now, whether it is run or not. */
 function faultsNow({ files }: ConfigurationServices, tenant: string): readonly ConfigurationFault[] {
-  const { refused, setAside } = files.configuration;
-  const found = refused.find((each) => each.tenant === tenant) ?? setAside.find(({ id }) => id === tenant);
+  const { refused, unusable } = files.configuration;
+  const found = refused.find((each) => each.tenant === tenant) ?? unusable.find(({ id }) => id === tenant);
   return found?.faults ?? [];
 }
 

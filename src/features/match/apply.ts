@@ -196,7 +196,7 @@ function checkPair(
 }
 
 function isOf({ identity }: MatchableTarget['target'], recordId: string, { key }: ExistingContact): boolean {
-  return key !== null && identity.epochOf(recordId, key) !== null;
+  return key !== null && identity.idAttemptOf(recordId, key) !== null;
 }
 
 async function release(matchWork: Work) {

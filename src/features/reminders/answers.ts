@@ -219,7 +219,7 @@ async function sendToClinic(asked: Asked, answer: Answer): Promise<AnswerWord> {
 /** What stands in the way of an answer; null when nothing does. */
 function hindranceOf({ entry, link }: Asked, answerOf: Lookup<Appointment>, answer: Answer): AnswerWord | null {
   if ('absent' in answerOf) return 'gone';
-  if ('setAside' in answerOf) return 'refused';
+  if ('unusable' in answerOf) return 'refused';
   const { status, patientId, time } = answerOf.found;
   if (patientId !== link.patientId) return 'gone';
   if (status === 'cancelled') return 'was-cancelled';

@@ -115,9 +115,9 @@ function oneLine(value: string): string {
 export function findDisclosedFact(content: ReminderContent, input: ContentInput): PatientFact | null {
   const { patient } = input;
   if (patient === null) return null;
-  return new FactSearch().toldIn(patient, {
+  return new FactSearch().revealedIn(patient, {
     texts: textsOf(content),
-    mayTell: (fact) => fact === 'first-name',
+    mayReveal: (fact) => fact === 'first-name',
     own: () => textsOf(contentOf({ ...input, patient: { ...patient, ...NOBODY } })),
   });
 }

@@ -27,7 +27,7 @@ export interface CorrectionInput {
   unseen: readonly string[];
   holds: readonly Hold[];
   /** How many appointments ahead patients were told of. */
-  toldCount: number;
+  sentCount: number;
   limit: ReminderFile['correctionGuard'];
   now: Instant;
 }
@@ -41,7 +41,7 @@ type CorrectionState = 'approved' | 'refused' | 'waiting' | 'free' | 'undecided'
  * @returns why a correction is kept back; null when it is not
  */
 export function weighCorrections(input: CorrectionInput): (call: CalledFor) => HeldReason | null {
-  const { calls, entries, unseen, toldCount, limit, now } = input;
+  const { calls, entries, unseen, sentCount, limit, now } = input;
   const holds = input.holds.filter(({ target, kind }) => target === REMINDERS && kind === 'corrections');
   const waiting = recordsIn(holds.filter(({ state }) => state === 'open'));
   const approved = recordsIn(holds.filter(({ state }) => state === 'approved'));
@@ -52,7 +52,7 @@ export function weighCorrections(input: CorrectionInput): (call: CalledFor) => H
   );
   const unsure = calls.filter((call) => ['waiting', 'undecided'].includes(states.get(call) ?? ''));
   const together = new Set([...[...begun, ...unsure].map(({ appointmentId }) => appointmentId), ...unseen]);
-  const isTooMuch = exceeds(together.size, toldCount, limit);
+  const isTooMuch = exceeds(together.size, sentCount, limit);
   return (call) => {
     const correctionState = states.get(call);
     if (correctionState === 'refused') return 'corrections-refused';

@@ -140,7 +140,7 @@ async function withholdCorrections(
     entries: [...entries.values()].flat(),
     unseen: unseen.map(({ appointmentId }) => appointmentId),
     holds: all,
-    toldCount: told.length,
+    sentCount: told.length,
     limit: correctionGuard,
     now,
   });
@@ -386,7 +386,7 @@ async function recordWrong(
   before: WrongInformation | null,
 ): Promise<void> {
   if (wrong === null) return before === null ? undefined : ledger.clearWrong(of);
-  await ledger.keepTold(wrong.appointmentId, wrong.untilAt);
+  await ledger.storeNotified(wrong.appointmentId, wrong.untilAt);
   if (JSON.stringify(wrong) !== JSON.stringify(before)) await ledger.noteWrong(wrong);
 }
 

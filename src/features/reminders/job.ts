@@ -35,7 +35,7 @@ interface Ready {
   /** Keyed hash of the address that it goes to; null where the channel needs none. */
   recipient: AddressHash | null;
   /** Keyed hashes of whom it tells, and of the address that it names. */
-  proofs: { patientProof: string; placeProof: string | null };
+  proofs: { patientProof: string; locationProof: string | null };
 }
 
 /** Members of a tenant that one step of a reminder uses. */
@@ -105,7 +105,7 @@ async function handOver(
     const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
     const other = { kind: 'channel', id: ready.channel.id } as const;
     // What became of the reminder is noted whatever else Redis says.
-    const recorded = tenant.outages.noteOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
+    const recorded = tenant.outages.recordOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
     return { delivery: came, longestMs: (await recorded).longestMs };
   });
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
@@ -327,7 +327,7 @@ async function address(
   const address = comparableAddress(location?.address ?? null);
   const proofs = {
     patientProof: reminders.proofs.patient(id, patientId),
-    placeProof: namesAddress(input) ? reminders.proofs.place(appointment.id, address) : null,
+    locationProof: namesAddress(input) ? reminders.proofs.place(appointment.id, address) : null,
   };
   return { reminder, channel, rule, recipient: recipientHash, proofs };
 }

@@ -72,11 +72,11 @@ export const REMINDER_OPERATIONS = {
       },
     ],
     async run({ tenant, state, day, limit }, { services: { installation }, signals }) {
-      const { previewDay, finishedReminders: settledReminders, upcomingReminders } = await import('./reminders.ts');
+      const { previewDay, finishedReminders, upcomingReminders } = await import('./reminders.ts');
       if (day !== null) return previewDay(installation, tenant, day === 'tomorrow' ? null : day, signals.stop);
       return state === 'upcoming'
         ? upcomingReminders(installation, tenant)
-        : settledReminders(installation, tenant, limit);
+        : finishedReminders(installation, tenant, limit);
     },
   }),
   explainReminders: operation({

@@ -151,7 +151,7 @@ export function decideByTime(entry: LedgerEntry, rule: ReminderRule, quiet: Quie
 /** Whether the clinic still means the appointment as the reminder does. */
 export function decideByAppointment(entry: LedgerEntry, rule: ReminderRule, answer: Lookup<Appointment>): SendDecision {
   if ('absent' in answer) return drop('vanished');
-  if ('setAside' in answer) return drop('unusable');
+  if ('unusable' in answer) return drop('unusable');
   const { found } = answer;
   if (entry.correction?.kind === 'cancelled') {
     if (found.status !== 'cancelled') return drop('moved');
@@ -166,7 +166,7 @@ export function decideByAppointment(entry: LedgerEntry, rule: ReminderRule, answ
 /** Whether the patient may be written to. @param consent name of what must have been agreed to; null when nothing */
 export function decideByPatient(answer: Lookup<Patient>, consent: string | null): SendDecision {
   if ('absent' in answer || ('found' in answer && !answer.found.isActive)) return drop('patient-gone');
-  if ('setAside' in answer) return drop('unusable');
+  if ('unusable' in answer) return drop('unusable');
   return consent === null || answer.found.consents[consent] === true ? SEND : drop('no-consent');
 }
 

@@ -48,7 +48,7 @@ export interface Intent {
   /** Keyed hash of the patient. */
   patientProof: string;
   /** Keyed hash of the address that the text names; null where it names none. */
-  placeProof: string | null;
+  locationProof: string | null;
 }
 
 /** What the other side told of a reminder after it had taken it. */
@@ -115,14 +115,14 @@ export interface ReminderLedger extends MessageLedger {
 
 /**
  * Opens the ledger of a tenant.
- * @param options.keepMs how long an entry is kept after its appointment began
+ * @param options.retentionMs how long an entry is kept after its appointment began
  * @param options.sealer seals with the identity key what is sent of who holds wrong information
  * @param options.claimMs how long a worker may be at one reminder, by the clock of Redis
  */
 export function createReminderLedger(
   redis: RedisClient,
   tenant: string,
-  { keepMs, sealer, claimMs = CLAIM_MS }: { keepMs: number; sealer: Sealer; claimMs?: number },
+  { retentionMs, sealer, claimMs = CLAIM_MS }: { retentionMs: number; sealer: Sealer; claimMs?: number },
 ): ReminderLedger {
   const entryKey = (id: string) => keys.reminder(tenant, id);
   const claimKey = (id: string) => keys.reminderClaim(tenant, id);
@@ -132,14 +132,14 @@ export function createReminderLedger(
   return {
     async plan(reminder, dropped, now) {
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
-      const lifeMs = Math.max(startAt - now, 0) + keepMs;
+      const lifeMs = Math.max(startAt - now, 0) + retentionMs;
       const scriptKeys = [entryKey(id), open, finished, counts, keys.remindersOf(tenant, appointmentId)];
       const correction = reminder.correction == null ? '' : `${reminder.correction.kind}:${reminder.correction.fact}`;
       const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone, correction].map(String);
-      return (await scripts.plan(redis, scriptKeys, [id, now, keepMs, dropped ?? '', ...facts])) === 1;
+      return (await scripts.plan(redis, scriptKeys, [id, now, retentionMs, dropped ?? '', ...facts])) === 1;
     },
     withdraw: async (id, reason, now) =>
-      (await scripts.withdraw(redis, [entryKey(id), open, finished, counts], [id, now, keepMs, reason])) === 1,
+      (await scripts.withdraw(redis, [entryKey(id), open, finished, counts], [id, now, retentionMs, reason])) === 1,
     async claim(id) {
       const token = randomUUID();
       const answer = await scripts.claim(redis, [entryKey(id), open, claimKey(id)], [id, token, claimMs]);
@@ -147,7 +147,7 @@ export function createReminderLedger(
       const entry = answer === null ? null : entryOf(Object.fromEntries(pairsOf(answer)));
       return entry === null ? null : { entry, token };
     },
-    async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, placeProof }) {
+    async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, locationProof }) {
       const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
       const may = mayRepeat ? '1' : '0';
       const scriptKeys = [
@@ -158,7 +158,7 @@ export function createReminderLedger(
         keys.remindersTold(tenant),
         keys.remindersOrder(tenant),
       ];
-      const facts = [entry.appointmentId, entry.startAt, patientProof, placeProof ?? ''].map(String);
+      const facts = [entry.appointmentId, entry.startAt, patientProof, locationProof ?? ''].map(String);
       return scripts.intend(redis, scriptKeys, [token, maxPerHour, may, recipient ?? '', ...facts]);
     },
     async settle({ entry: { id }, token }, settlement, now) {
@@ -167,7 +167,7 @@ export function createReminderLedger(
       const code = state === 'sent' ? '' : (settlement.code ?? '');
       const reference = state === 'sent' ? (settlement.reference ?? '') : '';
       const scriptKeys = [entryKey(id), open, finished, counts, claimKey(id)];
-      const facts = [id, now, keepMs, token, state, reason, code, reference].map(String);
+      const facts = [id, now, retentionMs, token, state, reason, code, reference].map(String);
       return (await scripts.settle(redis, scriptKeys, facts)) === 1;
     },
     async postpone({ entry: { id }, token }, { wakeAt, code, notSent }) {
@@ -176,7 +176,7 @@ export function createReminderLedger(
       return (await scripts.postpone(redis, scriptKeys, facts)) === 1;
     },
     ...openReads(redis, tenant),
-    ...openChannels(redis, tenant, keepMs),
+    ...openChannels(redis, tenant, retentionMs),
     ...openMessageLedger(redis, tenant, sealer),
   };
 }
@@ -280,7 +280,7 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
     correction: correctionOf(fields.correction),
     handedAs: textOrNull(fields.handedAs) === null ? null : Number(fields.handedAs),
     patientProof: textOrNull(fields.patient),
-    placeProof: textOrNull(fields.place),
+    locationProof: textOrNull(fields.place),
     answer: fields.answer === undefined ? null : { is: fields.answer as Answer, at: Number(fields.answeredAt) },
   };
 }
@@ -313,7 +313,7 @@ export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Se
       return redis.zrangebyscore(announced, `(${since}`, '+inf');
     },
     /** Keeps an appointment among these until then. */
-    async keepTold(appointmentId: string, untilAt: Instant): Promise<void> {
+    async storeNotified(appointmentId: string, untilAt: Instant): Promise<void> {
       await redis.zadd(announced, 'XX', 'GT', untilAt, appointmentId);
     },
     /** Patients who hold wrong information, the longest first. */

@@ -85,7 +85,9 @@ function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, 
   const { startAt } = appointment.time;
   if (entry.correction?.kind === 'cancelled' || entry.startAt !== startAt) return false;
   if (toZonedIso(entry.zone, startAt) !== toZonedIso(zone, startAt)) return false;
-  return entry.placeProof === null || entry.placeProof === proofs.place(appointment.id, comparableAddress(address));
+  return (
+    entry.locationProof === null || entry.locationProof === proofs.place(appointment.id, comparableAddress(address))
+  );
 }
 
 function inOrder(one: LedgerEntry, other: LedgerEntry): number {

@@ -74,7 +74,7 @@ function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, pr
   if (entry.zone !== zone) changes.push({ field: ZONE, before: textOf(entry.zone), after: textOf(zone) });
   const proof = proofs.place(appointment.id, comparableAddress(address));
   // What the message named is kept as a keyed hash alone.
-  if (entry.placeProof !== null && entry.placeProof !== proof)
+  if (entry.locationProof !== null && entry.locationProof !== proof)
     changes.push({ field: LOCATION, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });
   return changes;
 }

@@ -88,7 +88,7 @@ export async function takeAppointments(
     if (!isWhole) return switchOff(parts, triggerKey, { ...reading, sinceAt: null }, baselinePartial());
     await store.remove(triggerKey);
     await store.follow(triggerKey, await inPieces(atFirst(parts, triggerKey, list), signal), lease);
-    await store.noteReading(triggerKey, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
+    await store.recordReading(triggerKey, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
     tenant.log.info(triggerKey, 'appointments that are there are taken as told of');
     return;
   }
@@ -114,20 +114,22 @@ export async function takeAppointments(
       tenant.log.info({ ...triggerKey, count: recorded + gone }, 'appointments are to be told of');
   }
   const letThrough = isMany || suspects === 0 ? reading.letThrough : false;
-  await store.noteReading(triggerKey, { ...reading, readAt, off: null, letThrough }, lease);
+  await store.recordReading(triggerKey, { ...reading, readAt, off: null, letThrough }, lease);
 }
 
 /** All that is there, with nothing said of it. */
 function* atFirst(
   parts: ReadingParts,
   triggerKey: AppointmentTriggerKey,
-  { snapshot: { records, setAside, window }, readAt }: AppointmentList,
+  { snapshot: { records, unusable, window }, readAt }: AppointmentList,
 ): Pieces<FollowedAppointment[]> {
   const usable = yield* compare(parts, triggerKey, records.values(), { known: new Map(), now: readAt });
-  const unusable = setAside.flatMap(({ recordId }) => (recordId === null || records.has(recordId) ? [] : [recordId]));
+  const unusableIds = unusable.flatMap(({ recordId }) =>
+    recordId === null || records.has(recordId) ? [] : [recordId],
+  );
   return [
     ...usable.map((each) => ({ ...each, message: null })),
-    ...unusable.map((recordId) => {
+    ...unusableIds.map((recordId) => {
       const name = parts.triggers.name({ ...triggerKey, recordId });
       return { name, now: unusableAtFirst(recordId, window), message: null };
     }),
@@ -205,11 +207,11 @@ function buried(
 
 /** Known appointments that a whole list does not show: time passed over them, or they should be in it. */
 function absentOf(
-  { records, setAside, window }: AppointmentSnapshot,
+  { records, unusable, window }: AppointmentSnapshot,
   stored: ReadonlyMap<string, StoredAppointment>,
 ): { over: string[]; missing: StoredAppointment[] } {
-  const unusable = new Set(setAside.map(({ recordId }) => recordId));
-  const absent = [...stored].filter(([, { recordId }]) => !records.has(recordId) && !unusable.has(recordId));
+  const unusableIds = new Set(unusable.map(({ recordId }) => recordId));
+  const absent = [...stored].filter(([, { recordId }]) => !records.has(recordId) && !unusableIds.has(recordId));
   return {
     over: absent.filter(([, appointment]) => hasPassed(appointment, window)).map(([name]) => name),
     missing: absent.flatMap(([, appointment]) =>

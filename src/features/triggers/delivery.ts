@@ -91,7 +91,7 @@ async function deliver(
 ): Promise<Next> {
   const { tenant, triggers, lease, abort } = parts;
   const { place, entry } = parcel;
-  const drop = (reason: TriggerDrop) => triggers.store.settleDropped(place, entry.id, reason, lease);
+  const drop = (reason: TriggerDrop) => triggers.store.finishDropped(place, entry.id, reason, lease);
   let subject: Subject | TriggerDrop;
   try {
     subject = await readCurrentSubject(parts, parcel);
@@ -130,7 +130,7 @@ async function readCurrentSubject(
 ): Promise<Subject | TriggerDrop> {
   const answer = await readSubject(triggers, place.event, entry.recordId, abort);
   if ('absent' in answer) return 'vanished';
-  if ('setAside' in answer) throw unusable();
+  if ('unusable' in answer) throw unusable();
   const { found } = answer;
   if (found.patientId !== null && isForgotten(found.patientId)) return 'forgotten';
   return found.tells ? found : 'withdrawn';
@@ -144,8 +144,8 @@ async function afterAnswer(
 ): Promise<Next> {
   const { tenant, triggers, lease } = parts;
   if (answer.result === 'taken') {
-    await tenant.outages.noteOther(tenant.id, { kind: 'endpoint', id: place.endpoint }, null);
-    await triggers.store.settleSent(place, entry.id, tenant.clock(), lease);
+    await tenant.outages.recordOther(tenant.id, { kind: 'endpoint', id: place.endpoint }, null);
+    await triggers.store.finishSent(place, entry.id, tenant.clock(), lease);
     tenant.log.info({ ...place, message: entry.id }, 'a message was taken');
     return 'go-on';
   }
@@ -173,7 +173,7 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   const isSameFailure = code === error.code && failingSince !== null;
   const sinceAt = isSameFailure ? failingSince : now;
   const own = targetBackoffMs(error, tenant.random, now - sinceAt);
-  const { host, longestMs } = await tenant.outages.noteOther(
+  const { host, longestMs } = await tenant.outages.recordOther(
     tenant.id,
     { kind: 'endpoint', id: place.endpoint },
     error,

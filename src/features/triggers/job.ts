@@ -36,7 +36,7 @@ export async function runTriggers(
     const isForgotten = await tenant.tombstones.load();
     const reading = AbortSignal.any([stop, lease.signal]);
     if (options.read) {
-      await triggers.store.keepOnly(triggerKeysOf(triggers));
+      await triggers.store.retainOnly(triggerKeysOf(triggers));
       await readAll({ tenant, triggers, lease, isForgotten, signal: reading });
     }
     const parts = {

@@ -133,7 +133,7 @@ export async function readSubject(
 function listOf<Source>(snapshot: Snapshot<Source>, subjectOf: (record: Source) => Subject): EventList {
   return {
     subjects: new Map([...snapshot.records].map(([id, record]) => [id, subjectOf(record)])),
-    unusable: new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? [])),
+    unusable: new Set(snapshot.unusable.flatMap(({ recordId }) => recordId ?? [])),
     isWhole: snapshot.completeness === 'complete' && snapshot.unidentified === 0,
   };
 }

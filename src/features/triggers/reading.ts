@@ -48,13 +48,13 @@ export async function takeList(
   if (reading.sinceAt === null) {
     if (!list.isWhole) return switchOff(parts, triggerKey, reading, baselinePartial());
     await store.know(triggerKey, await namesAtFirst(parts, triggerKey, list), parts.lease);
-    await store.noteReading(triggerKey, { sinceAt: now, readAt: now, off: null, letThrough: false }, parts.lease);
+    await store.recordReading(triggerKey, { sinceAt: now, readAt: now, off: null, letThrough: false }, parts.lease);
     parts.tenant.log.info(triggerKey, 'documents that are there are taken as told of');
     return;
   }
   // They are found again by this very list, under the same names.
   for (const id of await store.unreadable(triggerKey))
-    await store.settleDropped(triggerKey, id, 'unreadable', parts.lease);
+    await store.finishDropped(triggerKey, id, 'unreadable', parts.lease);
   const stored = await store.known(triggerKey);
   const found = await inPieces(compare(parts, triggerKey, list, { known: stored, now }), parts.signal);
   const isFlood = found.fresh.length > parts.triggers.file.mostAtOnce && !reading.letThrough;
@@ -67,9 +67,9 @@ export async function takeList(
     const recorded = await store.note(triggerKey, entries, parts.lease);
     if (recorded > 0) parts.tenant.log.info({ ...triggerKey, count: recorded }, 'documents are to be told of');
   }
-  if (found.absence.size > 0) await store.noteAbsence(triggerKey, found.absence, parts.lease);
+  if (found.absence.size > 0) await store.recordAbsence(triggerKey, found.absence, parts.lease);
   const letThrough = isFlood || found.fresh.length === 0 ? reading.letThrough : false;
-  await store.noteReading(triggerKey, { ...reading, readAt: now, off: null, letThrough }, parts.lease);
+  await store.recordReading(triggerKey, { ...reading, readAt: now, off: null, letThrough }, parts.lease);
 }
 
 /** The event is off for as long as its list can't be read; the others go on. */
@@ -81,7 +81,11 @@ export async function switchOff(
 ): Promise<void> {
   const at = reading.off?.code === code ? reading.off.at : tenant.clock();
   if (reading.off?.code !== code) tenant.log.warn({ ...triggerKey, code, actor }, 'a trigger is off');
-  await triggers.store.noteReading(triggerKey, { ...reading, off: { code, remedy: remedy ?? null, texts, at } }, lease);
+  await triggers.store.recordReading(
+    triggerKey,
+    { ...reading, off: { code, remedy: remedy ?? null, texts, at } },
+    lease,
+  );
 }
 
 /** All that is there to tell of; rows that can't be used count too, since nobody knows how they stand. */

@@ -54,7 +54,7 @@ export interface TriggerCount extends TriggerKey {
  */
 export interface TriggerStore {
   reading(triggerKey: TriggerKey): Promise<TriggerReading>;
-  noteReading(triggerKey: TriggerKey, reading: TriggerReading, lease: Lease): Promise<void>;
+  recordReading(triggerKey: TriggerKey, reading: TriggerReading, lease: Lease): Promise<void>;
   /** Names that are told of or wait, with the time since when their documents are out of the list; 0 while they are in it. */
   known(triggerKey: TriggerKey): Promise<Map<string, Instant | 0>>;
   /** Takes names as told of, without a message. */
@@ -66,14 +66,14 @@ export interface TriggerStore {
   /** Writes down how appointments are now, each at once with what is to be said of it. @returns how many messages */
   follow(triggerKey: TriggerKey, followed: readonly FollowedAppointment[], lease: Lease): Promise<number>;
   /** Notes since when documents are out of the list; null removes a name that does not wait. */
-  noteAbsence(triggerKey: TriggerKey, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
+  recordAbsence(triggerKey: TriggerKey, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
   /** The first one due first; without those that can't be opened. */
   waiting(triggerKey: TriggerKey): Promise<WaitingTrigger[]>;
   /** Ids of those that can't be opened: sealed with a key that is gone. */
   unreadable(triggerKey: TriggerKey): Promise<string[]>;
   waitingCount(triggerKey: TriggerKey): Promise<number>;
-  settleSent(triggerKey: TriggerKey, id: string, now: Instant, lease: Lease): Promise<void>;
-  settleDropped(triggerKey: TriggerKey, id: string, reason: TriggerDrop, lease: Lease): Promise<void>;
+  finishSent(triggerKey: TriggerKey, id: string, now: Instant, lease: Lease): Promise<void>;
+  finishDropped(triggerKey: TriggerKey, id: string, reason: TriggerDrop, lease: Lease): Promise<void>;
   /** @param options.failed the try is counted under the entry's code */
   defer(triggerKey: TriggerKey, entry: WaitingTrigger, options: { failed: boolean }, lease: Lease): Promise<void>;
   endpoint(endpoint: string): Promise<TriggerEndpointState>;
@@ -87,7 +87,7 @@ export interface TriggerStore {
   /** Removes an event of an endpoint: what is there at the next reading is taken as told of. */
   remove(triggerKey: TriggerKey): Promise<void>;
   /** Removes all but these. */
-  keepOnly(triggerKeys: readonly TriggerKey[]): Promise<void>;
+  retainOnly(triggerKeys: readonly TriggerKey[]): Promise<void>;
   counts(): Promise<TriggerCount[]>;
 }
 
@@ -142,7 +142,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const value = await redis.hget(readings, fieldOf(triggerKey));
       return value === null ? NEVER_READ : readingIn(sealer, fieldOf(triggerKey), value);
     },
-    async noteReading(triggerKey, reading, lease) {
+    async recordReading(triggerKey, reading, lease) {
       const field = fieldOf(triggerKey);
       await scripts.setFields(redis, lease, [readings], [field, writtenReading(sealer, field, reading)]);
     },
@@ -156,7 +156,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const pairs = entries.flatMap((entry) => [entry.id, written(triggerKey, entry)]);
       return inBatches(scripts.note, triggerKey, lease, pairs);
     },
-    async noteAbsence(triggerKey, changes, lease) {
+    async recordAbsence(triggerKey, changes, lease) {
       const scores = [...changes].flatMap(([name, score]) => [name, score ?? -1]);
       await inBatches(scripts.seen, triggerKey, lease, scores);
     },
@@ -179,10 +179,10 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
     unreadable: async (triggerKey) =>
       (await waitingOf(triggerKey).entries()).flatMap(({ field, value }) => (value === null ? [field] : [])),
     waitingCount: (triggerKey) => redis.hlen(keys.triggersWaiting(tenant, fieldOf(triggerKey))),
-    async settleSent(triggerKey, id, now, lease) {
+    async finishSent(triggerKey, id, now, lease) {
       await run(scripts.end, triggerKey, lease, [id, `${fieldOf(triggerKey)}/sent/`, now, '']);
     },
-    async settleDropped(triggerKey, id, reason, lease) {
+    async finishDropped(triggerKey, id, reason, lease) {
       const mayReturn = MAY_RETURN.includes(reason) ? '1' : '0';
       await run(scripts.end, triggerKey, lease, [id, `${fieldOf(triggerKey)}/dropped/${reason}`, '', mayReturn]);
     },
@@ -192,7 +192,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
     },
     ...openEndpoints(redis, tenant),
     remove: (triggerKey) => removeTrigger(redis, tenant, fieldOf(triggerKey)),
-    keepOnly: (triggerKeys) => retainTriggers(redis, tenant, triggerKeys),
+    retainOnly: (triggerKeys) => retainTriggers(redis, tenant, triggerKeys),
     counts: () => readCounts(redis, keys.triggerCounts(tenant)),
   };
 }

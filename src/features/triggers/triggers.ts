@@ -47,7 +47,7 @@ export async function reopenEndpoint(
       const triggerKey = { endpoint, event };
       if (options.skip) await store.remove(triggerKey);
       else if (closed?.code === 'too-many-at-once') {
-        await store.noteReading(triggerKey, { ...(await store.reading(triggerKey)), letThrough: true }, lease);
+        await store.recordReading(triggerKey, { ...(await store.reading(triggerKey)), letThrough: true }, lease);
       }
       const now = tenant.clock();
       for (const entry of await store.waiting(triggerKey)) {

@@ -141,9 +141,9 @@ function recoveryInList(
 
 function missingBecause(
   recordId: string,
-  snapshot: Pick<ClinicReading['snapshot'], 'setAside'> | null,
+  snapshot: Pick<ClinicReading['snapshot'], 'unusable'> | null,
   { vanished, missedOnce, kept }: Omit<Confirmation<unknown>, 'found'>,
 ): Recovery {
-  if (snapshot?.setAside.some((row) => row.recordId === recordId) === true) return 'unusable';
+  if (snapshot?.unusable.some((row) => row.recordId === recordId) === true) return 'unusable';
   return [vanished, missedOnce, kept].some((gone) => gone.has(recordId)) ? 'gone' : 'unread';
 }

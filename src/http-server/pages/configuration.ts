@@ -103,8 +103,10 @@ async function save(request: FastifyRequest, services: OperatorServices, draft: 
 /** Checks as if the secrets that are missing were given: they are asked for with what is saved, and no page holds one. */
 async function sendConfirmation({ request, reply, desk }: PageVisit, draft: Draft): Promise<FastifyReply> {
   const { document, tenant, yaml } = draft;
-  const secrets = neededSecrets(yaml).map((name) => ({ name, isKept: document?.secrets.includes(name) === true }));
-  const missing = secrets.filter(({ isKept }) => !isKept).map(({ name }) => [name, 'given when it is saved'] as const);
+  const secrets = neededSecrets(yaml).map((name) => ({ name, isStored: document?.secrets.includes(name) === true }));
+  const missing = secrets
+    .filter(({ isStored }) => !isStored)
+    .map(({ name }) => [name, 'given when it is saved'] as const);
   const wanted = { tenant, yaml, secrets: Object.fromEntries(missing) };
   const { faults } = await checkConfiguration.run(wanted, operationContext(request, desk));
   if (faults.length > 0) throw new ConfigurationError(faults);
@@ -192,15 +194,15 @@ function renderFaults(context: PageContext, faults: readonly ConfigurationFault[
 function renderConfirmation(
   context: PageContext,
   draft: Draft,
-  secrets: readonly { name: string; isKept: boolean }[],
+  secrets: readonly { name: string; isStored: boolean }[],
   reason: Html | null,
 ): Html {
   const words = CONFIGURATION[context.language];
   const { document, tenant, yaml } = draft;
   const hidden = document === null ? { tenant } : { revision: document.revision ?? '' };
-  const fields = secrets.map(({ name, isKept }) => {
-    const stateText = isKept ? words.secretKept : words.secretMissing;
-    return html`<p class="field"><label for="secret-${name}"><code>${name}</code> ${stateText}</label><input id="secret-${name}" type="password" name="secret-${name}" autocomplete="off"${isKept ? null : html` required`}></p>`;
+  const fields = secrets.map(({ name, isStored }) => {
+    const stateText = isStored ? words.secretKept : words.secretMissing;
+    return html`<p class="field"><label for="secret-${name}"><code>${name}</code> ${stateText}</label><input id="secret-${name}" type="password" name="secret-${name}" autocomplete="off"${isStored ? null : html` required`}></p>`;
   });
   const secretsPart =
     fields.length === 0 ? null : html`<fieldset><legend>${words.secrets}</legend>${fields}</fieldset>`;

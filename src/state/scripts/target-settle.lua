@@ -11,7 +11,7 @@ for index = 2, #KEYS, 3 do
     redis.call('HSET', target, 'lastPlannedAt', plannedAt, 'plannedUnder', under, 'comparableUnder', under)
     redis.call('HDEL', target, 'gaps')
     if asOf ~= '' then
-      redis.call('HSET', target, 'plannedAsOf', asOf, 'settledAsOf', asOf)
+      redis.call('HSET', target, 'plannedAsOf', asOf, 'idleAsOf', asOf)
       redis.call('HDEL', target, 'unconfirmed')
     end
   end

@@ -46,7 +46,7 @@ const WINDOW = fc
   });
 const AGENDAS = fc.constantFrom(null, AGENDA_IDS, AGENDA_IDS.slice(1), []);
 
-function toldIn(form: Form, { appointments, patients }: Meant): ToldLists {
+function revealedIn(form: Form, { appointments, patients }: Meant): ToldLists {
   const told: ToldLists = {
     appointments: appointments.map((one) => appointmentIn(form, one, TENANT)),
     patients: patients.map((one) => patientIn(form, one, TENANT)),
@@ -106,7 +106,7 @@ function byId<One extends { id: string }>(records: Iterable<One>): One[] {
 
 /** A clinic that speaks a form, and what is read of it under the profile for that form. */
 function open(form: Form, profile: ClinicProfile, meant: Meant) {
-  const clinic = speakIn(form, toldIn(form, meant));
+  const clinic = speakIn(form, revealedIn(form, meant));
   const { context } = openClient(BASE_URL, profile, { http: clinic.http });
   const tenantId = String(idIn(form, TENANT));
   return { clinic, context, tenantId, inZones: askerInZones(context, tenantId) };
@@ -127,11 +127,11 @@ function askerInZones(context: ReturnType<typeof openClient>['context'], tenantI
 }
 
 /** All pages of a catalogue. */
-async function gather<Model>(pages: AsyncIterable<{ records: Model[]; setAside: InvalidRow[] }>) {
-  const all = { records: [] as Model[], setAside: [] as InvalidRow[] };
-  for await (const { records, setAside } of pages) {
+async function gather<Model>(pages: AsyncIterable<{ records: Model[]; unusable: InvalidRow[] }>) {
+  const all = { records: [] as Model[], unusable: [] as InvalidRow[] };
+  for await (const { records, unusable } of pages) {
     all.records.push(...records);
-    all.setAside.push(...setAside);
+    all.unusable.push(...unusable);
   }
   return all;
 }
@@ -157,11 +157,11 @@ async function expectAppointments(form: Form, meant: Meant, opened: Opened, aske
     return isIn && one.isGone !== true && (asked.agendaIds === null || asked.agendaIds.includes(one.agendaId));
   });
   expect(byId([...snapshot.records.values()].map(essence))).toEqual(byId(wanted.map((one) => recordOf(form, one))));
-  const isForeign = snapshot.setAside.some(({ code }) => code === 'wrong-tenant');
+  const isForeign = snapshot.unusable.some(({ code }) => code === 'wrong-tenant');
   expectTombstones(
     form,
     clinic.stones,
-    snapshot.setAside.filter(({ code }) => code !== 'wrong-tenant'),
+    snapshot.unusable.filter(({ code }) => code !== 'wrong-tenant'),
   );
   expect(snapshot).toMatchObject(
     isForeign ? { completeness: 'partial', reason: 'wrong-tenant' } : { completeness: 'complete' },
@@ -171,8 +171,8 @@ async function expectAppointments(form: Form, meant: Meant, opened: Opened, aske
 }
 
 /** What is set aside is the tombstones that the clinic told, each of them. */
-function expectTombstones(form: Form, stones: Iterable<string>, setAside: readonly InvalidRow[]): void {
-  expect(setAside.map(({ recordId, code, isTombstone }) => [recordId, code, isTombstone]).sort()).toEqual(
+function expectTombstones(form: Form, stones: Iterable<string>, unusable: readonly InvalidRow[]): void {
+  expect(unusable.map(({ recordId, code, isTombstone }) => [recordId, code, isTombstone]).sort()).toEqual(
     [...stones].map((id) => [String(idIn(form, id)), 'tombstone', true]).sort(),
   );
 }
@@ -192,11 +192,11 @@ async function expectCatalogues(form: Form, meant: Meant, { context, tenantId }:
   const isGone = ({ isGone }: { isGone?: boolean }) => form.rows.tombstones !== 'cancelled' && isGone === true;
   const there = meant.patients.filter((one) => !isGone(one));
   const calls = createReadingCalls(context, 'patients', compilePatientRows(context.profile));
-  const { records: patients, setAside } = await gather(calls.list(tenantId, [], unhurried()));
+  const { records: patients, unusable } = await gather(calls.list(tenantId, [], unhurried()));
   expectTombstones(
     form,
     meant.patients.filter(isGone).map(({ id }) => id),
-    setAside,
+    unusable,
   );
   const known = ({ id, firstName, lastName, email, phone, birthDate, isActive }: Known) => {
     return { id, firstName, lastName, email, phone, birthDate, isActive };
@@ -207,7 +207,7 @@ async function expectCatalogues(form: Form, meant: Meant, { context, tenantId }:
   const ids = new Set(wanted.map(({ id }) => id));
   expect(asTold.records.filter(({ id }) => ids.has(id)).map((one) => known(one))).toEqual(wanted);
   expect(patients.map(({ consents }) => consents.mail ?? null)).toEqual(there.map(({ agreesToMail }) => agreesToMail));
-  const { records: agendas, setAside: none } = await gather(
+  const { records: agendas, unusable: none } = await gather(
     createReadingCalls(context, 'agendas').list(tenantId, [], unhurried()),
   );
   expect(none).toEqual([]);
@@ -302,7 +302,7 @@ async function expectReadAgain(form: Form, meant: Meant, opened: Opened, asked: 
   if (form.hasEtags && completeness === 'complete')
     expect(clinic.notModified - notModified).toBeGreaterThanOrEqual(clinic.followed - followed);
   const news = changed(meant, form);
-  clinic.lists = toldIn(form, news);
+  clinic.lists = revealedIn(form, news);
   await expectAppointments(form, news, opened, { ...asked, memory });
 }
 

@@ -318,10 +318,10 @@ describe('an appointment read alone', () => {
 
   it('that can not be used is set aside under its id', async () => {
     expect((await readAlone({ json: { ...ROW, start: '?' } })).outcome).toEqual({
-      setAside: { recordId: 'a/1', code: 'bad-time', field: 'start', agendaId: 'g' },
+      unusable: { recordId: 'a/1', code: 'bad-time', field: 'start', agendaId: 'g' },
     });
     expect((await readAlone({ json: {} })).outcome).toEqual({
-      setAside: { recordId: 'a/1', code: 'missing-id', field: 'id' },
+      unusable: { recordId: 'a/1', code: 'missing-id', field: 'id' },
     });
   });
 

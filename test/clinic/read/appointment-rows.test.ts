@@ -31,7 +31,7 @@ const ANY_ROW = fc.record(Object.fromEntries(Object.keys(ROW).map((name) => [nam
 
 function recordOf(row: unknown, written: WrittenProfile = {}) {
   const mapped = compileAppointmentRows(profileOf(written))(row);
-  if ('setAside' in mapped) throw new Error(`set aside: ${mapped.setAside.code} ${mapped.setAside.field}`);
+  if ('unusable' in mapped) throw new Error(`set aside: ${mapped.unusable.code} ${mapped.unusable.field}`);
   return mapped.record;
 }
 
@@ -75,7 +75,7 @@ describe('an appointment row', () => {
   it('may have numbers for ids, but none that JSON has rounded', () => {
     expect(recordOf({ ...ROW, id: 17, agendaId: 4, patientId: 9 })).toMatchObject({ id: '17', agendaId: '4' });
     expect(documented({ ...ROW, agendaId: JSON.parse('12345678901234567890') })).toEqual({
-      setAside: { recordId: 'app-1', code: 'wrong-type', field: 'agendaId' },
+      unusable: { recordId: 'app-1', code: 'wrong-type', field: 'agendaId' },
     });
   });
 
@@ -92,9 +92,9 @@ describe('an appointment row', () => {
     const row = { ...ROW, start: seconds('2026-03-30T07:00:00Z'), end: 0, durationMinutes: 45, updatedAt: 0 };
     const record = recordOf(row, { epochUnit: 'seconds' });
     expect(record).toMatchObject({ time: { endAt: Date.parse('2026-03-30T07:45:00Z') }, updatedAt: null });
-    expect(documented(row)).toMatchObject({ setAside: { code: 'wrong-type', field: 'start' } });
+    expect(documented(row)).toMatchObject({ unusable: { code: 'wrong-type', field: 'start' } });
     expect(compileAppointmentRows(profileOf({ epochUnit: 'ms' }))(row)).toMatchObject({
-      setAside: { code: 'bad-time', field: 'start' },
+      unusable: { code: 'bad-time', field: 'start' },
     });
   });
 
@@ -109,8 +109,8 @@ describe('an appointment row', () => {
     });
     expect(read({ day: '2026-03-30', slot: { from: '09:00' }, durationMinutes: 30 })).toEqual(documented(ROW));
     for (const slot of [{ from: '22:00', to: '02:00' }, { from: '09:00' }, { from: { hour: 9 }, to: '10:00' }])
-      expect(read({ day: '2026-03-30', slot })).toHaveProperty('setAside');
-    expect(read({ slot: { from: '09:00', to: '09:30' } })).toMatchObject({ setAside: { code: 'missing-field' } });
+      expect(read({ day: '2026-03-30', slot })).toHaveProperty('unusable');
+    expect(read({ slot: { from: '09:00', to: '09:30' } })).toMatchObject({ unusable: { code: 'missing-field' } });
   });
 
   it('in the night of a clock change is read by the rules of the profile, and set aside where they turn it round', () => {
@@ -118,7 +118,7 @@ describe('an appointment row', () => {
     expect(night('2026-10-25T01:30', '2026-10-25T02:15')).toMatchObject({
       record: { time: { startAt: Date.parse('2026-10-24T23:30:00Z'), endAt: Date.parse('2026-10-25T00:15:00Z') } },
     });
-    expect(night('2026-03-29T02:30', '2026-03-29T03:00')).toMatchObject({ setAside: { code: 'end-before-start' } });
+    expect(night('2026-03-29T02:30', '2026-03-29T03:00')).toMatchObject({ unusable: { code: 'end-before-start' } });
   });
 
   it('may lack its change time or have one that is no time', () => {
@@ -188,7 +188,7 @@ describe('a row that can not be used', () => {
     ],
     ['years of duration', { ...ROW, end: '2028-03-30T09:00:00+02:00' }, 'app-1', 'absurd-duration', 'end'],
   ])('has %s', (_what, row, recordId, code, field) => {
-    expect(documented(row)).toMatchObject({ setAside: { recordId, code, field } });
+    expect(documented(row)).toMatchObject({ unusable: { recordId, code, field } });
   });
 
   it('is told by id, code and field, never by a value, whatever the row holds', () => {
@@ -202,8 +202,8 @@ describe('a row that can not be used', () => {
           expect(mapped.record.id).not.toBe('');
           return;
         }
-        expect(codes).toContain(mapped.setAside.code);
-        expect(fields).toContain(mapped.setAside.field);
+        expect(codes).toContain(mapped.unusable.code);
+        expect(fields).toContain(mapped.unusable.field);
       }),
       { numRuns: 2_000 },
     );
@@ -223,12 +223,12 @@ describe('the same row, read whole for a person', () => {
     fc.assert(
       fc.property(mostlyUsable, (row) => {
         const [kept, shown] = [documented(row), whole(row)];
-        if ('setAside' in shown) {
-          expect('setAside' in kept || shown.setAside.field === 'updatedAt').toBe(true);
+        if ('unusable' in shown) {
+          expect('unusable' in kept || shown.unusable.field === 'updatedAt').toBe(true);
           return;
         }
-        if ('setAside' in kept) {
-          expect(['start', 'end']).toContain(kept.setAside.field);
+        if ('unusable' in kept) {
+          expect(['start', 'end']).toContain(kept.unusable.field);
           return;
         }
         const { time, patient, rawStatus, updatedAt, ...shared } = kept.record;
@@ -261,7 +261,7 @@ describe('the same row, read whole for a person', () => {
   it('is lost to nobody by a field that they do not take', () => {
     const [kept, shown] = one({ isPaid: 'perhaps', durationMinutes: 'long' });
     expect(kept).toMatchObject({ record: { id: 'app-1' } });
-    expect(shown).toMatchObject({ setAside: { recordId: 'app-1', code: 'wrong-type', field: 'duration' } });
+    expect(shown).toMatchObject({ unusable: { recordId: 'app-1', code: 'wrong-type', field: 'duration' } });
   });
 });
 
@@ -287,7 +287,7 @@ describe('a status', () => {
     const statusOf = (more: object) => {
       const row = { id: 1, agenda_id: 2, starts_at: '2026-03-30T09:00', ends_at: '2026-03-30T10:00', ...more };
       const mapped = map(row);
-      return 'record' in mapped ? mapped.record.status : mapped.setAside;
+      return 'record' in mapped ? mapped.record.status : mapped.unusable;
     };
     expect(statusOf({ status: 'booked', confirmed: true })).toBe('confirmed');
     expect(statusOf({ status: 'done', confirmed: true })).toBe('completed');

@@ -20,8 +20,8 @@ test('an invoice is lost by no field that nobody takes of it', async () => {
   const row = { id: 'i', patientId: 'p', issueDate: '2026-03-02', totalAmount: 80.5, dueDate: 'soon', Items };
   await using clinic = await openClinicOf(row);
   const query = { withDoctors: false, doctorsFrom: '2026-01-01' };
-  const { records, setAside } = await clinic.source.readInvoices(query, unhurried());
-  expect(setAside).toEqual([]);
+  const { records, unusable } = await clinic.source.readInvoices(query, unhurried());
+  expect(unusable).toEqual([]);
   expect(records.get('i')).toEqual({
     ...{ id: 'i', patientId: 'p', number: null, documentType: null, status: null, issueDate: '2026-03-02' },
     ...{ currency: null, totalAmount: '80.5', paidAmount: null, doctors: [] },
@@ -33,7 +33,7 @@ test('an invoice is set aside by a field that is taken of it', async () => {
   await using clinic = await openClinicOf({ id: 'i', totalAmount: '1.250,50' });
   const query = { withDoctors: false, doctorsFrom: '2026-01-01' };
   expect(await clinic.source.readInvoices(query, unhurried())).toMatchObject({
-    setAside: [{ recordId: 'i', code: 'wrong-type', field: 'totalAmount' }],
+    unusable: [{ recordId: 'i', code: 'wrong-type', field: 'totalAmount' }],
   });
 });
 
@@ -45,8 +45,8 @@ test('a report is lost by no field that nobody takes of it', async () => {
     reportDate: '2026-02-30',
     title: 3,
   });
-  const { records, setAside } = await clinic.source.readReports(unhurried());
-  expect(setAside).toEqual([]);
+  const { records, unusable } = await clinic.source.readReports(unhurried());
+  expect(unusable).toEqual([]);
   const report = { id: 'r', patientId: 'p', episodeId: null, status: 'Final', fileSizeBytes: null };
   expect(records.get('r')).toEqual(report);
   expect(await clinic.source.readReport('r', unhurried())).toEqual({ found: report });
@@ -54,8 +54,8 @@ test('a report is lost by no field that nobody takes of it', async () => {
 
 test('a value that can not be read costs no patient, and is counted by its field', async () => {
   await using clinic = await openClinicOf({ id: 'p', firstName: 'Ada', lastName: 'Rossi', email: { work: 'a@b.it' } });
-  const { records, setAside, unread } = await clinic.source.readPatients(unhurried());
-  expect([records.get('p')?.firstName, records.get('p')?.email, setAside]).toEqual(['Ada', null, []]);
+  const { records, unusable, unread } = await clinic.source.readPatients(unhurried());
+  expect([records.get('p')?.firstName, records.get('p')?.email, unusable]).toEqual(['Ada', null, []]);
   expect(unread).toEqual({ email: 1 });
 });
 
@@ -89,7 +89,7 @@ test('pages whose ids beyond 2^53 differ in the last digit are different pages, 
   const { context } = openClient(server.url, profileOf({ paging }));
   const window = { fromAt: Date.parse('2026-11-30T00:00:00Z'), toAt: Date.parse('2026-12-03T00:00:00Z') };
   const snapshot = await createTenantSource(context, null).readAppointments({ agendaIds: null, window }, unhurried());
-  expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], repeated: 0 });
+  expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [], repeated: 0 });
   expect([...snapshot.records.keys()]).toEqual(ids);
   for (const { id, agendaId, patientId } of snapshot.records.values()) {
     const reminder = reminderOf({}, { patientId: patientId ?? '' });

@@ -242,13 +242,13 @@ describe('paging that goes by headers', () => {
 
   test.each([true, false])(
     'follows the links that are kept, or told again (%s), and sees the page after the last',
-    async (isTelling) => {
+    async (isConclusive) => {
       await using clinic = await openRememberingClinic({
         paging: { style: 'link-header', sizeParameter: null },
         listPath: null,
       });
       const rows = ['a', 'b', 'c', 'd'].map((id) => rowOf(id));
-      const page = linked(2, isTelling);
+      const page = linked(2, isConclusive);
       clinic.world.answer = (_, request) => page({ json: { data: clinic.world.rows.map(told) } }, request);
       clinic.world.rows = rows;
       expect((await clinic.read()).records.size).toBe(4);
@@ -418,5 +418,5 @@ function essential({
   requests: __,
   ...snapshot
 }: Awaited<ReturnType<Awaited<ReturnType<typeof openRememberingClinic>>['read']>>) {
-  return { ...snapshot, setAside: [...snapshot.setAside].map(({ code, recordId }) => `${recordId} ${code}`).sort() };
+  return { ...snapshot, unusable: [...snapshot.unusable].map(({ code, recordId }) => `${recordId} ${code}`).sort() };
 }

@@ -70,5 +70,5 @@ test('an empty text tells nothing of a patient; a name is needed, and may be emp
   });
   const agendas = compileAgendaRows(profileOf());
   expect(agendas({ id: 1, name: '' })).toMatchObject({ record: { id: '1', name: '' } });
-  expect(agendas({ id: 1 })).toEqual({ setAside: { recordId: '1', code: 'missing-field', field: 'name' } });
+  expect(agendas({ id: 1 })).toEqual({ unusable: { recordId: '1', code: 'missing-field', field: 'name' } });
 });

@@ -12,7 +12,7 @@ const WINDOW = { fromAt: Date.parse('2026-11-01T00:00:00Z'), toAt: Date.parse('2
 const map = compileAppointmentRows(profileOf());
 
 function startIn(mapped: ReturnType<typeof map>): string {
-  if ('setAside' in mapped) return mapped.setAside.code;
+  if ('unusable' in mapped) return mapped.unusable.code;
   return new Date(mapped.record.time.startAt).toISOString().slice(11, 16);
 }
 
@@ -30,9 +30,9 @@ async function clinicWith(
   const { context } = openClient(server.url, profileOf({ paging: { style: 'none' }, ...written }));
   const source = createTenantSource(context, null);
   const read = async () => {
-    const { records, setAside } = await source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
+    const { records, unusable } = await source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
     const starts = [...records.values()].map((record) => startIn({ record }));
-    return [...starts, ...setAside.map(({ code }) => code)];
+    return [...starts, ...unusable.map(({ code }) => code)];
   };
   return { server, context, source, read };
 }

@@ -19,7 +19,7 @@ describe('a row that names another tenant', () => {
   test('is set aside alone, the reading is partial, the others are used', async () => {
     const snapshot = await reading([row('a', { tenantId: 't' }), row('b', { tenantId: 'u' }), row('c')]);
     expect([...snapshot.records.keys()]).toEqual(['a', 'c']);
-    expect(snapshot.setAside).toEqual([{ recordId: 'b', code: 'wrong-tenant', field: 'tenantId' }]);
+    expect(snapshot.unusable).toEqual([{ recordId: 'b', code: 'wrong-tenant', field: 'tenantId' }]);
     expect(snapshot).toMatchObject({ completeness: 'partial', reason: 'wrong-tenant' });
   });
 
@@ -27,7 +27,7 @@ describe('a row that names another tenant', () => {
     const rows = [row('a', { clinic: { code: 7 } }), row('b', { tenantId: 'whatever' })];
     const ask = (tenantId: string[]) => reading(rows, { appointments: { tenantId } });
     expect([...(await ask(['clinic.code'])).records.keys()]).toEqual(['b']);
-    expect(await ask([])).toMatchObject({ completeness: 'complete', setAside: [] });
+    expect(await ask([])).toMatchObject({ completeness: 'complete', unusable: [] });
     const numbered = [row('a', { tenantId: 12 })];
     await using server = await startScriptedServer(() => ({ json: numbered }));
     const { client } = openClient(server.url, profileOf({ paging: { style: 'none' } }));
@@ -79,7 +79,7 @@ describe('a row that names another tenant', () => {
     await using server = await startScriptedServer(() => ({ json: row('a', { tenantId: 'u' }) }));
     const { client } = openClient(server.url, profileOf());
     expect(await client.readAppointment('t', 'a', unhurried())).toEqual({
-      setAside: { recordId: 'a', code: 'wrong-tenant', field: 'tenantId' },
+      unusable: { recordId: 'a', code: 'wrong-tenant', field: 'tenantId' },
     });
   });
 

@@ -18,8 +18,8 @@ function invoices(written: Written = {}) {
   return compileRecords(invoice, profile.invoices.fields, profile);
 }
 
-function recordOf<Model>(mapped: { record: Model } | { setAside: object }): Model {
-  if ('setAside' in mapped) throw new Error(`set aside: ${JSON.stringify(mapped.setAside)}`);
+function recordOf<Model>(mapped: { record: Model } | { unusable: object }): Model {
+  if ('unusable' in mapped) throw new Error(`set aside: ${JSON.stringify(mapped.unusable)}`);
   return mapped.record;
 }
 
@@ -125,8 +125,8 @@ describe('an invoice', () => {
     ],
     ['text', { recordId: null, code: 'wrong-type', field: 'row' }],
     [null, { recordId: null, code: 'wrong-type', field: 'row' }],
-  ])('that can not be used is set aside with the field at fault (%#)', (row, setAside) => {
-    expect(invoices()(row)).toEqual({ setAside });
+  ])('that can not be used is set aside with the field at fault (%#)', (row, unusable) => {
+    expect(invoices()(row)).toEqual({ unusable });
   });
 });
 
@@ -147,7 +147,7 @@ test('a price list without a needed id in a line names the line', () => {
   const profile = profileWith();
   const read = compileRecords(priceList, profile.priceLists.fields, profile);
   expect(read({ id: 'p', prices: [{ price: 5 }] })).toEqual({
-    setAside: { recordId: 'p', code: 'missing-field', field: 'prices.treatmentId' },
+    unusable: { recordId: 'p', code: 'missing-field', field: 'prices.treatmentId' },
   });
 });
 
@@ -157,7 +157,7 @@ test('any JSON is read or set aside, never thrown', () => {
     fc.property(fc.jsonValue(), fc.jsonValue(), (whole, items) => {
       for (const row of [whole, { id: 'x', Items: items }, { ...INVOICE, totalAmount: whole, issueDate: items }]) {
         const mapped = read(row);
-        expect('record' in mapped || 'setAside' in mapped).toBe(true);
+        expect('record' in mapped || 'unusable' in mapped).toBe(true);
       }
     }),
   );

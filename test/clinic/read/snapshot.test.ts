@@ -31,7 +31,7 @@ async function snapshotOf(answers: unknown[], written: WrittenProfile, agendaIds
 async function statusAfter(first: object, second: object) {
   const { snapshot } = await snapshotOf([[row('a', first)], [row('a', second)]], TWO_DAYS);
   expect(snapshot.completeness).toBe('complete');
-  return { status: snapshot.records.get('a')?.status, setAside: snapshot.setAside.map(({ code }) => code) };
+  return { status: snapshot.records.get('a')?.status, unusable: snapshot.unusable.map(({ code }) => code) };
 }
 
 describe('a record that comes twice', () => {
@@ -41,8 +41,8 @@ describe('a record that comes twice', () => {
   it('is kept as it was changed last, in whichever order it came', async () => {
     const newer = { status: 'Cancelled', updatedAt: late };
     const older = { status: 'Booked', updatedAt: early };
-    expect(await statusAfter(older, newer)).toEqual({ status: 'cancelled', setAside: [] });
-    expect(await statusAfter(newer, older)).toEqual({ status: 'cancelled', setAside: [] });
+    expect(await statusAfter(older, newer)).toEqual({ status: 'cancelled', unusable: [] });
+    expect(await statusAfter(newer, older)).toEqual({ status: 'cancelled', unusable: [] });
   });
 
   it('is kept as it was read last when nothing tells which is newer', async () => {
@@ -52,8 +52,8 @@ describe('a record that comes twice', () => {
   });
 
   it('is either kept or set aside, as it was read last, never both', async () => {
-    expect(await statusAfter({ start: '?' }, {})).toEqual({ status: 'booked', setAside: [] });
-    expect(await statusAfter({}, { start: '?' })).toEqual({ status: undefined, setAside: ['bad-time'] });
+    expect(await statusAfter({ start: '?' }, {})).toEqual({ status: 'booked', unusable: [] });
+    expect(await statusAfter({}, { start: '?' })).toEqual({ status: undefined, unusable: ['bad-time'] });
   });
 });
 
@@ -92,7 +92,7 @@ describe('a snapshot of several calls', () => {
     const moved = { data: [bad, row('a')], total: 3 };
     const { snapshot } = await snapshotOf([moved, { data: [bad, row('a')], total: 2 }, [bad]], TWO_DAYS);
     expect(snapshot).toMatchObject({ completeness: 'complete', unidentified: 2, pages: 3 });
-    expect(snapshot.setAside).toHaveLength(2);
+    expect(snapshot.unusable).toHaveLength(2);
   });
 
   it('that is made again and then proves its end tells nothing that only an earlier reading showed', async () => {
@@ -134,7 +134,7 @@ describe('a catalogue', () => {
     const read = async () => {
       for await (const page of client.agendas.list('t', [], unhurried())) {
         ids.push(...page.records.map(({ id }) => id));
-        codes.push(...page.setAside.map(({ code }) => code));
+        codes.push(...page.unusable.map(({ code }) => code));
       }
     };
     const error = await read().catch((thrown: unknown) => thrown);
@@ -188,8 +188,8 @@ test('records of one reading share a patient who is written alike, and tell what
 
 test('rows that are set aside, and records that tell nothing, stay as they are', () => {
   const share = sharedTexts();
-  const setAside = { recordId: null, code: 'missing-id', field: 'id' };
-  expect(share({ setAside })).toEqual({ setAside });
+  const unusable = { recordId: null, code: 'missing-id', field: 'id' };
+  expect(share({ unusable })).toEqual({ unusable });
   const record: Appointment = {
     ...appointmentOf('1'),
     patientId: null,
@@ -306,10 +306,10 @@ describe('a clinic that tells what changed', () => {
     clinic.pass(5 * MINUTE_MS);
     clinic.world.rows = clinic.world.rows.filter(({ id }) => id !== 'c');
     clinic.world.rows.push({ id: 'c', deleted: true, updatedAt: at(clinic.world.now) } as unknown as Row);
-    const { records, setAside, completeness } = await clinic.read();
+    const { records, unusable, completeness } = await clinic.read();
     expect(completeness).toBe('changes');
     expect([...records.keys()]).toEqual(['a', 'b', 'd', 'e']);
-    expect(setAside).toMatchObject([{ recordId: 'c', isTombstone: true }]);
+    expect(unusable).toMatchObject([{ recordId: 'c', isTombstone: true }]);
   });
 
   test('whose filter is behind gives nothing back that is known to be older', async () => {
@@ -366,11 +366,11 @@ describe('a clinic that tells what changed', () => {
     clinic.memory.doubt();
     await clinic.read();
     const still = await clinic.read();
-    expect([still.completeness, still.setAside]).toMatchObject(['changes', [{ recordId: 'a', code: 'bad-time' }]]);
+    expect([still.completeness, still.unusable]).toMatchObject(['changes', [{ recordId: 'a', code: 'bad-time' }]]);
     clinic.pass(MINUTE_MS);
     clinic.change('a', { start: '2026-03-01T10:00:00Z' });
     const mended = await clinic.read();
-    expect([mended.completeness, mended.setAside, mended.records.has('a')]).toEqual(['changes', [], true]);
+    expect([mended.completeness, mended.unusable, mended.records.has('a')]).toEqual(['changes', [], true]);
   });
 
   test.each([

@@ -69,7 +69,7 @@ describe('a row that says no more than that its record is off', () => {
       { id: '17', agendaId: 'a1', start: 'soon', status: 'Cancelled' },
     ],
   ])('is a tombstone: %s', (_, row) => {
-    expect(documented(row)).toEqual({ setAside: expect.objectContaining(STONE) });
+    expect(documented(row)).toEqual({ unusable: expect.objectContaining(STONE) });
   });
 
   test('is known by a flag of the profile', () => {
@@ -77,30 +77,30 @@ describe('a row that says no more than that its record is off', () => {
       appointments: { flags: [{ path: 'voidedAt', when: 'present' as const, status: 'cancelled' as const }] },
     };
     expect(compileAppointmentRows(profileOf(written))({ id: '17', voidedAt: '2026-03-01' })).toMatchObject({
-      setAside: STONE,
+      unusable: STONE,
     });
     const named = { appointments: { deletedFlags: [{ path: 'meta.state', when: ['X', 'Z'] }] } };
     expect(compileAppointmentRows(profileOf(named))({ id: '17', meta: { state: 'Z' } })).toMatchObject({
-      setAside: STONE,
+      unusable: STONE,
     });
   });
 
   test('of a patient blanks nothing: it is no patient without a name', () => {
-    expect(compilePatientRows(profileOf())({ id: '17', deleted: true })).toEqual({ setAside: STONE });
+    expect(compilePatientRows(profileOf())({ id: '17', deleted: true })).toEqual({ unusable: STONE });
   });
 
   test('needs an id, and is none without a word that the record is off', () => {
-    expect(documented({ deleted: true })).toMatchObject({ setAside: { code: 'missing-id' } });
-    expect(documented({ id: '17', deleted: false })).toMatchObject({ setAside: { code: 'missing-field' } });
+    expect(documented({ deleted: true })).toMatchObject({ unusable: { code: 'missing-id' } });
+    expect(documented({ id: '17', deleted: false })).toMatchObject({ unusable: { code: 'missing-field' } });
     expect(documented({ id: '17', agendaId: 'a1', status: 'Booked' })).toMatchObject({
-      setAside: { code: 'missing-field' },
+      unusable: { code: 'missing-field' },
     });
   });
 
   test('whatever else it holds', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (more) => {
-        expect(documented({ ...more, id: '17', deleted: true })).toMatchObject({ setAside: STONE });
+        expect(documented({ ...more, id: '17', deleted: true })).toMatchObject({ unusable: STONE });
       }),
     );
   });

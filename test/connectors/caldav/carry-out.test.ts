@@ -473,7 +473,7 @@ describe('a deletion', () => {
     const { log, outcome } = await carry(remove(), [status(404), nothing, ...renamed(), status(204)]);
     expect(log.slice(2)).toEqual([...found, del('if-match "7"', 'renamed.ics')]);
     expect(outcome).toEqual(deletion('deleted'));
-    const twin = { ...remove('"1"', 'x.ics'), isTwin: true };
+    const twin = { ...remove('"1"', 'x.ics'), isDuplicate: true };
     const gone = multistatus(member('/cal/x.ics', '404 Not Found'));
     expect((await carry(twin, [status(404), gone])).outcome).toEqual(deletion('already-gone'));
   });

@@ -119,7 +119,7 @@ describe('two objects with one UID', () => {
 
   test('are one after the surplus one was deleted, and no more go when it was gone already', async () => {
     const calendar = await twins();
-    const remove = { ...deleteOperation('a', '"1"', 'renamed.ics'), isTwin: true };
+    const remove = { ...deleteOperation('a', '"1"', 'renamed.ics'), isDuplicate: true };
     expect(describeOutcome(await calendar.apply(remove))).toBe('deleted deleted');
     expect(calendar.titles()).toEqual(['Second']);
     expect(describeOutcome(await calendar.apply(remove))).toBe('deleted already-gone');

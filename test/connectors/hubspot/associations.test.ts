@@ -63,7 +63,7 @@ describe('a meeting', () => {
     });
 
     expect((await target.readAll()).map((remote) => remote.item)).toEqual([
-      { ...item, contactGeneration: 0 },
+      { ...item, contactRecreations: 0 },
       meeting(null),
     ]);
     await target.write(target.create('visit', item));

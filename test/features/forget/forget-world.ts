@@ -177,14 +177,14 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   const [run] = await tenant.runs.list(1);
   if (run === undefined) throw new Error('no cycle was reported');
   const example = { recordId: 'visit-7731-b', code: 'bad-time', field: 'startsAt' };
-  await tenant.runs.add({ ...run, setAsideExamples: [example, { ...example, recordId: OTHER }] });
+  await tenant.runs.add({ ...run, unusableExamples: [example, { ...example, recordId: OTHER }] });
   world.calendar.fault = ({ recordId }) => (recordId === 'visit-7731-b' ? 'unavailable' : null);
   clinic.appointments.set('visit-7731-b', visit('visit-7731-b', 55));
   clock.now += 60_000;
   await cycle(tenant);
   world.calendar.fault = () => null;
   await ring(world);
-  await tenant.targetStore.keepMisses('appointments', new Map([['visit-7731-c', now]]));
+  await tenant.targetStore.storeMisses('appointments', new Map([['visit-7731-c', now]]));
   for (const appointmentId of both) await noteMisinformed(tenant, appointmentId, clock.now);
   await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
 }

@@ -123,11 +123,11 @@ describe('a patient who is forgotten', () => {
     world.clinic.readPatients = async (signal) => {
       const snapshot = await readPatients(signal);
       const unusable = [PATIENT, OTHER].map((recordId) => ({ recordId, code: 'wrong-type', field: 'email' }));
-      return { ...snapshot, records: new Map(), setAside: unusable };
+      return { ...snapshot, records: new Map(), unusable };
     };
     await world.pass();
     const [run] = await world.tenant.runs.list(1);
-    expect(run?.setAsideExamples.map(({ recordId }) => recordId)).toEqual([null, OTHER]);
+    expect(run?.unusableExamples.map(({ recordId }) => recordId)).toEqual([null, OTHER]);
     expect(await world.tracesInRedis()).toEqual([]);
   });
 
@@ -335,7 +335,7 @@ describe('a target that can’t be reached', () => {
 
     test('is told while it is away, and its erasures wait', async () => {
       const world = await forged();
-      if (!paused) await world.tenant.targetStore.setAside('doctor');
+      if (!paused) await world.tenant.targetStore.invalidate('doctor');
       world.calendar.wholeTargetError = new MirrorError('away', {
         actor: 'remote',
         code: 'server-error',

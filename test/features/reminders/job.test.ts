@@ -12,7 +12,7 @@ import { book, createReminderWorld, type ReminderWorld } from './reminder-world.
 
 const redis = useRedis({ appendOnly: false });
 
-const PROOFS = { patientProof: 'p', placeProof: null };
+const PROOFS = { patientProof: 'p', locationProof: null };
 
 /** An appointment on the 17th at 10:00 in Rome, whose reminder is due on the 16th at 10:00: in 24 hours. */
 async function booked(options: Parameters<typeof createReminderWorld>[1] = {}): Promise<ReminderWorld> {

@@ -85,7 +85,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     rules: compileRules(file),
     channels: new Map([[channel.id, channel]]),
     ledger: createReminderLedger(redis, tenant, {
-      keepMs: file.keepDays * DAY_MS,
+      retentionMs: file.keepDays * DAY_MS,
       sealer: createProofSealer(IDENTITY_KEY, tenant),
       claimMs: choice.claimMs ?? 60_000,
     }),

@@ -203,15 +203,15 @@ function createDocuments(): ModelDocuments {
       code: 'tombstone',
       isTombstone: true as const,
     }));
-    const setAside = [...[...all.keys()].filter((id) => documents.unusable.has(id)).map(asideOf), ...tombstones];
-    const content = { records, setAside, unidentified: 0 };
+    const unusable = [...[...all.keys()].filter((id) => documents.unusable.has(id)).map(asideOf), ...tombstones];
+    const content = { records, unusable, unidentified: 0 };
     if (documents.partial) return { ...content, completeness: 'partial', reason: 'end-unproved' };
     return { ...content, completeness: 'complete' };
   }
   function one<Row>(all: Map<string, Row>, id: string): Lookup<Row> {
     const found = all.get(id);
     if (found === undefined) return { absent: true };
-    return documents.unusable.has(id) ? { setAside: asideOf(id) } : { found };
+    return documents.unusable.has(id) ? { unusable: asideOf(id) } : { found };
   }
   return documents;
 }

@@ -65,7 +65,7 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
   const desk: OperatorServices = {
     installation: openInstallation({ tenants: [] }),
     statuses: openStatuses(),
-    loginDesk: () => {
+    loginServices: () => {
       throw new Error('not in this test');
     },
     backups: {} as OperatorServices['backups'],

@@ -78,7 +78,7 @@ describe('reminders', () => {
 describe('logins and backups', () => {
   test('a link for a login is made, and the account of one is accepted', async () => {
     const logins = await openActsLogins(() => redis.connect());
-    const open = await openApiWorld(redis.connect(), { loginDesk: logins.desk });
+    const open = await openApiWorld(redis.connect(), { loginServices: logins.desk });
     const path = `/tenants/${ROSSI}/connections/clinic`;
     const link = await open.as('operator')('POST', `${path}/login-link`, {});
     expect(link.body.url).toMatch(/^https:\/\/mirror\.example\/oauth\/login\/[\w-]{43}$/);

@@ -43,7 +43,7 @@ const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
 /** What a test chooses. */
 export interface ApiChoice {
   policy?: Partial<ApprovalSettings>;
-  loginDesk?: LoginServices;
+  loginServices?: LoginServices;
   backups?: Partial<OperatorServices['backups']>;
   /** What is wrong with documents of managed tenants. Default: nothing. */
   faultsOf?: ConfigurationsChoice['faultsOf'];
@@ -64,8 +64,8 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
   const aurora = openAurora(redis);
   await cycle(aurora.tenant);
   const fault = { file: 'tenants/broken.yaml', line: 1, path: '', message: 'no', remedy: 'mend it' };
-  const setAside = [{ id: BROKEN, faults: [fault] }] as never;
-  const installation = openInstallation({ tenants: [rossi.tenant, aurora.tenant], setAside });
+  const unusable = [{ id: BROKEN, faults: [fault] }] as never;
+  const installation = openInstallation({ tenants: [rossi.tenant, aurora.tenant], unusable });
   const log = auditLogInMemory();
   const store = createApprovalStore(redis, ROSSI, Buffer.alloc(32, 7), () => NOW);
   const { policy = {} } = choice;
@@ -75,7 +75,7 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
   const desk: OperatorServices = {
     installation,
     statuses: openStatuses(),
-    loginDesk: choice.loginDesk === undefined ? noLogins : () => choice.loginDesk as LoginServices,
+    loginServices: choice.loginServices === undefined ? noLogins : () => choice.loginServices as LoginServices,
     backups: { ...NO_BACKUPS, ...choice.backups },
     configurations: openConfigurations(redis, {
       running: [ROSSI, AURORA],

@@ -44,7 +44,7 @@ async function openWorld() {
   const world = await openActsWorld(redis.connect());
   const login = { ...LOGIN, account: 'rossi@clinic.example', missingScopes: ['https://mirror.example/auth/events'] };
   const installation = { ...world.installation, connections: async () => [login] };
-  return { ...world, ...(await openPages({ installation, desk: { loginDesk: () => LOGIN_DESK } })) };
+  return { ...world, ...(await openPages({ installation, desk: { loginServices: () => LOGIN_DESK } })) };
 }
 
 /** A clinic in which everything that somebody else writes, and that a page shows, is not what it should be. */
@@ -59,7 +59,7 @@ async function openEvilWorld() {
   const texts = { message: EVIL, remedy: EVIL };
   const error = { code: EVIL, actor: 'remote', ...texts, texts } as const;
   const example = { recordId: EVIL, code: EVIL, field: EVIL };
-  await tenant.runs.add({ ...run, error, setAside: { [EVIL]: 1 }, setAsideExamples: [example] });
+  await tenant.runs.add({ ...run, error, unusable: { [EVIL]: 1 }, unusableExamples: [example] });
   Object.assign(tenant.configuration, { name: EVIL });
   const installation = { ...world.installation, connections: async () => [LOGIN] };
   return { ...world, ...(await openPages({ installation })) };

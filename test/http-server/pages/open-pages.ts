@@ -35,7 +35,7 @@ export async function openPages({
   const desk: OperatorServices = {
     installation,
     statuses: openStatuses(),
-    loginDesk: () => ({ remote: null }) as ReturnType<OperatorServices['loginDesk']>,
+    loginServices: () => ({ remote: null }) as ReturnType<OperatorServices['loginServices']>,
     backups: {} as OperatorServices['backups'],
     configurations: null,
     acting: ({ name, id }, why) => ({ who: { kind: 'account', name, id, claimed: null }, why, desk: acting.desk }),

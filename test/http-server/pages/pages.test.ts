@@ -198,11 +198,11 @@ describe('a login’s page', () => {
   const address = `/tenants/${TENANT}/connections/google`;
 
   async function openLogins(choice: Partial<Parameters<typeof openPages>[0]> = {}) {
-    const { desk: loginDesk } = await openActsLogins(() => redis.connect());
+    const { desk: loginServices } = await openActsLogins(() => redis.connect());
     const { installation } = await openActsWorld(redis.connect());
     const connected = { ...installation, connections: async () => [LOGIN] };
-    const pages = await openPages({ installation: connected, desk: { loginDesk: () => loginDesk }, ...choice });
-    return { ...pages, waiting: () => loginDesk.links.list(TENANT) };
+    const pages = await openPages({ installation: connected, desk: { loginServices: () => loginServices }, ...choice });
+    return { ...pages, waiting: () => loginServices.links.list(TENANT) };
   }
 
   test('makes a link for ten minutes, a day or a week, which waits there until it is withdrawn', async () => {

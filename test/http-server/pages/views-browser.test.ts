@@ -7,7 +7,7 @@ import { browserPath, NO_BROWSER, type Page, useBrowser } from '../../support/br
 import { useRedis } from '../../support/redis.ts';
 import { CLINIC, openViewsWorld } from './views-world.ts';
 
-const redis = useRedis({ isKept: true });
+const redis = useRedis({ isStored: true });
 const browser = useBrowser();
 const BASE = `/tenants/${CLINIC}`;
 const WEEK = `${BASE}/targets/doctor/week`;

@@ -66,7 +66,7 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
   const desk: OperatorServices = {
     installation,
     statuses: openStatuses(),
-    loginDesk: () => {
+    loginServices: () => {
       throw new Error('no test asked for logins');
     },
     configurations: null,

@@ -6,7 +6,7 @@ import { cycle, NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { CLINIC, openViewsWorld, type ViewsChoice } from './views-world.ts';
 
-const redis = useRedis({ isKept: true });
+const redis = useRedis({ isStored: true });
 type World = Awaited<ReturnType<typeof openViewsWorld>>;
 const WEEK = `/tenants/${CLINIC}/targets/doctor/week`;
 
@@ -133,7 +133,7 @@ describe('the week', () => {
       NEVER,
     );
     clinic.appointments.delete('far');
-    expect(entries).toMatchObject([{ record: 'far', leftOut: 'beyond-window', difference: null }]);
+    expect(entries).toMatchObject([{ record: 'far', omitted: 'beyond-window', difference: null }]);
   });
 
   test('is no page for a target that is no calendar', async () => {

@@ -5,7 +5,7 @@
 -- 12 correction.
 -- @include reminder-settled
 local entry, open, settled, counts, ofAppointment = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local id, now, keepMs, dropped, dueAt, lifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local id, now, retentionMs, dropped, dueAt, lifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local appointment, startAt, rule, channel, zone, correction = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 local state = redis.call('HGET', entry, 'state')
 local reason = redis.call('HGET', entry, 'reason')
@@ -24,6 +24,6 @@ if dropped == '' then
   redis.call('ZADD', open, dueAt, id)
   if state ~= 'planned' then redis.call('HINCRBY', counts, 'planned:', 1) end
 else
-  settle(id, tonumber(now), tonumber(keepMs), 'dropped', dropped)
+  settle(id, tonumber(now), tonumber(retentionMs), 'dropped', dropped)
 end
 return 1

@@ -1,10 +1,10 @@
 -- Brings a reminder to its end.
 -- KEYS: 1 entry, 2 open, 3 settled, 4 counts.
-local function settle(id, now, keepMs, state, reason)
+local function settle(id, now, retentionMs, state, reason)
   local entry, open, settled, counts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   redis.call('HSET', entry, 'state', state, 'reason', reason, 'settledAt', now)
   redis.call('ZREM', open, id)
   redis.call('ZADD', settled, now, id)
-  redis.call('ZREMRANGEBYSCORE', settled, '-inf', now - keepMs)
+  redis.call('ZREMRANGEBYSCORE', settled, '-inf', now - retentionMs)
   redis.call('HINCRBY', counts, state .. ':' .. reason, 1)
 end

@@ -105,7 +105,7 @@ function waysIn(context: PageContext, services: OperatorServices, { connection, 
   if (state === 'static') return html`<p>${words.staticText}</p>`;
   const command = html`<p>${words.byCommand} ${copyable(context, `clinic-mirror login ${tenant} ${connection}`)}</p>`;
   // Where browsers can't reach the daemon there are no links.
-  if (services.loginDesk().remote === null) return command;
+  if (services.loginServices().remote === null) return command;
   const address = `${connectionAddress(tenant, connection)}/link`;
   const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.linkText}</p>${linkLife(context)}${reasonField(context, services, 'login-link')}<p><button class="button main">${words.makeLink}</button></p></form>`;
   return html`${form}${command}`;
@@ -129,7 +129,7 @@ async function waitingLinks(
   { tenant, connection }: ConnectionRoute['Params'],
 ): Promise<Html | null> {
   const words = ACTS[context.language];
-  const loginServices = services.loginDesk();
+  const loginServices = services.loginServices();
   if (loginServices.remote === null) return null;
   const links = (await listLoginLinks(loginServices, tenant)).filter((link) => link.connection === connection);
   if (links.length === 0) return null;

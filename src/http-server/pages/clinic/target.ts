@@ -155,7 +155,7 @@ export function recordsPart(context: PageContext, { tenant, targets, lastRun }: 
         pending,
         failing,
         held,
-        byCode(run?.leftOut ?? {}),
+        byCode(run?.omitted ?? {}),
       ],
     };
   });
@@ -167,13 +167,13 @@ export function recordsPart(context: PageContext, { tenant, targets, lastRun }: 
 }
 
 function invalidRows({ language }: PageContext, lastRun: TenantStatus['lastRun']): Html | null {
-  if (lastRun === null || Object.keys(lastRun.setAside).length === 0) return null;
+  if (lastRun === null || Object.keys(lastRun.unusable).length === 0) return null;
   const words = CLINIC[language];
-  const rows = lastRun.setAsideExamples.map(({ recordId, code, field }) => ({
+  const rows = lastRun.unusableExamples.map(({ recordId, code, field }) => ({
     cells: [html`<code>${recordId ?? '–'}</code>`, html`<code>${code}</code>`, html`<code>${field}</code>`],
   }));
   const columns = [words.record, words.why, words.field];
-  return html`<div class="stack aside"><h3>${words.setAside}</h3><p>${words.setAsideText} ${byCode(lastRun.setAside)}</p>${rows.length === 0 ? null : table(words.setAside, columns, rows)}</div>`;
+  return html`<div class="stack aside"><h3>${words.unusable}</h3><p>${words.setAsideText} ${byCode(lastRun.unusable)}</p>${rows.length === 0 ? null : table(words.unusable, columns, rows)}</div>`;
 }
 
 /** Counts, each with its code. */

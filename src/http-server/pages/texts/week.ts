@@ -20,7 +20,7 @@ const en = {
   more: 'more at the same time',
   nothing: 'nothing',
   clocksChange: (hours: number) => `the clocks change: ${hours} hours`,
-  leftOut: 'left out by the target’s rules',
+  omitted: 'left out by the target’s rules',
   appointment: (id: string) => `Appointment ${id}`,
   nameless: 'An event of ours',
   idsOnly: 'You see times and ids. What stands in the calendar is shown to operators and owners.',
@@ -28,7 +28,7 @@ const en = {
   calendarFailed: 'The calendar could not be read',
   noCalendar: 'There is no calendar yet: the first cycle makes it.',
   partial: (reason: string) => `The clinic’s list was not whole (${reason}): more may be missing here.`,
-  setAside: (count: number) =>
+  unusable: (count: number) =>
     count === 1 ? '1 row of the clinic can’t be used.' : `${count} rows of the clinic can’t be used.`,
   missing: 'not in the calendar yet',
   removed: 'removed from the calendar by hand',
@@ -78,7 +78,7 @@ export const WEEK: Texts<typeof en> = {
     more: 'altri allo stesso orario',
     nothing: 'niente',
     clocksChange: (hours) => `cambia l’ora: ${hours} ore`,
-    leftOut: 'escluso dalle regole del calendario',
+    omitted: 'escluso dalle regole del calendario',
     appointment: (id) => `Appuntamento ${id}`,
     nameless: 'Un nostro evento',
     idsOnly: 'Qui vedi orari e codici. Che cosa c’è nel calendario lo vedono operatori e titolari.',
@@ -86,7 +86,7 @@ export const WEEK: Texts<typeof en> = {
     calendarFailed: 'Impossibile leggere il calendario',
     noCalendar: 'Il calendario non c’è ancora: lo crea il primo ciclo.',
     partial: (reason) => `L’elenco della clinica non era completo (${reason}): qui può mancare altro.`,
-    setAside: (count) =>
+    unusable: (count) =>
       count === 1 ? '1 riga della clinica non è utilizzabile.' : `${count} righe della clinica non sono utilizzabili.`,
     missing: 'non ancora nel calendario',
     removed: 'tolto a mano dal calendario',

@@ -28,7 +28,7 @@ function weekAddress(tenant: string, target: string, date?: string): string {
 
 /** Adds the page that shows a calendar's week beside the clinic's. */
 export function addWeekPage(app: FastifyInstance, services: OperatorServices): void {
-  const cached = keptViews<WeekView>(CACHE_MS);
+  const cached = cachedViews<WeekView>(CACHE_MS);
   app.get<{ Params: { tenant: string; target: string }; Querystring: { from?: string } }>(
     '/tenants/:tenant/targets/:target/week',
     { config: { level: 'viewer' }, handlerTimeout: READ_MS + 5 * SECOND_MS },
@@ -66,7 +66,7 @@ function renderWeek(context: PageContext, view: WeekView, calendars: readonly st
     calendar.failure && failureNotice(context, words.calendarFailed, calendar.failure),
     calendar.state === 'none' ? notice(words.noCalendar) : null,
     clinic.partial === null ? null : notice(words.partial(clinic.partial)),
-    clinic.setAside === 0 ? null : notice(words.setAside(clinic.setAside)),
+    clinic.unusable === 0 ? null : notice(words.unusable(clinic.unusable)),
   ];
   const others = calendars.map((id) => {
     return html`<li><a href="${weekAddress(tenant, id, view.from)}"${id === target ? html` aria-current="true"` : null}>${id}</a></li>`;
@@ -91,7 +91,7 @@ function renderWeek(context: PageContext, view: WeekView, calendars: readonly st
  * failure counts for those alone who waited for it.
  * @param clock milliseconds that only go forward
  */
-function keptViews<View>(keptMs: number, clock: () => number = () => performance.now()) {
+function cachedViews<View>(cacheMs: number, clock: () => number = () => performance.now()) {
   const cached = new Map<string, { view: Promise<View>; untilMs: number }>();
   return (key: string, compute: () => Promise<View>): Promise<View> => {
     const now = clock();
@@ -99,7 +99,7 @@ function keptViews<View>(keptMs: number, clock: () => number = () => performance
     const known = cached.get(key);
     if (known !== undefined) return known.view;
     const view = compute();
-    const entry = { view, untilMs: now + keptMs };
+    const entry = { view, untilMs: now + cacheMs };
     cached.set(key, entry);
     view.catch(() => {
       if (cached.get(key) === entry) cached.delete(key);
@@ -147,9 +147,9 @@ function placeOf({ fromMinute, toMinute, lane, lanes, side }: PositionedBlock, f
 function renderBlock(context: PageContext, tenant: string, block: Block, place: HtmlPart): Html {
   const words = WEEK[context.language];
   const { entry, side, time } = block;
-  const { record, title, leftOut, difference } = entry;
-  const kind = difference !== null ? 'differs' : leftOut !== null ? 'out' : 'fits';
-  const text = difference !== null ? differenceText(context, entry) : leftOut === null ? null : words.leftOut;
+  const { record, title, omitted, difference } = entry;
+  const kind = difference !== null ? 'differs' : omitted !== null ? 'out' : 'fits';
+  const text = difference !== null ? differenceText(context, entry) : omitted === null ? null : words.omitted;
   const what = title ?? record ?? words.nameless;
   const hint = [title === null ? null : record, words[side], text].filter((each) => each !== null).join(' · ');
   const content = html`<span class="at">${timeText(context, time)}</span> <span class="name">${what}</span>${text === null ? null : html` <span class="why">${text}</span>`}`;

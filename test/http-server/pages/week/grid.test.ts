@@ -16,7 +16,7 @@ function entryOf(record: string, clinic: WeekTime | null, calendar: WeekTime | n
     record,
     clinic: clinic === null ? null : { time: clinic, status: 'booked', agenda: 'a1' },
     calendar: calendar === null ? null : { time: calendar, page: null },
-    ...{ title: null, leftOut: null, difference: null, next: null },
+    ...{ title: null, omitted: null, difference: null, next: null },
   };
 }
 
