@@ -88,7 +88,7 @@ function reportRefused(refused: readonly RefusedChange[], tenant: string | null,
 /** @returns the exit code */
 function reportFailure(
   error: unknown,
-  { config, ...given }: Parameters<typeof renderError>[1] & { config?: string | undefined },
+  { config, ...options }: Parameters<typeof renderError>[1] & { config?: string | undefined },
   host: CommandHost,
 ): number {
   if (error instanceof ConfigurationError) {
@@ -97,7 +97,7 @@ function reportFailure(
   }
   if (host.interrupted.aborted) return 130;
   const failure = asMirrorError(error);
-  host.stderr.write(`${renderError(failure, given)}\n`);
+  host.stderr.write(`${renderError(failure, options)}\n`);
   return failure.code === 'tenant-set-aside' ? 2 : 1;
 }
 
@@ -241,21 +241,21 @@ async function withInstallation<Result>(
     };
     if (options.isUnchecked !== true) {
       await check(host.interrupted);
-      await composition.epoch.requireIdentity();
-      await composition.epoch.check();
+      await composition.stateCounter.requireIdentity();
+      await composition.stateCounter.check();
     }
     const configurations = async () =>
       (await import('./composition/managed-tenants.ts')).openConfigurationServices(composition, files);
     return await work({
       installation: composition.installation,
-      desk: async () => (await import('./composition/operator-services.ts')).createLoginServices(composition),
+      services: async () => (await import('./composition/operator-services.ts')).createLoginServices(composition),
       clinic: async (tenant) => (await import('./composition/clinic.ts')).openClinicAccess(composition, tenant),
       backups: async () => (await import('./composition/backup.ts')).openBackups(composition, await configurations()),
       access: async () => (await import('./composition/access.ts')).openAccess(composition),
       configurations,
       state: async () => (await import('./composition/state-probe.ts')).stateProbe(composition, check, files),
       publicUrl: composition.configuration.settings.http.publicUrl,
-      acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
+      acting: { who: await principalOfProcess(options.as), why: options.reason, actServices: composition.acts },
     });
   } finally {
     await composition.close();
@@ -295,7 +295,7 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   ending.defer(() => telemetry?.close(TELEMETRY_GRACE_MS));
   const daemon = await startDaemon(configuration, log, interrupted, {
     ...{ role, files, telemetry },
-    tell: (text) => void host.stderr.write(`${text}\n`),
+    report: (text) => void host.stderr.write(`${text}\n`),
   });
   reload = daemon.reload;
   if (!interrupted.aborted) {
@@ -316,7 +316,7 @@ export function renderError(
 ): string {
   const { message, code } = error;
   const remedy = forTenant(error.remedy, tenant ?? '<tenant>');
-  const vendorMessages = asksForData ? error.told() : [];
+  const vendorMessages = asksForData ? error.vendorMessages() : [];
   const lines = vendorMessages.map((words) => wrap(`The other side says: ${words}`, '  '));
   return [wrap(`${message} (${code})${remedy === null ? '' : `. What to do: ${remedy}`}`), ...lines].join('\n');
 }

@@ -68,7 +68,7 @@ export interface DaemonOptions {
   /** Whom it is told what takes how long; closed by whoever opened it. Default: nobody. */
   telemetry?: Telemetry | null;
   /** Shows a text to whoever started the daemon, past the log, which others read too. Absent: nobody is shown anything. */
-  tell?: (text: string) => void;
+  report?: (text: string) => void;
 }
 
 /** What an administrator changed is taken up within this time as a rule; the look goes on if it takes longer. */
@@ -83,7 +83,7 @@ export async function startDaemon(
   configuration: Configuration,
   log: Logger,
   signal: AbortSignal,
-  { role = 'all', connectors = registry, files, telemetry = null, tell }: DaemonOptions = {},
+  { role = 'all', connectors = registry, files, telemetry = null, report }: DaemonOptions = {},
 ): Promise<Daemon> {
   const { settings } = configuration;
   let installation: Installation | null = null;
@@ -113,13 +113,14 @@ export async function startDaemon(
   let reloading: Reloading | null = null;
   // Whoever changed something is answered in time, whatever a tenant at work waits for.
   const follow = async () => void (await Promise.race([reloading?.look(), pause(FOLLOW_MS, null, { ref: false })]));
-  const operator = await openOperatorPort({ composition, metrics, statuses, watch, spans, files, follow, tell });
+  const parts = { composition, metrics, statuses, watch, spans, files, follow, report };
+  const operator = await openOperatorPort(parts);
   const ports: (() => Promise<void> | undefined)[] = [() => operator.close(SECOND_MS)];
   opened.defer(() => Promise.all(ports.map((close) => close())).then(() => {}));
   const outside = await openPublicPort(composition, metrics, role);
   ports.push(() => outside?.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
-  await joinAll(composition.redis, composition.generations);
+  await joinAll(composition.redis, composition.configVersions);
   const { queues, redis, isNeedless } = composition;
   const { outlines, unusable, unchecked } = configuration;
   const clearTriggers = clearTriggersIn(redis);
@@ -132,14 +133,14 @@ export async function startDaemon(
   log.info({ ...listening, role, tenants: outlines.size + unchecked.size }, 'the daemon runs');
   logInvalidTenants(unusable, log);
   logAllowances(outlines, log);
-  const parts = opened.move();
+  const closing = opened.move();
   return {
     ...listening,
     composition,
     reload: () => reloading?.reload(),
     async close() {
       log.info({}, 'the daemon ends');
-      await parts.disposeAsync();
+      await closing.disposeAsync();
     },
   };
 }
@@ -153,9 +154,9 @@ async function openOperatorPort(parts: {
   files: ConfigurationFiles | undefined;
   /** Has a change by an administrator taken up before the next look. */
   follow(): Promise<void>;
-  tell: DaemonOptions['tell'];
+  report: DaemonOptions['report'];
 }): Promise<ListeningServer> {
-  const { composition, metrics, statuses, watch, spans, files, follow, tell } = parts;
+  const { composition, metrics, statuses, watch, spans, files, follow, report } = parts;
   const configurations = files === undefined ? null : openConfigurationServices(composition, files, follow);
   const { operator } = composition.configuration.settings;
   const token = operator.token?.reveal() ?? null;
@@ -171,7 +172,7 @@ async function openOperatorPort(parts: {
   // Asked by whoever came to the port, so it is known by then.
   const publicUrl = () => publicUrlOf(composition, port) ?? '';
   const access = openAccess(composition, publicUrl);
-  const administrators = { desk: openOperatorServices(composition, statuses, configurations), access, publicUrl };
+  const administrators = { services: openOperatorServices(composition, statuses, configurations), access, publicUrl };
   const isForPeople = operator.access !== undefined;
   const serverOptions = {
     token,
@@ -182,7 +183,7 @@ async function openOperatorPort(parts: {
   };
   const server = await listen(createOperatorServer(verbs, serverOptions), 'operator', operator);
   ({ port } = server);
-  if (isForPeople && tell !== undefined) await announceFirstSignIn(composition, access, tell);
+  if (isForPeople && report !== undefined) await announceFirstSignIn(composition, access, report);
   return server;
 }
 
@@ -229,7 +230,7 @@ function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
 }
 
 function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin' | 'beginLogin' | 'completeLogin'> {
-  const acting = { who: BROWSER, why: null, desk: composition.acts };
+  const acting = { who: BROWSER, why: null, actServices: composition.acts };
   const languageOf = (tenant: string) => requireTenant(composition.installation, tenant).configuration.language;
   return {
     async describeLogin(ticket) {
@@ -286,8 +287,8 @@ function openReceiver(composition: Composition, { countNotification }: Metrics) 
       installation.clock,
     ),
     checkTarget(tenant, target, { whole }) {
-      const { settleMs } = composition.configuration.settings.notifications;
-      return queues.checkTarget(tenant, target, { delayMs: settleMs, whole });
+      const { settleMs: quietMs } = composition.configuration.settings.notifications;
+      return queues.checkTarget(tenant, target, { delayMs: quietMs, whole });
     },
     renewSubscriptions: (tenant) => queues.renewSubscriptions(tenant),
     count: countNotification,

@@ -63,7 +63,7 @@ function meanings(found: readonly Found[]): string {
     .join('<br>');
 }
 
-function meaningOf({ said, kind: { note, pauseMs, leastPauseMs } }: Found): string {
+function meaningOf({ said, kind: { detail: note, pauseMs, leastPauseMs } }: Found): string {
   const sentences = [said];
   if (note !== undefined) sentences.push(note);
   if (leastPauseMs !== undefined) sentences.push(`Waits ${duration(leastPauseMs)} at least`);

@@ -20,7 +20,7 @@ export async function openApiPort(composition: Composition): Promise<ListeningSe
   addApi(app, {
     ...{ installation, statuses: openStatuses(), log, backups: openBackups(composition), configurations: null },
     loginServices: () => createLoginServices(composition),
-    acting: (_, why) => ({ who: principalOfDaemon(), why, desk: acts }),
+    acting: (_, why) => ({ who: principalOfDaemon(), why, actServices: acts }),
   });
   return listen(Promise.resolve(app), 'operator', { host: '127.0.0.1', port: 0 });
 }

@@ -53,7 +53,7 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
     },
     async cycle(absent, now) {
       const missing = [...links].filter(absent);
-      const misses = { known: await records.misses('appointments'), readAt: now };
+      const misses = { missedSince: await records.misses('appointments'), readAt: now };
       const confirmation = await confirmAbsence(
         tenant,
         { missing: new Map([[TARGET, missing]]), misses },

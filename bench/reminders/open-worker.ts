@@ -40,7 +40,7 @@ export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant 
     tenant: { ...tenant.configuration, reminders: reminderFile(places) },
     identityKey: IDENTITY_KEY,
     redis,
-    epoch: openEpoch(redis, clock),
+    stateCounter: openEpoch(redis, clock),
     protection: tenant.protection,
     queues: { reminderAlarms: () => openVirtualAlarms(redis, id) },
     httpFor: (reach) => createHttpClient({ userAgent: 'clinic-mirror', clock, reach }),

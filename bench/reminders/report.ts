@@ -97,7 +97,9 @@ async function readLedgers(redis: RedisClient) {
       sealer: createProofSealer(IDENTITY_KEY, tenant),
     });
     said.open += await ledger.openCount();
-    for (const { id, appointmentId, startAt, rule, channel, state, reason, correction } of await ledger.settled(MANY)) {
+    for (const { id, appointmentId, startAt, rule, channel, state, reason, correction } of await ledger.finished(
+      MANY,
+    )) {
       if (correction !== null) continue;
       const name = reminderName(appointmentId, startAt, rule, channel);
       said.ids.set(name, `${tenant} ${id}`);

@@ -54,9 +54,9 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
 }
 
 /** What came of restoring one tenant. */
-export function renderRestored({ restored, kept, protections, pins, rejections, at }: Restored): string {
+export function renderRestored({ restored, unchanged, protections, pins, rejections, at }: Restored): string {
   return [
-    `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`,
+    `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${unchanged.join(', ') || 'none'}.`,
     `Tombstones, receipts and opt-outs put back: ${protections}; put back by hand before: ${pins}; rejections: ${rejections}.`,
     `The backup is of ${renderTime(at)}: who was forgotten or opted out after that has to be given again.`,
   ].join('\n');
@@ -68,7 +68,7 @@ function renderAllRestored({ at, restored, failed }: AllRestored): string {
   const rows = restored.map((one) => [
     one.tenant,
     one.restored.length,
-    one.kept.length,
+    one.unchanged.length,
     one.protections,
     one.pins,
     one.rejections,

@@ -62,16 +62,16 @@ export async function completionsOf(
   names: CompletionCommand['names'],
 ): Promise<string[]> {
   const last = words.at(-1) ?? '';
-  const { command, given, awaiting, directory } = walk(program, words.slice(0, -1));
+  const { command, words: ownWords, awaiting, directory } = walk(program, words.slice(0, -1));
   const readNames = () => names(directory);
   const possible = async (): Promise<readonly string[]> => {
     if (awaiting !== null)
       return awaiting.argChoices ?? (awaiting.long === '--tenant' ? (await readNames()).tenants() : []);
     if (last.startsWith('-')) return [...program.options, ...command.options].flatMap(({ long }) => long ?? []);
     const verbs = command.commands.map((each) => each.name());
-    return given.length > 0
-      ? valuesOf(command, given, readNames)
-      : [...verbs, ...(await valuesOf(command, given, readNames))];
+    return ownWords.length > 0
+      ? valuesOf(command, ownWords, readNames)
+      : [...verbs, ...(await valuesOf(command, ownWords, readNames))];
   };
   return [...new Set(await possible())].filter((word) => word.startsWith(last)).toSorted();
 }
@@ -79,14 +79,14 @@ export async function completionsOf(
 interface Walked {
   command: Command;
   /** Arguments that the command has so far. */
-  given: string[];
+  words: string[];
   /** The option whose value comes next. */
   awaiting: Option | null;
   directory: string | undefined;
 }
 
 function walk(program: Command, words: readonly string[]): Walked {
-  const walked: Walked = { command: program, given: [], awaiting: null, directory: undefined };
+  const walked: Walked = { command: program, words: [], awaiting: null, directory: undefined };
   for (const word of words) {
     if (walked.awaiting !== null) {
       if (walked.awaiting.long === '--config') walked.directory = word;
@@ -97,8 +97,8 @@ function walk(program: Command, words: readonly string[]): Walked {
       );
       walked.awaiting = option?.required === true ? option : null;
     } else {
-      const next = walked.given.length > 0 ? undefined : walked.command.commands.find((each) => each.name() === word);
-      if (next === undefined) walked.given.push(word);
+      const next = walked.words.length > 0 ? undefined : walked.command.commands.find((each) => each.name() === word);
+      if (next === undefined) walked.words.push(word);
       else walked.command = next;
     }
   }

@@ -58,7 +58,7 @@ async function login(
   { tenant, connection }: Login,
   { device = false, ...asked }: Choice,
 ): Promise<void> {
-  const services = await open.desk();
+  const services = await open.services();
   const { loginWithBrowser, loginWithDevice } = await import('../control/acts.ts');
   const result = device
     ? await loginWithDevice(
@@ -79,7 +79,7 @@ async function login(
         (url) => outside.err(askToOpen(url)),
         outside.signal,
       );
-  const { account, doubt, missingScopes, isUnconfirmed } = result;
+  const { account, uncertainty, missingScopes, isUnconfirmed } = result;
   const { accountText } = await import('../oauth/accounts.ts');
   const report = {
     ...{
@@ -89,10 +89,13 @@ async function login(
       isUnconfirmed,
       missingScopes,
     },
-    doubt: doubt === undefined ? null : { code: doubt.code, message: doubt.message, remedy: doubt.remedy ?? null },
+    uncertainty:
+      uncertainty === undefined
+        ? null
+        : { code: uncertainty.code, message: uncertainty.message, remedy: uncertainty.remedy ?? null },
   };
   print(asked, report, () => renderLogin(report));
-  if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
+  if (isUnconfirmed || uncertainty !== undefined || missingScopes.length > 0) outside.exit(1);
 }
 
 /** What a person is asked to do in a browser. The server refuses a redirect address on its own page, so how to correct it is said before. */
@@ -113,20 +116,22 @@ interface LoginReport extends Login {
   account: string;
   isUnconfirmed: boolean;
   missingScopes: readonly string[];
-  doubt: { code: string; message: string; remedy: string | null } | null;
+  uncertainty: { code: string; message: string; remedy: string | null } | null;
 }
 
-function renderLogin({ tenant, connection, account, isUnconfirmed, missingScopes, doubt }: LoginReport): string {
+function renderLogin({ tenant, connection, account, isUnconfirmed, missingScopes, uncertainty }: LoginReport): string {
   const lines = [`Logged in: ${connection} of ${tenant}, account ${account}.`];
   if (isUnconfirmed) {
     // The account is left for a person to write: a line to copy would be no word of theirs.
     const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
     lines.push(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
   }
-  if (doubt !== null) {
-    const act = doubt.remedy ?? 'the next cycle asks again';
+  if (uncertainty !== null) {
+    const act = uncertainty.remedy ?? 'the next cycle asks again';
     lines.push(
-      wrap(`Whether this user can be used is not known: ${doubt.message} (${doubt.code}). What to do: ${act}`),
+      wrap(
+        `Whether this user can be used is not known: ${uncertainty.message} (${uncertainty.code}). What to do: ${act}`,
+      ),
     );
   }
   if (missingScopes.length > 0) {

@@ -190,9 +190,9 @@ export async function contextOf(
   rest: Pick<OperationContext, 'progress' | 'signals'>,
 ): Promise<OperationContext> {
   const { openStatuses } = await import('../control/statuses.ts');
-  const { acting, desk, ...services } = open;
+  const { acting, services: openServices, ...services } = open;
   return {
-    services: { ...services, logins: desk, statuses: openStatuses() },
+    services: { ...services, logins: openServices, statuses: openStatuses() },
     ...{ acting, rights: { level: 'owner', tenants: null } },
     ...rest,
   };

@@ -33,16 +33,16 @@ const PLAIN: OutputOptions = {
   mostRows: null,
 };
 
-const papers = new AsyncLocalStorage<{ paper: OutputOptions; hasNamedZone: boolean }>();
+const papers = new AsyncLocalStorage<{ options: OutputOptions; hasNamedZone: boolean }>();
 
 /** What is written on now. */
 export function outputOptions(): OutputOptions {
-  return papers.getStore()?.paper ?? PLAIN;
+  return papers.getStore()?.options ?? PLAIN;
 }
 
 /** Does something with answers laid out for this; what is not named stays as it is around it. */
 export function withOutputOptions<Result>(changed: Partial<OutputOptions>, work: () => Result): Result {
-  return papers.run({ paper: { ...outputOptions(), ...changed }, hasNamedZone: false }, work);
+  return papers.run({ options: { ...outputOptions(), ...changed }, hasNamedZone: false }, work);
 }
 
 /**

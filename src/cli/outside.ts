@@ -70,7 +70,7 @@ export interface Wanted extends GlobalOptions {
 /** What a command works on. What few commands need is loaded when it is asked for. */
 export interface OpenInstallation {
   installation: Installation;
-  desk(): Promise<LoginServices>;
+  services(): Promise<LoginServices>;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): Promise<ClinicAccess>;
   backups(): Promise<AllBackups>;

@@ -46,7 +46,7 @@ function printBlock(block: Block, indent: string): string {
     case 'table':
       return printTable(block, indent);
     case 'section': {
-      const heading = block.aside === null ? block.heading : `${block.heading} (${block.aside})`;
+      const heading = block.sideText === null ? block.heading : `${block.heading} (${block.sideText})`;
       return [wrap(heading, indent), ...block.blocks.map((each) => printBlock(each, indent + INDENT))].join('\n');
     }
   }

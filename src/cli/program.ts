@@ -109,8 +109,8 @@ function addSetUp(program: Command, operations: OperationCommands): DoctorComman
     print,
     check: (config) => outside.checkConfiguration({ ...options(), config }),
     withInstallation: (config, only, work) =>
-      outside.withInstallation({ ...options(), config, only }, async ({ installation, desk, acting }) =>
-        work(installation, await desk(), acting),
+      outside.withInstallation({ ...options(), config, only }, async ({ installation, services, acting }) =>
+        work(installation, await services(), acting),
       ),
   });
   addLogin(program, operations);

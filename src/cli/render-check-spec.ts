@@ -8,7 +8,7 @@ const NAMED = 3;
 /** A check as text: what to decide, what differs, how much fits, the profile that says it, and what it reads of some rows. */
 export function renderProfileCheck(check: ProfileCheck): string {
   const { findings, toDecide, remarks, omitted, rows } = check;
-  const differs = findings.filter(({ verdict }) => verdict === 'differs');
+  const differs = findings.filter(({ result }) => result === 'differs');
   return [
     ...(toDecide.length === 0 ? [] : [renderAsked(toDecide)]),
     ...(differs.length === 0 ? ['Nothing differs from the profile.'] : [renderDiffering(differs)]),
@@ -24,7 +24,7 @@ export function renderProfileCheck(check: ProfileCheck): string {
 }
 
 function renderAsked(findings: readonly Finding[]): string {
-  const asks = findings.map(({ place, ask }) => wrap(`- ${place}: ${ask}`));
+  const asks = findings.map(({ location, ask }) => wrap(`- ${location}: ${ask}`));
   return ['To decide or to ask the clinic, what costs most when it is wrong first:', ...new Set(asks)].join('\n');
 }
 
@@ -32,14 +32,14 @@ function renderDiffering(findings: readonly Finding[]): string {
   const columns = ['differs', 'profile', 'clinic', 'how sure'];
   return renderTable(
     columns,
-    byWeight(findings).map(({ place, here, there, certainty }) => [place, here, there, certainty]),
+    byWeight(findings).map(({ location, here, there, certainty }) => [location, here, there, certainty]),
   );
 }
 
 /** One line: what the clinic has no operation for is seldom what somebody looks for. */
 function renderAbsentRoutes(findings: readonly Finding[]): string[] {
-  const routes = findings.flatMap(({ area, verdict, place }) =>
-    area === 'routes' && verdict === 'absent' ? [place] : [],
+  const routes = findings.flatMap(({ area, result, location }) =>
+    area === 'routes' && result === 'absent' ? [location] : [],
   );
   if (routes.length === 0) return [];
   const more = routes.length > NAMED ? ' …' : '';
@@ -54,7 +54,7 @@ function renderAbsentRoutes(findings: readonly Finding[]): string[] {
 function renderCounts(findings: readonly Finding[]): string {
   const areas = Map.groupBy(findings, ({ area }) => area);
   const rows = [...areas].map(([area, found]) => {
-    const count = (result: Finding['verdict']) => `${found.filter((one) => one.verdict === result).length}`;
+    const count = (result: Finding['result']) => `${found.filter((one) => one.result === result).length}`;
     return [area, count('fits'), count('differs'), count('undecided'), count('absent')];
   });
   return renderTable(['area', 'fits', 'differs', 'to ask', 'not told'], rows);
@@ -74,7 +74,7 @@ function headOf({ of, rows, read, unusable, statuses }: RowsRead): string[] {
     ];
   }
   const asides = unusable.map(({ code, field, rows: count }) => `${count} set aside (${code}: ${field})`);
-  const states = statuses.map(({ status, told, rows: count }) => `${count} ${status} (${told.join(', ')})`);
+  const states = statuses.map(({ status, values, rows: count }) => `${count} ${status} (${values.join(', ')})`);
   return [
     wrap(`What this profile can read of ${rows} rows: ${[`${read} read`, ...asides].join(', ')}.`),
     wrap(`States: ${states.join(', ') || 'none'}. One row, patients' values masked:`),

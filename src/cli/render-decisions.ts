@@ -175,7 +175,7 @@ const TRACES: Readonly<Record<keyof ErasedTraces, string>> = {
   journalLines: 'lines of journals',
   pins: 'pins',
   holds: 'places in holds',
-  notes: 'notes of audits and the guard',
+  warnings: 'notes of audits and the guard',
   reminders: 'reminders',
   answerLinks: 'links to answer by',
   examples: 'examples in reports',
@@ -183,7 +183,7 @@ const TRACES: Readonly<Record<keyof ErasedTraces, string>> = {
 
 /** What forgetting would take away, and how to go on. */
 export function renderForgetPreview(preview: ForgetPreview): string {
-  const { tenant, isForgotten, appointments, invoices, upcoming, reminders, answerLinks, targets, notes } = preview;
+  const { tenant, isForgotten, appointments, invoices, upcoming, reminders, answerLinks, targets, warnings } = preview;
   const columns = ['target', 'connector', 'known there', 'to look for', 'reach'];
   const rows = targets.map(({ target, connector, linked, toLookFor, reach }) => [
     target,
@@ -198,7 +198,7 @@ export function renderForgetPreview(preview: ForgetPreview): string {
       `Found: ${appointments} appointments, ${invoices} invoices, ${reminders} reminders, ${answerLinks} links to answer by. ${upcomingLine(upcoming)}`,
     ),
     renderTable(columns, rows),
-    ...notes.map((warning) => wrap(WARNING_TEXTS[warning])),
+    ...warnings.map((warning) => wrap(WARNING_TEXTS[warning])),
     'To go on, give the same command with --yes.',
   ].join('\n\n');
 }
@@ -212,7 +212,7 @@ export function renderReceipt({
   upcoming,
   targets,
   state,
-  notes,
+  warnings,
 }: ForgetReceipt): string {
   const columns = ['target', 'connector', 'found', 'erased', 'waiting', 'failed', 'reach'];
   const rows = targets.map(({ target, connector, found, erased, waiting, failed, reach, failure }) => [
@@ -232,7 +232,7 @@ export function renderReceipt({
     `Receipt ${receipt} of ${tenant}, ${renderTime(at)}\nTombstone ${tombstone}`,
     renderTable(columns, rows),
     wrap(`Taken out of the state: ${traces.join(', ') || 'nothing'}. ${upcomingLine(upcoming)}`),
-    ...notes.map((warning) => wrap(WARNING_TEXTS[warning])),
+    ...warnings.map((warning) => wrap(WARNING_TEXTS[warning])),
   ].join('\n\n');
 }
 

@@ -85,10 +85,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function renderJourney(line: ReminderLine): string {
-  const { rule, channel, dueAt, startAt, zone, settledAt, attempts, lastCode, reference, reason } = line;
+  const { rule, channel, dueAt, startAt, zone, finishedAt, attempts, lastCode, reference, reason } = line;
   const what = line.correction === null ? '' : ` correction (${line.correction})`;
   const steps = [`${rule}, ${channel}:${what} for ${localTime(startAt, zone)}, due ${localTime(dueAt, zone)}`];
-  const when = settledAt === null ? '' : ` ${localTime(settledAt, zone)}`;
+  const when = finishedAt === null ? '' : ` ${localTime(finishedAt, zone)}`;
   const because = reason === null ? '' : `: ${REASONS[reason] ?? reason} (${reason})`;
   const tried = attempts === 0 ? '' : `, handed over ${attempts} ${attempts === 1 ? 'time' : 'times'}`;
   const failureText = lastCode === null ? '' : `, last failure ${lastCode}`;
@@ -102,9 +102,9 @@ function renderJourney(line: ReminderLine): string {
   return steps.map((step, index) => wrap(step, index === 0 ? '' : '  ')).join('\n');
 }
 
-function stateOf({ state, reason, settledAt, zone }: ReminderLine): string {
+function stateOf({ state, reason, finishedAt, zone }: ReminderLine): string {
   if (reason !== null) return `${state}: ${reason}`;
-  return settledAt === null ? state : `${state} ${localTime(settledAt, zone).slice(11)}`;
+  return finishedAt === null ? state : `${state} ${localTime(finishedAt, zone).slice(11)}`;
 }
 
 /** `2026-11-20 14:05+01:00`, as the patient's clock shows it. */

@@ -102,8 +102,8 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push(wrap(`in step: ${step}; can go on: ${canGoOn}`, '  '));
   lines.push(...renderConfiguration(tenant));
   lines.push(...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, '  ')));
-  if (tenant.doubt !== null) {
-    const what = `${tenant.doubt.code} since ${renderTime(tenant.doubt.sinceAt)}: it is not known who was forgotten or opted out`;
+  if (tenant.uncertainty !== null) {
+    const what = `${tenant.uncertainty.code} since ${renderTime(tenant.uncertainty.sinceAt)}: it is not known who was forgotten or opted out`;
     const next = `restore a backup, or "clinic-mirror accept-loss ${tenant.tenant}"`;
     lines.push(wrap(`${what}. Nothing is written or sent of people until somebody decides: ${next}`, '  '));
   }
@@ -220,8 +220,8 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   if (lastRun.error !== null) {
     const { code, message, remedy } = lastRun.error;
     lines.push(wrap(`last cycle ${age} ago failed: ${message} (${code})${remedy === null ? '' : `; ${remedy}`}`, '  '));
-  } else if (lastRun.near !== null) {
-    const { records, requests } = lastRun.near;
+  } else if (lastRun.soon !== null) {
+    const { records, requests } = lastRun.soon;
     lines.push(wrap(`last cycle ${age} ago: the next 48 hours, ${records} appointments, ${requests} requests`, '  '));
   } else if (lastRun.snapshot !== null) {
     const { completeness, reason, records, requests, repeated = 0 } = lastRun.snapshot;

@@ -84,15 +84,15 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
     'held',
   ];
   const { shown, more } = firstRows(tenants, Number.POSITIVE_INFINITY);
-  const rows = shown.map(({ tenant, paused, targets, ...standing }) => [
+  const rows = shown.map(({ tenant, paused, targets, ...state }) => [
     paused ? `${tenant} (paused)` : tenant,
-    ...axesWords(standing),
-    renderTime(standing.inSyncAsOf),
-    renderAge(standing.inSyncAsOf, now),
+    ...axesWords(state),
+    renderTime(state.inSyncAsOf),
+    renderAge(state.inSyncAsOf, now),
     targets.length,
-    standing.pending,
-    standing.failing,
-    standing.held,
+    state.pending,
+    state.failing,
+    state.held,
   ]);
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
 }

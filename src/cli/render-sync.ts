@@ -114,9 +114,9 @@ export function renderUnconfirmed(
   return [wrap(`${target}: ${records} missing from the clinic's list and not confirmed as gone yet`, indent)];
 }
 
-function sentenceOf({ code, count, what, near }: TargetGap): string {
+function sentenceOf({ code, count, what, soon }: TargetGap): string {
   const ids = `${what.join(', ')}${count > what.length ? ', …' : ''}`;
-  const meant = near.length === 0 ? '' : `; is one of these meant: ${near.join(', ')}?`;
+  const meant = soon.length === 0 ? '' : `; is one of these meant: ${soon.join(', ')}?`;
   switch (code) {
     case 'rows-unread':
       return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;

@@ -121,7 +121,7 @@ export function createTenantSource(
   own.remarks ??= new RemarkCollectors(context.profile);
   const { remarks } = own;
   const calls = <Model extends object>(name: ResourceName, compile: (profile: ClinicProfile) => RowMapper<Model>) =>
-    createReadingCalls(context, name, remarks.noting(name, context.compiled.of(compile)));
+    createReadingCalls(context, name, remarks.countingRemarks(name, context.compiled.of(compile)));
   const catalogue = <Model>(name: ResourceName, { list }: ResourceCalls<Model>) =>
     cached(name, async (signal) => {
       const records = await inTenant(signal, (tenantId) => recordsOf(list(tenantId, [], signal)));
@@ -173,7 +173,7 @@ function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadS
   const isLocal = [window.format, rereading.changedSince.format].some(isLocalFormat);
   const saw: SiteZones['saw'] = (row, zone) => own.remarks?.sawLocal(row, zone);
   const sawRow: SiteZones['sawRow'] = (row) => own.remarks?.sawRow(row);
-  const question = { known: own.zones, load, usual: profile.zone, isLocal, saw, sawRow };
+  const question = { stored: own.zones, load, usual: profile.zone, isLocal, saw, sawRow };
   return <Answer>(signal: AbortSignal, ask: (sites: SiteZones) => Promise<Answer>, again: () => void = () => {}) => {
     let asked = 0;
     return askInZones(question, signal, (sites) => {
@@ -209,9 +209,10 @@ function appointmentReader(
     try {
       const login = await memory.loggedInAt();
       const snapshot = await inTenant(signal, (tenantId) => {
-        const read = (sites: SiteZones) => readSnapshot(context, { ...query, login, tenantId, signal, places: sites });
+        const read = (sites: SiteZones) =>
+          readSnapshot(context, { ...query, login, tenantId, signal, siteZones: sites });
         // What changed since a reading in other zones would prove nothing.
-        return inZones(signal, read, () => query.memory?.doubt());
+        return inZones(signal, read, () => query.memory?.distrust());
       });
       const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);

@@ -65,7 +65,11 @@ export async function announceFirstSignIn(
   try {
     if (!(await isPassphraseMissing(access))) return;
     const { makeSignInLink } = await import('../control/access.ts');
-    const { url } = await makeSignInLink({ who: principalOfDaemon(), why: 'first start', desk: acts }, access, true);
+    const { url } = await makeSignInLink(
+      { who: principalOfDaemon(), why: 'first start', actServices: acts },
+      access,
+      true,
+    );
     show(`Nobody can sign in yet. Choose the owner's passphrase here, within an hour, once:\n\n${url}\n`);
     log.warn({}, 'nobody can sign in yet: where to, was shown once; shown again by: clinic-mirror access sign-in');
   } catch (error) {

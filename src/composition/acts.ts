@@ -31,7 +31,7 @@ export function openActServices(
   const identityKey = current().settings.secrets.identityKey.reveal();
   return {
     log: auditLog,
-    tell: (draft) =>
+    announce: (draft) =>
       void lines.write(`${JSON.stringify({ audit: true, time: new Date(clock()).toISOString(), ...draft })}\n`),
     get reasonFor() {
       return current().settings.auditLog.reasonFor;
@@ -94,7 +94,7 @@ export async function recordSealingKeys(services: ActServices, { secrets }: Sett
       if (entry?.verb === 'change-keys') before = entry.what.sealingKeys;
     }
     if (services.log === null || before === sealingKeys) return;
-    const acting = { who: principalOfDaemon(), why: null, desk: services };
+    const acting = { who: principalOfDaemon(), why: null, actServices: services };
     await recordEntry(acting, { verb: 'change-keys', tenant: null, what: { sealingKeys } }, { outcome: 'done' });
   } catch (error) {
     log.error({ error }, 'the audit log could not be told which sealing keys are used');

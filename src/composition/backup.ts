@@ -13,8 +13,8 @@ import { sealingRing } from './stores.ts';
 
 /** Opens the backups of an installation. */
 export function openBackups(composition: Composition, configurations: ConfigurationServices | null = null): AllBackups {
-  const { installation, composed, queues, redis, epoch, managedTenants } = composition;
-  const { identity } = epoch;
+  const { installation, composed, queues, redis, stateCounter, managedTenants } = composition;
+  const { identity } = stateCounter;
   const { seal, open } = fileSealer(composition);
   const identityKey = composition.configuration.settings.secrets.identityKey.reveal();
   const clinicTenantOf = (id: string) => createClinicTenantStore(redis, id, createProofSealer(identityKey, id));

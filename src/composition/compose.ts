@@ -59,7 +59,8 @@ export function compose(options: CompositionOptions): Composition {
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   let { configuration } = options;
   const stores = openStores(() => configuration.settings, clock, log);
-  const { redis, writer, epoch, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } = stores;
+  const { redis, writer, stateCounter, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } =
+    stores;
   const acts = openActServices(() => configuration, stores, clock, options.actLines ?? process.stderr);
   const isNeedless = createNeedless(redis, () => configuration.outlines, settings.secrets.identityKey.reveal());
   const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
@@ -102,7 +103,7 @@ export function compose(options: CompositionOptions): Composition {
     loginLinks,
     redis,
     processes: stores.processes,
-    epoch,
+    stateCounter,
     removed,
     reloads,
     managedTenants,
@@ -112,7 +113,7 @@ export function compose(options: CompositionOptions): Composition {
     isNeedless,
     log,
     async close() {
-      await tenants.settled();
+      await tenants.whenIdle();
       await queues.close();
       await stores.processes.leave();
       for (const connection of [redis, writer]) connection.disconnect();
@@ -139,13 +140,13 @@ async function wakeAfterOutage(
 function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &
-    Pick<Stores, 'alerts' | 'certificates' | 'epoch' | 'redis' | 'reloads' | 'removed'> & {
+    Pick<Stores, 'alerts' | 'certificates' | 'stateCounter' | 'redis' | 'reloads' | 'removed'> & {
       acts: ActServices;
       clock: Clock;
       outages: Outages;
     },
 ): Installation {
-  const { composed, queues, epoch, alerts, reloads, removed, acts, clock, outages } = parts;
+  const { composed, queues, stateCounter, alerts, reloads, removed, acts, clock, outages } = parts;
   return {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -169,10 +170,10 @@ function installationOf(
         current().settings.tokens.confirmRefusalAfterSeconds * SECOND_MS,
         clock,
       ),
-    epoch,
+    stateCounter,
     alerts,
     reloads: () => reloads.list(),
-    outlook: () => readForecast(current().settings, parts, clock),
+    forecast: () => readForecast(current().settings, parts, clock),
     approvals: (tenant) => acts.approvalsOf(tenant).store.list(),
     removed: {
       ...removed,

@@ -85,7 +85,7 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
   const credentialLocation = { tenant: parts.tenant.id, connection: id, credentials, leases };
   const pause = (durationMs: number) => new Promise<void>((resolve) => setTimeout(resolve, durationMs));
   const confirmAfterMs = tokens.confirmRefusalAfterSeconds * SECOND_MS;
-  const refresher = createRefresher({ place: credentialLocation, server, scopes, clock, log, pause, confirmAfterMs });
+  const refresher = createRefresher({ context: credentialLocation, server, scopes, clock, log, pause, confirmAfterMs });
   const rules = {
     marginMs: tokens.refreshMarginSeconds * SECOND_MS,
     keepAliveMs: Math.min(tokens.keepAliveAfterHours * HOUR_MS, LONGEST_REST_MS),
@@ -100,7 +100,7 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
     expected,
     isFromFile,
   });
-  const login = { place: credentialLocation, server, scopes, clock, expected, takesAnyAccount };
+  const login = { context: credentialLocation, server, scopes, clock, expected, takesAnyAccount };
   return {
     ...{ id, kind, scopes, budget, user: null },
     tokens: { authorizer, refresher, login },

@@ -93,7 +93,7 @@ export function openOperatorServices(
     loginServices: () => createLoginServices(composition),
     backups: openBackups(composition, configurations),
     configurations,
-    acting: (visitor, why) => ({ who: principalOf(visitor), why, desk: acts }),
+    acting: (visitor, why) => ({ who: principalOf(visitor), why, actServices: acts }),
     log,
   };
 }

@@ -111,7 +111,7 @@ class ReloadSteps {
   readonly #parts: ReloadParts;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #settled: StableStamps;
+  readonly #stableStamps: StableStamps;
   #isAsked = false;
   /** A reading is due that has not come to its end. */
   #isUnread = false;
@@ -132,7 +132,7 @@ class ReloadSteps {
     this.#parts = parts;
     this.#clock = parts.composition.installation.clock;
     this.#signal = signal;
-    this.#settled = new StableStamps((stamps) => parts.files.isAsRead(stamps));
+    this.#stableStamps = new StableStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
     // What a start read is known by its revisions, whatever their version is.
     this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), forged: [] };
@@ -154,19 +154,19 @@ class ReloadSteps {
     await this.#lookAtManaged();
     const stamps = await inPieces(this.#parts.files.readStamps(), this.#signal);
     const isRetry = this.#isUnread || (this.#refused.length > 0 && this.#clock() >= this.#readAt + RETRY_MS);
-    const isDue = this.#settled.isDue(stamps, { isAsked: this.#isAsked });
+    const isDue = this.#stableStamps.isDue(stamps, { isAsked: this.#isAsked });
     // A document is whole from the first: it waits for nothing but for files that are being written.
-    const isManagedDue = this.#managed !== this.#managedRead && this.#settled.isAtRest(stamps);
+    const isManagedDue = this.#managed !== this.#managedRead && this.#stableStamps.isAtRest(stamps);
     this.#isUnread = isDue || isManagedDue || isRetry;
     if (this.#isUnread) await this.#readAgain(stamps);
     this.#isUnread = false;
     await this.#finish();
-    await this.#tell();
+    await this.#report();
   }
 
   /** A process that ends refuses nothing any more. */
   async withdraw(): Promise<void> {
-    if (this.#hasReported) await this.#parts.composition.reloads.tell(null).catch(() => {});
+    if (this.#hasReported) await this.#parts.composition.reloads.write(null).catch(() => {});
   }
 
   /** What a start left to do: tenants begin to run as they are checked. Each look goes on with it until it is done. */
@@ -263,7 +263,7 @@ class ReloadSteps {
       // Of a few changes it is told whose they are.
       names: [...added, ...changed, ...removed].slice(0, MOST_NAMED).join(' ') || null,
     };
-    const acting = { who: principalOfDaemon(), why: null, desk: composition.acts };
+    const acting = { who: principalOfDaemon(), why: null, actServices: composition.acts };
     return recordAct(acting, { verb: 'reload-configuration', tenant: null, what }, take);
   }
 
@@ -275,13 +275,13 @@ class ReloadSteps {
     this.#unfinished = null;
   }
 
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     const { configuration, reloads } = this.#parts.composition;
     const { awaitsRestart } = configuration;
     const refused = [...this.#refused, ...lostSince(this.#lostAt)];
     const isQuiet = refused.length + awaitsRestart.length === 0;
     if (this.#reportedAt !== null && (isQuiet || this.#clock() < this.#reportedAt + REPORT_EVERY_MS)) return;
-    await reloads.tell(isQuiet ? null : { refused, awaitsRestart });
+    await reloads.write(isQuiet ? null : { refused, awaitsRestart });
     this.#reportedAt = this.#clock();
     this.#hasReported = !isQuiet;
   }

@@ -38,8 +38,8 @@ export interface ReminderParts {
   tenant: TenantConfiguration;
   identityKey: Uint8Array;
   redis: RedisClient;
-  epoch: Pick<TenantStateCounter, 'settle'>;
-  protection: Pick<Protection, 'keep'>;
+  stateCounter: Pick<TenantStateCounter, 'confirm'>;
+  protection: Pick<Protection, 'store'>;
   queues: Pick<WorkQueues, 'reminderAlarms'>;
   httpFor: (reach: Reach) => HttpClient;
   heard: HostObserver;
@@ -84,7 +84,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
       sealer: createProofSealer(identityKey, name),
     }),
     optOuts: createOptOuts(redis, name, identityKey, parts.protection),
-    settle: parts.epoch.settle,
+    confirm: parts.stateCounter.confirm,
     name: createReminderNames(identityKey, name),
     proofs: createMessageProofs(identityKey, name),
     alarms: parts.queues.reminderAlarms(tenant.id, clock),

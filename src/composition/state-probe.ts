@@ -8,14 +8,14 @@ import type { Composition } from './compose.ts';
 
 /** What `doctor` asks of Redis, of keys and of names. @param check as `checkRedis`, with the patience of a person */
 export function stateProbe(
-  { redis, epoch, configuration, composed }: Composition,
+  { redis, stateCounter, configuration, composed }: Composition,
   check: StateProbe['check'],
   files: Pick<ConfigurationFiles, 'openSecrets'>,
 ): StateProbe {
   return {
     check,
     requireRights: () => requireRights(redis),
-    requireIdentity: () => epoch.requireIdentity(),
+    requireIdentity: () => stateCounter.requireIdentity(),
     async unopened(tenant) {
       const { connections, credentials } = composed.get(tenant) ?? {};
       const logins = [...(connections?.values() ?? [])].filter(({ tokens }) => tokens !== null);
@@ -28,8 +28,8 @@ export function stateProbe(
     },
     async view() {
       // What was lost is noticed by looking.
-      await epoch.lostAt();
-      return epoch.view();
+      await stateCounter.lostAt();
+      return stateCounter.view();
     },
     openSecrets: (tenant) => files.openSecrets(tenant),
     lacksTrustedProxies: () => {
@@ -37,7 +37,7 @@ export function stateProbe(
       const isBehind = [http.publicUrl, operator.publicUrl].some((url) => url?.startsWith('https:') === true);
       return isBehind && http.trustedProxies.length === 0;
     },
-    places: () => hostsIn(configuration.settings),
+    hosts: () => hostsIn(configuration.settings),
     // A proxy looks names up by itself.
     resolve: process.env.NODE_USE_ENV_PROXY === '1' ? null : async (host) => void (await lookup(host)),
   };

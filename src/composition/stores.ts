@@ -26,7 +26,7 @@ export interface Stores {
   /** For writes that wait for the disk. */
   writer: RedisClient;
   awaitDurable: AwaitDurable;
-  epoch: StateCounter;
+  stateCounter: StateCounter;
   removed: RemovedStore;
   reloads: ReloadReports;
   processes: Processes;
@@ -71,7 +71,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     writer,
     awaitDurable,
     managedTenants: createManagedTenants({ redis, writer, awaitDurable, ring, identityKey, mark, clock }),
-    epoch: stateCounter,
+    stateCounter,
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock, identityKey),
     processes: openProcesses(redis, settings.leases.silentMs),
@@ -87,7 +87,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
             redis,
             directory,
             identityKey,
-            keepMonths: () => current().auditLog.keepMonths,
+            retentionMonths: () => current().auditLog.keepMonths,
             clock,
             log,
           }),

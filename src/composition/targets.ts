@@ -36,14 +36,14 @@ export interface ConnectorParts {
   /** By what a connector is for. */
   httpOf: Readonly<Record<'calendars' | 'crms', HttpClient>>;
   remotes: SharedState;
-  feeds: Pick<TenantFeeds, 'shelf'>;
+  feeds: Pick<TenantFeeds, 'feedStore'>;
   log: Logger;
   clock: Clock;
   connections: ReadonlyMap<string, OpenConnection>;
 }
 
 /** What this process knows of a target. */
-export type CachedTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer' | 'settled'>;
+export type CachedTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer' | 'idleTarget'>;
 
 /** Opens a configured target. Nothing is sent yet. @param cached what this process knows of it since it was open before */
 function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: ConnectorParts): OpenTarget {
@@ -76,11 +76,11 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
     set preparedContainer(container) {
       cached.preparedContainer = container;
     },
-    get settled() {
-      return cached.settled;
+    get idleTarget() {
+      return cached.idleTarget;
     },
-    set settled(idle) {
-      cached.settled = idle;
+    set idleTarget(idle) {
+      cached.idleTarget = idle;
     },
   };
 }
@@ -150,7 +150,7 @@ function openConnector(
     ...ours,
     authorizer: connection.authorizer(id),
     http: connection.budget === null ? http : withBudget(http, connection.budget),
-    shelf: parts.feeds.shelf(id),
+    feedStore: parts.feeds.feedStore(id),
     shared: parts.remotes,
     log: parts.log.child({ target: id }),
     clock: parts.clock,

@@ -52,13 +52,13 @@ interface TenantStoreParts {
   journalRetentionDays: number;
   clock: Clock;
   /** What this process knows of the tenant since it was open before. */
-  lasting: Pick<TenantCache, 'links' | 'protection'>;
+  sharedCaches: Pick<TenantCache, 'links' | 'protection'>;
 }
 
 /** Opens a tenant's stores. Nothing is read or written yet. */
 export function openTenantStores(parts: TenantStoreParts): TenantStores {
   const { tenant, redis, sealer, proofs, identityKey } = parts;
-  const { links, protection } = parts.lasting;
+  const { links, protection } = parts.sharedCaches;
   const journalRetentionMs = parts.journalRetentionDays * DAY_MS;
   return {
     feeds: createTenantFeeds(redis, tenant.id, sealer, identityKey),
@@ -96,7 +96,7 @@ export interface TenantCache {
 interface TenantCacheParts {
   redis: RedisClient;
   room: CacheBudget;
-  epoch: StateCounter;
+  stateCounter: StateCounter;
   configuration: Pick<Configuration, 'settings'>;
   clock: Clock;
   log: Logger;
@@ -109,9 +109,9 @@ export function createTenantCache(
   earlier: Pick<TenantCache, 'protection'> | null,
   parts: TenantCacheParts,
 ): TenantCache {
-  const { redis, room, epoch, clock } = parts;
+  const { redis, room, stateCounter, clock } = parts;
   const identityKey = parts.configuration.settings.secrets.identityKey.reveal();
-  const fresh = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, settled: null });
+  const fresh = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, idleTarget: null });
   return {
     links: createLinkStore(redis, id, identityKey, room),
     // A person's command does its work and ends.
@@ -123,7 +123,7 @@ export function createTenantCache(
         redis,
         tenant: formerly ?? id,
         identityKey,
-        epoch: epoch.of(id, formerly ?? id),
+        stateCounter: stateCounter.of(id, formerly ?? id),
         clock,
         log: parts.log.child({ tenant: id }),
       }),

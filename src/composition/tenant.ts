@@ -70,7 +70,7 @@ export interface TenantOptions {
 
 /** What all tenants of a process are composed with. */
 export interface Shared extends TenantOptions {
-  generations: ReadonlyMap<string, ConfigVersion>;
+  configVersions: ReadonlyMap<string, ConfigVersion>;
   connectors: Connectors;
   evaluate: EvaluateExpressions;
   remotes: SharedState;
@@ -82,7 +82,7 @@ export interface Shared extends TenantOptions {
   redis: RedisClient;
   writer: RedisClient;
   awaitDurable: AwaitDurable;
-  epoch: StateCounter;
+  stateCounter: StateCounter;
   ring: SealingKey[];
   queues: WorkQueues;
   outages: Outages;
@@ -97,12 +97,12 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
   const { http, httpFor, httpOf } = openWays(shared);
   const sealer = createSealer(shared.ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs, shared.processes);
-  const configVersion = requireEntry(shared.generations, tenant.id);
+  const configVersion = requireEntry(shared.configVersions, tenant.id);
   const identityKey = settings.secrets.identityKey.reveal();
   const proofs = createProofSealer(identityKey, tenant.id);
   const { credentials, connections } = openLogins(tenant, { sealer, leases, http, log }, shared);
   const stores = openTenantStores({
-    ...{ tenant, redis, sealer, proofs, identityKey, lasting: cache, clock },
+    ...{ tenant, redis, sealer, proofs, identityKey, sharedCaches: cache, clock },
     journalRetentionDays: settings.journal.keepDays,
   });
   const clinic = openTenantClinic({
@@ -113,7 +113,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
   });
   const { connectors, evaluate, remotes } = shared;
   const parts = {
-    ...{ tenant: tenant.formerly ?? tenant.id, zone: tenant.zone, identityKey, identity: shared.epoch.identity },
+    ...{ tenant: tenant.formerly ?? tenant.id, zone: tenant.zone, identityKey, identity: shared.stateCounter.identity },
     ...{ connectors, evaluate, remotes, httpOf, log, clock, connections, feeds: stores.feeds },
   };
   const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
@@ -147,7 +147,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
         http: httpOf.webhooks,
         openSource: clinic.forTriggers,
       }),
-      generation: configVersion,
+      configVersion,
       outages: shared.outages,
       elapsedBetween,
       log,
@@ -224,14 +224,14 @@ function boundsOfWork({
 function remindersOf(
   tenant: TenantConfiguration,
   own: Pick<ReminderParts, 'identityKey' | 'httpFor' | 'log' | 'protection'>,
-  { configuration: { settings }, redis, queues, clock, outages, epoch, observeLag = () => {} }: Shared,
+  { configuration: { settings }, redis, queues, clock, outages, stateCounter, observeLag = () => {} }: Shared,
 ) {
   const { publicUrl } = settings.http;
   return openReminders({
     ...own,
     ...{ tenant, redis, queues, clock, heard: outages.heard, observeLag },
     outbound: settings.outbound,
-    epoch: epoch.of(tenant.id, tenant.formerly ?? tenant.id),
+    stateCounter: stateCounter.of(tenant.id, tenant.formerly ?? tenant.id),
     publicUrl: isForOthers(publicUrl) ? publicUrl : null,
   });
 }

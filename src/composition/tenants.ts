@@ -13,7 +13,7 @@ export interface OpenTenants {
   /** Tenants are opened when they are asked for. */
   composed: ReadonlyMap<string, ComposedTenant>;
   /** Of every tenant, open or not: a process has one number of each for as long as its configuration stays the same. */
-  generations: ReadonlyMap<string, ConfigVersion>;
+  configVersions: ReadonlyMap<string, ConfigVersion>;
   /** Does work for a tenant, which is not closed meanwhile, by its logins as they stand from now on. */
   whileOpen<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>;
   /**
@@ -28,7 +28,7 @@ export interface OpenTenants {
    */
   register(changes: ConfigurationChanges, options: { anew: boolean }): Promise<void>;
   /** Waits for tokens that are on their way. */
-  settled(): Promise<void>;
+  whenIdle(): Promise<void>;
 }
 
 /** For how many pieces of work each tenant is at work. */
@@ -61,26 +61,25 @@ class TenantsAtWork {
 const REST_LOOK_MS = 250;
 
 /** Opens the tenants of `shared.configuration`. @param idleLimit how many stay open when nothing is done for them */
-export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, idleLimit: number): OpenTenants {
+export function openTenants(shared: Omit<Shared, 'configVersions' | 'compiled'>, idleLimit: number): OpenTenants {
   const { redis, clock } = shared;
   const configVersionOf = (outline: TenantOutline) => openConfigVersion(outline, { redis, clock });
-  const configVersions = new Map(
-    [...shared.configuration.outlines].map(([id, outline]) => [id, configVersionOf(outline)]),
-  );
-  const all: Shared = { ...shared, generations: configVersions, compiled: compiledOf(shared.configuration.profiles) };
+  const { outlines: startOutlines } = shared.configuration;
+  const configVersions = new Map([...startOutlines].map(([id, outline]) => [id, configVersionOf(outline)]));
+  const all: Shared = { ...shared, configVersions, compiled: compiledOf(shared.configuration.profiles) };
   const tenantCaches = new Map<string, TenantCache>();
   const atWork = new TenantsAtWork();
   /** Opened under a configuration of before, and still at work: tokens that it refreshes are stored before the process ends. */
   const retired = new Set<ComposedTenant>();
   const composed = new OnDemand<ComposedTenant>(
-    shared.configuration.outlines.keys(),
+    startOutlines.keys(),
     (id) => {
       const { tenants, outlines } = all.configuration;
       const own = tenantCaches.get(id) ?? createTenantCache(requireEntry(outlines, id), null, all);
       tenantCaches.set(id, own);
       return composeTenant(requireEntry(tenants, id), own, all);
     },
-    { keep: idleLimit, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
+    { capacity: idleLimit, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
   );
 
   function replace(changes: ConfigurationChanges, next: Configuration): void {
@@ -110,7 +109,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, id
 
   return {
     composed,
-    generations: configVersions,
+    configVersions,
     whileOpen: (id, work) => atWork.during(id, work, composed.peek(id)),
     async takeUp(next, signal) {
       const changes = changesBetween(all.configuration, next);
@@ -124,9 +123,9 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, id
       await joinAll(redis, some, { anew });
       for (const id of removed) if (!configVersions.has(id)) await takeLeases(redis, id);
     },
-    async settled() {
-      for (const { connections } of [...composed.kept(), ...retired]) {
-        for (const { tokens } of connections.values()) await tokens?.refresher.settled();
+    async whenIdle() {
+      for (const { connections } of [...composed.values(), ...retired]) {
+        for (const { tokens } of connections.values()) await tokens?.refresher.whenIdle();
       }
     },
   };

@@ -30,21 +30,21 @@ const CERTIFICATES_FIRST_MS = MINUTE_MS;
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
 export async function watchStateCounter({
-  epoch,
+  stateCounter,
   redis,
   log,
-}: Pick<Composition, 'epoch' | 'redis' | 'log'>): Promise<() => void> {
-  await epoch.requireIdentity();
-  await epoch.check();
-  const look = () => void epoch.check().catch(() => {});
+}: Pick<Composition, 'stateCounter' | 'redis' | 'log'>): Promise<() => void> {
+  await stateCounter.requireIdentity();
+  await stateCounter.check();
+  const look = () => void stateCounter.check().catch(() => {});
   const timer = setInterval(look, STATE_CHECK_MS);
   redis.on('ready', look);
-  const { durability: reportedBefore } = await epoch.view();
+  const { durability: reportedBefore } = await stateCounter.view();
   let isEnded = false;
   // The disk may take its time, and the start does not wait for it. A start that fails meanwhile closes the connection.
-  epoch
-    .settle()
-    .then(() => reportDurability(epoch, reportedBefore, log))
+  stateCounter
+    .confirm()
+    .then(() => reportDurability(stateCounter, reportedBefore, log))
     .catch((error) => {
       if (!isEnded) log.warn({ error }, 'it is not known yet whether Redis keeps decisions');
     });

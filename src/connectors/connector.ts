@@ -79,7 +79,7 @@ export interface ConnectorContext<TargetSettings> {
   authorizer: Authorizer;
   http: HttpClient;
   /** Where the daemon itself keeps what the target holds: of a feed alone. */
-  shelf?: FeedStore;
+  feedStore?: FeedStore;
   /** What the targets of this daemon have in common with a remote side that several of them write to. */
   shared: SharedState;
   log: Logger;

@@ -11,7 +11,7 @@ import type { RemoteChanges } from './connector.ts';
  */
 export const MAX_CURSOR_LENGTH = 8_192;
 
-const envelopeSchema = z.object({ container: z.string(), place: z.unknown() });
+const envelopeSchema = z.object({ container: z.string(), position: z.unknown() });
 
 /**
  * A cursor for the caller to keep: a vendor's place in the feed of one container.
@@ -19,17 +19,21 @@ const envelopeSchema = z.object({ container: z.string(), place: z.unknown() });
  * @returns null when it is longer than {@link MAX_CURSOR_LENGTH}
  */
 export function toCursor(container: string, position: unknown): string | null {
-  const envelope: z.infer<typeof envelopeSchema> = { container: nameOf(container), place: position };
+  const envelope: z.infer<typeof envelopeSchema> = { container: nameOf(container), position };
   const cursor = Buffer.from(JSON.stringify(envelope)).toString('base64url');
   return cursor.length > MAX_CURSOR_LENGTH ? null : cursor;
 }
 
 /** The place that a cursor stands for; null for none, for another container's and for what is no cursor of this shape. */
-export function fromCursor<Place>(container: string, cursor: string | null, schema: z.ZodType<Place>): Place | null {
+export function fromCursor<Position>(
+  container: string,
+  cursor: string | null,
+  schema: z.ZodType<Position>,
+): Position | null {
   if (cursor === null || cursor.length > MAX_CURSOR_LENGTH) return null;
   const envelope = envelopeSchema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString('utf8')));
   if (!envelope.success || envelope.data.container !== nameOf(container)) return null;
-  return schema.safeParse(envelope.data.place).data ?? null;
+  return schema.safeParse(envelope.data.position).data ?? null;
 }
 
 /** A container's id can be a mail address, so it is not written into the cursor. */
@@ -38,18 +42,18 @@ function nameOf(container: string): string {
 }
 
 /** One round through a feed of changes: ids of events to look at, ids of events that are known to be no longer ours, and where the next begins. */
-interface Round<Place> {
+interface Round<Position> {
   ids: readonly string[];
   others: readonly string[];
-  next: Place | null;
+  next: Position | null;
 }
 
 /** How a vendor's feed of changes is read. */
-export interface Feed<Place> {
+export interface Feed<Position> {
   /** Events that are read one by one; when more changed, all is read. */
   mostIds: number;
   /** Follows the feed from a place, or with null to where the next round begins; null when the vendor has no such feed (any more). */
-  follow(position: Place | null): Promise<Round<Place> | null>;
+  follow(position: Position | null): Promise<Round<Position> | null>;
   /** Those of the events that are there and ours. */
   readEach(ids: readonly string[]): Promise<RemoteItem[]>;
   /** All of ours, in pages. */
@@ -64,12 +68,12 @@ export async function wholeChanges<Wanted extends Item>(
 }
 
 /** What changed since a place; all of ours without one that the vendor takes. @throws MirrorError; a page that fails ends the reading without a cursor */
-export async function readFeed<Place>(
+export async function readFeed<Position>(
   container: string,
-  position: Place | null,
-  { mostIds, follow, readEach, readAll }: Feed<Place>,
+  position: Position | null,
+  { mostIds, follow, readEach, readAll }: Feed<Position>,
 ): Promise<RemoteChanges> {
-  const cursorOf = (next: Place | null) => (next === null ? null : toCursor(container, next));
+  const cursorOf = (next: Position | null) => (next === null ? null : toCursor(container, next));
   const round = position === null ? null : await follow(position);
   if (round !== null && round.ids.length <= mostIds) {
     const items = round.ids.length === 0 ? [] : await readEach(round.ids);

@@ -35,7 +35,7 @@ export interface ErrorKind {
   /** It is about values alone: the record may be written without the properties that the answer names. */
   refusesValues?: true;
   /** What `docs/errors.md` says beside message and remedy, in Markdown. */
-  note?: string;
+  detail?: string;
   /** It says that the container is gone: believed once the container, asked alone, says so (`asked-alone.ts`). */
   provesGone?: boolean;
   /** The code where it is not the kind's name: kinds may share one, and then share their scope too. */
@@ -62,7 +62,7 @@ export interface VendorErrors<Kind extends string = string> {
   readonly vendor: Text;
   readonly kinds: Readonly<Record<Kind, ErrorKind>>;
   /** The kind that one of the vendor's words means, the first that is known; null when none is. */
-  known(words: readonly string[]): Kind | null;
+  kindByWords(words: readonly string[]): Kind | null;
   /** The kind of an answer that is not a success: by its words, else by its status. */
   kindOf(answer: Answered): Kind;
   /** An answer that is not a success, as an error. Nothing of its sentences goes into it: they may repeat what was sent. */
@@ -110,11 +110,11 @@ export const COMMON = {
   refused: refusal.item({ statuses: ['4xx'] }),
   'unexpected-status': contract.item(),
   'unexpected-answer': contract.item(),
-  'html-answer': remote.target({ ambiguous: true, note: 'A proxy, a portal or maintenance' }),
-  'answer-missing': remote.item({ ambiguous: true, note: 'It is sent again under the same name' }),
+  'html-answer': remote.target({ ambiguous: true, detail: 'A proxy, a portal or maintenance' }),
+  'answer-missing': remote.item({ ambiguous: true, detail: 'It is sent again under the same name' }),
   'batch-dependency': remote.item(),
   'contact-missing': remote.item(),
-  'notifications-refused': remote.target({ retry: 'never', note: 'Asked again each hour; the target is polled' }),
+  'notifications-refused': remote.target({ retry: 'never', detail: 'Asked again each hour; the target is polled' }),
 } as const satisfies Record<string, ErrorKind>;
 
 /** Vendors as codes of `messages/` begin. */
@@ -169,7 +169,7 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
     vendor: name,
     textsOf,
     kinds,
-    known: kindByWord,
+    kindByWords: kindByWord,
     kindOf,
     of: ({ status, body, retryAfterMs }) => make(kindOf({ status, body }), { status, retryAfterMs }),
     make,
@@ -193,12 +193,12 @@ export function parsedBy<Parsed>(
 /** What any vendor's connector may meet. */
 export const shared = defineErrors('any', NO_WORDS, {
   ...common('answer-missing'),
-  aborted: remote.target({ note: 'The daemon ends, or a person gave up waiting' }),
+  aborted: remote.target({ detail: 'The daemon ends, or a person gave up waiting' }),
   'entry-refused-as-gone': contract.item(),
-  'reading-refused-as-gone': contract.target({ note: 'A change feed that answers so is begun anew' }),
+  'reading-refused-as-gone': contract.target({ detail: 'A change feed that answers so is begun anew' }),
   'identity-key-changed': settings.target({}),
   'calendar-of-another': settings.target({
-    note: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
+    detail: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
   }),
 });
 

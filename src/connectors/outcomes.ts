@@ -72,7 +72,13 @@ function isSecondBreak({ code }: MirrorError, before: Outcome<Item> | undefined)
 
 /** The same error for operations of which nothing was written, since it was met before: nothing about them is in doubt. */
 export function notSent(error: MirrorError): MirrorError {
-  return new MirrorError(error.message, { ...error, ambiguous: false, unsent: true, said: error.told(), cause: error });
+  return new MirrorError(error.message, {
+    ...error,
+    ambiguous: false,
+    unsent: true,
+    said: error.vendorMessages(),
+    cause: error,
+  });
 }
 
 /** What an answer is judged by. */
@@ -191,14 +197,14 @@ class ApartRun<Wanted extends Item> {
       waiting.push(...again);
       const ending = isOver ? thrown : this.#refusesAll();
       if (ending === null) continue;
-      for (const operation of waiting.splice(0).flat()) this.#note(failed(operation, notSent(ending)));
+      for (const operation of waiting.splice(0).flat()) this.#recordOutcome(failed(operation, notSent(ending)));
     }
     if (judge.isThere !== undefined || this.#refusesAll() === null) this.#believeTheOthers();
   }
 
   /** Notes what is certain. @returns what is to be asked again: smaller than what was asked, or in halves */
   #take(asked: readonly Operation<Wanted>[], { outcomes }: Attempt<Wanted>): Operation<Wanted>[][] {
-    for (const outcome of outcomes) this.#note(outcome);
+    for (const outcome of outcomes) this.#recordOutcome(outcome);
     const suspects = suspectsOf(this.#asking.judge, outcomes);
     const again = asked.filter(({ recordId }) => suspects.has(recordId));
     if (again.length === 0) return [];
@@ -211,7 +217,7 @@ class ApartRun<Wanted extends Item> {
     return [again.slice(middle), again.slice(0, middle)];
   }
 
-  #note(outcome: Outcome<Wanted>): void {
+  #recordOutcome(outcome: Outcome<Wanted>): void {
     this.outcomes.set(outcome.recordId, outcome);
   }
 
@@ -231,7 +237,7 @@ class ApartRun<Wanted extends Item> {
       for (const error of goneErrorIn(this.#asking.judge, outcome)) {
         const { status, ambiguous, unsent } = error;
         const refused = shared.make('entry-refused-as-gone', { status, ambiguous, cause: error });
-        this.#note(failed(outcome, unsent ? notSent(refused) : refused));
+        this.#recordOutcome(failed(outcome, unsent ? notSent(refused) : refused));
       }
     }
   }

@@ -8,7 +8,7 @@ import { shared, type VendorErrors } from './errors.ts';
 /** For whom a container of ours is, beside its owner tag: told by its description, to whoever has another identity key. */
 export interface Owner {
   /** Names tenant and target, whatever the identity key: 16 characters of `[0-9a-v]`. */
-  place: string;
+  location: string;
   /** Fingerprint of the identity key. */
   key: string;
 }
@@ -18,12 +18,12 @@ export function ownerOf(tenant: string, target: string, key: string): Owner {
   const digest = createHash('sha256')
     .update(`clinic-mirror place ${JSON.stringify([tenant, target])}`)
     .digest();
-  return { place: base32hex(digest.subarray(0, 10)), key };
+  return { location: base32hex(digest.subarray(0, 10)), key };
 }
 
 /** What a description says of the owner. */
-export function ownerText({ place, key }: Owner): string {
-  return `[clinic-mirror-for ${place} ${key}]`;
+export function ownerText({ location, key }: Owner): string {
+  return `[clinic-mirror-for ${location} ${key}]`;
 }
 
 /**
@@ -42,10 +42,10 @@ export function ownOfMarked<Found extends { isOfAnother: boolean }>(marked: read
  * @param texts descriptions of the containers that are there
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
-export function refuseOtherKey(texts: Iterable<string | null | undefined>, { place, key }: Owner): void {
+export function refuseOtherKey(texts: Iterable<string | null | undefined>, { location, key }: Owner): void {
   for (const text of texts) {
     const found = /\[clinic-mirror-for ([0-9a-v]{16}) ([0-9a-v]{16})\]/.exec(text ?? '');
-    if (found?.[1] === place && found[2] !== key) throw shared.make('identity-key-changed');
+    if (found?.[1] === location && found[2] !== key) throw shared.make('identity-key-changed');
   }
 }
 

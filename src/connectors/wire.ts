@@ -66,9 +66,9 @@ export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (position:
  * @param first the place of the first page
  * @param ask gives the page at a place, and the place of the next one; null or undefined after the last
  */
-export async function* walkPages<Place extends string | null, Page>(
-  first: NoInfer<Place>,
-  ask: (position: Place) => Promise<{ page: Page; next: NonNullable<Place> | null | undefined }>,
+export async function* walkPages<Position extends string | null, Page>(
+  first: NoInfer<Position>,
+  ask: (position: Position) => Promise<{ page: Page; next: NonNullable<Position> | null | undefined }>,
   lost: () => Error,
   mostPages = MOST_PAGES,
 ): AsyncGenerator<Page> {

@@ -102,11 +102,12 @@ export async function readActivity(services: ActServices, question: ActivityQues
   const { limit, sees, after, filter } = question;
   const log = requireLog(services);
   const isWanted = wantedBy(services, filter);
-  const { place, ended } = after === null ? { place: null, ended: new Set<number>() } : readCursor(after, positionOf);
+  const { position, ended } =
+    after === null ? { position: null, ended: new Set<number>() } : readCursor(after, positionOf);
   const lines: ActivityLine[] = [];
   let looked = 0;
   let last: AuditPosition | null = null;
-  for await (const { chain, sequence, entry } of log.readBack(place)) {
+  for await (const { chain, sequence, entry } of log.readBack(position)) {
     // One more than is wanted: then there is a next part.
     if (lines.length === limit || looked === MOST_LOOKED_AT) return { lines, next: nextOf(last, ended) };
     looked += 1;
@@ -125,8 +126,8 @@ function nextOf(last: AuditPosition | null, ended: ReadonlySet<number>): string 
   return last === null ? null : cursorOf([last.chain, last.sequence, ...[...ended].slice(-64)].join('.'));
 }
 
-function positionOf(text: unknown): { place: AuditPosition; ended: Set<number> } | null {
+function positionOf(text: unknown): { position: AuditPosition; ended: Set<number> } | null {
   const [, chain, sequence, ended = ''] = (typeof text === 'string' && POSITION.exec(text)) || [];
   if (chain === undefined || sequence === undefined) return null;
-  return { place: { chain, sequence: Number(sequence) }, ended: new Set(ended.split('.').slice(1).map(Number)) };
+  return { position: { chain, sequence: Number(sequence) }, ended: new Set(ended.split('.').slice(1).map(Number)) };
 }

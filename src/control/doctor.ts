@@ -25,7 +25,7 @@ export interface StateProbe {
   time(): Promise<Instant>;
   view(): Promise<StateCounterView>;
   /** Machines that the settings name. */
-  places(): NamedHost[];
+  hosts(): NamedHost[];
   /** Whether browsers reach the daemon by https, so by a reverse proxy, while the settings name none. */
   lacksTrustedProxies(): boolean;
   /** Files of secrets that everybody on the machine may read, by who names them; null: the settings. */
@@ -69,7 +69,7 @@ export async function* examine(
   const names = nameChecker(state);
   yield* openSecretFindings(state, null);
   if (state.lacksTrustedProxies()) yield UNTRUSTED_PROXY;
-  yield* names(null, state.places(), 'clinic-mirror.yaml');
+  yield* names(null, state.hosts(), 'clinic-mirror.yaml');
   const view = await status(installation, only);
   // What was found of Redis is told above.
   yield* view.problems.filter(({ tenant, code }) => tenant === null && code !== redis.code).map(findingOf);
@@ -377,7 +377,7 @@ function* unlistedFindings(
     );
     const unknown = list === null ? null : unlisted([...ids], list);
     if (unknown === null) continue;
-    const meant = unknown.near.length === 0 ? '' : `; is one of these meant: ${unknown.near.join(', ')}?`;
+    const meant = unknown.soon.length === 0 ? '' : `; is one of these meant: ${unknown.soon.join(', ')}?`;
     const what = `the clinic lists no ${part} ${unknown.what.join(', ')}${meant}`;
     const next = `correct ${part}s in ${settings}`;
     const code = part === 'agenda' ? 'agenda-unknown' : 'treatment-unknown';

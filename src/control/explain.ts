@@ -121,7 +121,7 @@ export interface TargetExplanation {
   /** Whether it should be shown there, and the rule that says so: its code, and in words. */
   decision: { shown: boolean; code: DecisionCode; because: string };
   /** What the target was last given; null when nothing. */
-  link: { startAt: Instant; epoch: number; remoteId: string } | null;
+  link: { startAt: Instant; idAttempt: number; remoteId: string } | null;
   /** What a person did to its object, and what is done about that; null when nothing is known. */
   byHand: { done: 'edited' | 'removed'; fields: string[]; policy: DriftPolicy } | null;
   pending: Pick<
@@ -241,8 +241,8 @@ async function explainTarget(
         ? null
         : {
             startAt: link.startAt,
-            epoch: link.epoch,
-            remoteId: link.remoteId ?? target.identity.key(recordId, link.epoch),
+            idAttempt: link.idAttempt,
+            remoteId: link.remoteId ?? target.identity.key(recordId, link.idAttempt),
           },
     byHand:
       link === undefined || link.drift === null

@@ -90,7 +90,7 @@ export async function tenantHealth(
   const cycle = await planCycle(tenant, { lease: null, progress: options.progress }, signal);
   const targets = wanted.map(async (target): Promise<TargetHealth> => {
     const plan = cycle.plans.find((one) => one.target === target);
-    const skipReason = cycle.left.find((one) => one.target === target.id)?.code ?? null;
+    const skipReason = cycle.skippedTargets.find((one) => one.target === target.id)?.code ?? null;
     const records = [...(plan?.omittedRecords ?? [])].map(([record, why]) => ({ record, why }));
     return {
       ...(await evidenceOf(tenant, target, signal)),

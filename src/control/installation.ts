@@ -87,13 +87,13 @@ export interface Installation {
   refused: readonly RefusedChange[];
   connections(tenant: Pick<OpenTenant, 'id'>): Promise<ConnectionStatus[]>;
   /** How decisions are kept from being lost. */
-  epoch: Pick<StateCounter, 'view'>;
+  stateCounter: Pick<StateCounter, 'view'>;
   /** What running daemons did not take up of the files as they are. */
   reloads(): Promise<ReloadReport[]>;
   /** What ways of telling remember, and why they failed last. */
   alerts: Pick<AlertStore, 'read'>;
   /** What is known of what may come. */
-  outlook(): Promise<Forecast>;
+  forecast(): Promise<Forecast>;
   /** What waits in a tenant for a second person. */
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */

@@ -237,7 +237,7 @@ export async function acceptAccount(
   named: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const account = await confirmAccount(services.target(tenant, connection).place, named, signal);
+  const account = await confirmAccount(services.target(tenant, connection).context, named, signal);
   await services.onLogin(tenant, connection);
   return accountText(account);
 }
@@ -249,8 +249,8 @@ export function logOut(
   connection: string,
   signal: AbortSignal,
 ): Promise<Revocation> {
-  const { place, server } = services.target(tenant, connection);
-  return services.beforeLogout(tenant, connection, () => disconnect(place, server, services.log, signal), signal);
+  const { context, server } = services.target(tenant, connection);
+  return services.beforeLogout(tenant, connection, () => disconnect(context, server, services.log, signal), signal);
 }
 
 /**

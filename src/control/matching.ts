@@ -77,14 +77,20 @@ export async function findMatches(
   signal: AbortSignal,
 ): Promise<MatchCounts & { rows: MatchRow[] }> {
   const patients = await unmatchedPatients(tenant, target, cycle);
-  const { contacts, wanted, known, matches, tooCommon } = await compareWithFree({ existing, crm }, patients, signal);
+  const {
+    contacts,
+    wanted,
+    candidates: stored,
+    matches,
+    tooCommon,
+  } = await compareWithFree({ existing, crm }, patients, signal);
   const alike = new Map(matches.map(({ recordId }) => [recordId, patients.get(recordId)!]));
   const items = await itemsOf(target, cycle, alike, signal);
   const { container } = await tenant.targetStore.read(target.id);
   const remoteIds = matches.map(({ remoteId }) => remoteId);
   const pages = await pagesOf(target, container, remoteIds, signal);
   const rows = matches.map(({ recordId, remoteId, ...match }): MatchRow => {
-    const [patient, contact] = [wanted.get(recordId)!, known.get(remoteId)!];
+    const [patient, contact] = [wanted.get(recordId)!, stored.get(remoteId)!];
     const pair = {
       ...{ recordId, remoteId },
       ...{ patientSeen: digestOf(patient), contactSeen: contactDigest(contacts.get(remoteId)!) },
@@ -108,7 +114,7 @@ export async function compareWithFree(
   const wanted = mapValues(patients, (patient) => patientAsPerson(patient, properties));
   const candidates = mapValues(contacts, (contact) => contactAsPerson(contact, properties));
   const matching = await inPieces(matchPeople(wanted, candidates, phoneReader(crm.region)), signal);
-  return { contacts, wanted, known: candidates, ...matching };
+  return { contacts, wanted, candidates, ...matching };
 }
 
 /** What a person saw of a contact: all that a sync may overwrite. */
@@ -125,11 +131,11 @@ export function contactDigest({ properties, otherAddresses }: ExistingContact): 
 export async function unmatchedPatients(
   { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
   target: OpenTarget,
-  { plans, doubt, clinicReading }: Cycle,
+  { plans, uncertainty, clinicReading }: Cycle,
 ): Promise<Map<string, Patient>> {
   const plan = plans.find((one) => one.target.id === target.id);
   const patients = clinicReading.streams.patients?.snapshot;
-  if (plan === undefined || patients === undefined || doubt !== null) throw notPossible(target.id);
+  if (plan === undefined || patients === undefined || uncertainty !== null) throw notPossible(target.id);
   const linked = await links.read(target.id);
   const planned = [...plan.passed, ...Object.values(plan.held).flat(), ...plan.refused];
   const waiting = [...(await outbox.pending(target.id)).values()].filter(({ want }) => want === 'present');

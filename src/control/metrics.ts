@@ -172,7 +172,7 @@ function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void 
   reported('clinic_mirror_telemetry_dropped_total', 'Spans and log lines that had no room or were refused', 'dropped');
 }
 
-type Outline = Installation['outlines'] extends ReadonlyMap<string, infer Known> ? Known : never;
+type Outline = Installation['outlines'] extends ReadonlyMap<string, infer Each> ? Each : never;
 
 /** Tenants of which there is something to tell, opened one after the other. */
 function* openSome(
@@ -338,8 +338,8 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
   for (const { tenant, code, breaksAt } of coming) {
     gauges.breaksIn.set({ tenant: tenant ?? '', code }, ((breaksAt ?? at) - at) / 1_000);
   }
-  for (const { tenant, targets, connections, lastRun, configuration, ...standing } of tenants) {
-    gauges.tenantState.set({ tenant, ...axesOf(standing) }, 1);
+  for (const { tenant, targets, connections, lastRun, configuration, ...axes } of tenants) {
+    gauges.tenantState.set({ tenant, ...axesOf(axes) }, 1);
     const unread = incidents.some((incident) => incident.unread.includes(tenant));
     for (const each of targets) {
       const labels = { tenant, target: each.target };

@@ -39,7 +39,7 @@ export function cursorOf(position: unknown): string {
 }
 
 /** @param read null for what is no such place. @throws MirrorError `settings`, code `cursor-unusable` */
-export function readCursor<Place>(cursor: string, read: (position: unknown) => Place | null): Place {
+export function readCursor<Position>(cursor: string, read: (position: unknown) => Position | null): Position {
   const position = read(parsed(cursor));
   if (position !== null) return position;
   throw new MirrorError('this is no place in the list', {

@@ -34,7 +34,7 @@ async function planView(
   cycle: Cycle,
   signal: AbortSignal,
 ): Promise<PlanView> {
-  const { clinicReading, confirmations, plans, left } = cycle;
+  const { clinicReading, confirmations, plans, skippedTargets } = cycle;
   const existing = new Map<string, TargetPlanView['existing']>();
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
   const lines = await Promise.all(plans.map((plan) => linesWithFields(tenant, plan, cycle, signal)));
@@ -51,13 +51,13 @@ async function planView(
     },
     ...(remarks.length > 0 && { remarks }),
     unconfirmed: Object.values(confirmations).reduce((sum, { unconfirmed }) => sum + unconfirmed, 0),
-    left,
+    skippedTargets,
     targets: plans.map((plan, at) => ({
       target: plan.target.id,
       calendar: calendarOf(plan.target),
       links: plan.linkCount,
       unchanged: plan.unchanged - plan.unsettled,
-      ...plan.standing,
+      ...plan.backlog,
       released: plan.released.length,
       existing: existing.get(plan.target.id) ?? null,
       lines: lines[at] ?? [],
@@ -67,20 +67,20 @@ async function planView(
 
 /** What a plan means to do to one target, in the order of the records' times. */
 function planLines(plan: TargetPlan): PlanLine[] {
-  return judgedChanges(plan).map(({ change, verdict }) => lineOf(change, verdict, plan.target));
+  return judgedChanges(plan).map(({ change, decision }) => lineOf(change, decision, plan.target));
 }
 
 function judgedChanges({
   passed,
   held,
   refused,
-}: TargetPlan): { change: PlannedChange; verdict: PlanLine['verdict'] }[] {
+}: TargetPlan): { change: PlannedChange; decision: PlanLine['decision'] }[] {
   return [
-    ...passed.map((change) => ({ change, verdict: 'go' as const })),
+    ...passed.map((change) => ({ change, decision: 'go' as const })),
     ...Object.values(held)
       .flat()
-      .map((change) => ({ change, verdict: 'held' as const })),
-    ...refused.map((change) => ({ change, verdict: 'refused' as const })),
+      .map((change) => ({ change, decision: 'held' as const })),
+    ...refused.map((change) => ({ change, decision: 'refused' as const })),
   ].sort((one, other) => one.change.wanted.startAt - other.change.wanted.startAt);
 }
 
@@ -101,11 +101,11 @@ async function linesWithFields(
     signal,
   );
   const describe = fieldTeller(plan.target, directory);
-  return changes.map(({ change, verdict }) => {
+  return changes.map(({ change, decision }) => {
     const { recordId, fields, wanted } = change;
     const item = wanted.want === 'absent' ? null : wanted.item;
     return {
-      ...lineOf(change, verdict, plan.target),
+      ...lineOf(change, decision, plan.target),
       fieldChanges: describe({ fields, wanted: item, held: held(recordId) }),
     };
   });
@@ -148,7 +148,7 @@ function titleOf({ wanted }: PlannedChange, { configuration }: TargetSetup): str
   return hasPlainTitles(configuration) ? wanted.item.title : null;
 }
 
-function lineOf(change: PlannedChange, guardResult: PlanLine['verdict'], target: TargetSetup): PlanLine {
+function lineOf(change: PlannedChange, guardResult: PlanLine['decision'], target: TargetSetup): PlanLine {
   const { recordId, reason, fields, wanted } = change;
   const operation = wanted.want === 'absent' ? 'delete' : reason === 'new' ? 'create' : 'update';
   return {
@@ -158,7 +158,7 @@ function lineOf(change: PlannedChange, guardResult: PlanLine['verdict'], target:
     fields,
     startAt: wanted.startAt === 0 ? null : wanted.startAt,
     title: titleOf(change, target),
-    verdict: guardResult,
+    decision: guardResult,
     fingerprint: wanted.want === 'absent' ? null : wanted.fingerprint,
   };
 }
@@ -187,7 +187,7 @@ export async function storePlan(
   const plan: StoredPlan = {
     ...view,
     id: digestOf([tenant.id, madeOf, cycle.plans.map((plan) => [plan.target.id, planLines(plan)])]),
-    storedAt: storedAt,
+    storedAt,
     expiresAt: storedAt + DOCUMENT_RETENTION_MS,
     madeOf,
     excluded: cycle.plans.map(({ target, omitted, omittedRecords }) => ({
@@ -201,10 +201,10 @@ export async function storePlan(
 }
 
 async function originOf(
-  { generation, links }: Pick<OpenTenant, 'generation' | 'links'>,
+  { configVersion, links }: Pick<OpenTenant, 'configVersion' | 'links'>,
   { plans }: Cycle,
 ): Promise<StoredPlan['madeOf']> {
-  const { number } = await generation.newest();
+  const { number } = await configVersion.newest();
   const targets = plans.map(async ({ target: { id }, waiting }) => {
     const { version } = await links.layout(id);
     return { target: id, links: version, waiting };
@@ -277,8 +277,8 @@ function linesByKey(targets: readonly (readonly [string, readonly PlanLine[]])[]
 }
 
 /** All that decides what is written; names of fields are told as far as they are known only. */
-function decisionOf({ operation, reason, verdict, fingerprint }: PlanLine): string {
-  return [operation, reason, verdict, fingerprint].join('\n');
+function decisionOf({ operation, reason, decision, fingerprint }: PlanLine): string {
+  return [operation, reason, decision, fingerprint].join('\n');
 }
 
 function planDrifted(tenant: string, differences: readonly string[]): MirrorError {
@@ -300,8 +300,8 @@ export function planSummary({ excluded, targets, ...others }: StoredPlan) {
     ...others,
     targets: targets.map(({ lines, ...target }) => {
       const operations: Record<string, number> = {};
-      for (const { operation, verdict } of lines) {
-        if (verdict === 'go') operations[operation] = (operations[operation] ?? 0) + 1;
+      for (const { operation, decision } of lines) {
+        if (decision === 'go') operations[operation] = (operations[operation] ?? 0) + 1;
       }
       return { ...target, lines: lines.length, operations, excluded: exclusions.get(target.target) ?? {} };
     }),

@@ -32,7 +32,7 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
   const rank = ({ needs, breaksAt }: Problem) =>
     needs === 'time' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
   return found
-    .map((problem) => ({ ...problem, stands: syncStates.get(problem.tenant ?? '') ?? null }))
+    .map((problem) => ({ ...problem, axes: syncStates.get(problem.tenant ?? '') ?? null }))
     .sort((one, other) => rank(one) - rank(other));
 }
 
@@ -122,14 +122,14 @@ function managedLost(): Problem {
 }
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
-  const { tenant: id, doubt, configuration, connections, targets } = tenant;
+  const { tenant: id, uncertainty, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
-  if (doubt !== null) {
+  if (uncertainty !== null) {
     const report = message('people-unknown');
     const next = message('restore-or', { command: `clinic-mirror accept-loss ${id}` });
     problems.push({
-      ...needsPerson({ tenant: id, subject: STATE, code: doubt.code, sentence: report, next }),
-      sinceAt: doubt.sinceAt,
+      ...needsPerson({ tenant: id, subject: STATE, code: uncertainty.code, sentence: report, next }),
+      sinceAt: uncertainty.sinceAt,
     });
   }
   for (const { verb, what, by, at } of tenant.approvals) {

@@ -11,7 +11,7 @@ export interface ActServices {
   /** Null where no `dataDirectory` is configured: acts are told as lines alone then. */
   log: AuditLog | null;
   /** Tells of an act where no log is kept. */
-  tell(draft: AuditDraft): void;
+  announce(draft: AuditDraft): void;
   /** What is done only with a reason. */
   readonly reasonFor: readonly ActVerb[];
   approvalsOf(tenant: string): { policy: ApprovalSettings; store: ApprovalStore };
@@ -25,7 +25,7 @@ export interface Acting {
   who: Principal;
   /** In the person's own words; null where none were given. */
   why: string | null;
-  desk: ActServices;
+  actServices: ActServices;
 }
 
 /** What an act is about. */
@@ -69,19 +69,19 @@ export async function recordAct<Result>(
 }
 
 /** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
-type AboutOf<Given extends readonly unknown[]> = (
+type AboutOf<Input extends readonly unknown[]> = (
   services: ActServices,
-  ...parameters: Given
+  ...parameters: Input
 ) => ActAbout | null | Promise<ActAbout | null>;
 
 /** A verb that is recorded: with who acts and why before its own arguments. */
-export function act<Given extends readonly unknown[], Result>(
-  work: (...parameters: Given) => Promise<Result>,
-  aboutOf: AboutOf<Given>,
+export function act<Input extends readonly unknown[], Result>(
+  work: (...parameters: Input) => Promise<Result>,
+  aboutOf: AboutOf<Input>,
   factsOf?: (result: Result) => ActFacts,
-): (acting: Acting, ...parameters: Given) => Promise<Result> {
+): (acting: Acting, ...parameters: Input) => Promise<Result> {
   return async (acting, ...parameters) => {
-    const about = await aboutOf(acting.desk, ...parameters);
+    const about = await aboutOf(acting.actServices, ...parameters);
     return about === null ? work(...parameters) : recordAct(acting, about, () => work(...parameters), factsOf);
   };
 }
@@ -96,13 +96,13 @@ export function nameOf({ claimed, name }: Principal): string {
  * @throws MirrorError `settings`, code `audit-log-unwritable`
  */
 export async function recordEntry(
-  { who, why, desk }: Acting,
+  { who, why, actServices }: Acting,
   { verb, tenant, what = {} }: ActAbout,
   came: Pick<AuditDraft, 'outcome'> & Partial<Pick<AuditDraft, 'code' | 'act'>>,
 ): Promise<number | null> {
   const draft = { verb, tenant, who, what, why, code: null, act: null, ...came };
-  if (desk.log !== null) return (await desk.log.append(draft)).sequence;
-  desk.tell(draft);
+  if (actServices.log !== null) return (await actServices.log.append(draft)).sequence;
+  actServices.announce(draft);
   return null;
 }
 
@@ -133,22 +133,22 @@ function checkWords({ who, why }: Acting): void {
   }
 }
 
-function checkReason({ why, desk }: Acting, { verb }: ActAbout): void {
-  if (why !== null || !desk.reasonFor.some((each) => each === verb)) return;
+function checkReason({ why, actServices }: Acting, { verb }: ActAbout): void {
+  if (why !== null || !actServices.reasonFor.some((each) => each === verb)) return;
   throw actRefusal('reason-missing', `"${verb}" is done here only with a reason`, 'give it with --reason');
 }
 
 async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
   const { verb, tenant, what = {}, second } = about;
   if (second === undefined || tenant === null) return {};
-  const { desk, who } = acting;
-  const { policy, store } = desk.approvalsOf(tenant);
+  const { actServices, who } = acting;
+  const { policy, store } = actServices.approvalsOf(tenant);
   if (!second.isNeeded(policy)) return {};
   const person = personOf(who, policy);
-  const id = desk.keyed(tenant, `${verb} ${second.subject}`);
+  const id = actServices.keyed(tenant, `${verb} ${second.subject}`);
   const request = (await store.list()).find((each) => each.id === id);
   if (request === undefined) {
-    const at = desk.clock();
+    const at = actServices.clock();
     const expiresAt = at + policy.expireAfterHours * HOUR_MS;
     await store.put({ id, verb: verb as ActVerb, what, by: who, at, expiresAt });
     throw secondNeeded(expiresAt);

@@ -164,9 +164,11 @@ function timeOf(at: Instant): Instant | null {
 
 function positionOf(position: unknown): LinkCursor | null {
   if (typeof position !== 'object' || position === null) return null;
-  const { generation, bucket, after } = position as Record<string, unknown>;
-  const isPosition = Number.isInteger(generation) && Number.isInteger(bucket) && typeof after === 'string';
-  return isPosition && Number(bucket) >= 0 ? { generation: Number(generation), bucket: Number(bucket), after } : null;
+  const { layoutVersion, bucket, after } = position as Record<string, unknown>;
+  const isPosition = Number.isInteger(layoutVersion) && Number.isInteger(bucket) && typeof after === 'string';
+  return isPosition && Number(bucket) >= 0
+    ? { layoutVersion: Number(layoutVersion), bucket: Number(bucket), after }
+    : null;
 }
 
 function noSuchTarget({ id, targets }: Pick<OpenTenant, 'id' | 'targets'>): MirrorError {

@@ -38,8 +38,8 @@ export interface RememberedBrowser {
 /** Opens what a browser shows; null if it is empty, expired, changed or invented. */
 export function rememberedBrowserOf({ sealer, clock }: AccessServices, shown: string): RememberedBrowser | null {
   try {
-    const { endsAt, ...known } = ticket.parse(JSON.parse(sealer.open(shown, CONTEXT)));
-    return endsAt > clock() ? known : null;
+    const { endsAt, ...rememberedBrowser } = ticket.parse(JSON.parse(sealer.open(shown, CONTEXT)));
+    return endsAt > clock() ? rememberedBrowser : null;
   } catch {
     return null;
   }
@@ -86,7 +86,7 @@ export interface Trier {
   /** The client that the request comes from. */
   caller: string;
   /** The browser, if somebody signed in with it before. */
-  known: RememberedBrowser | null;
+  rememberedBrowser: RememberedBrowser | null;
 }
 
 /** Who is signed in from now on, and what their browser keeps. */
@@ -103,12 +103,15 @@ export interface NewSession {
  * @param to where the browser goes on afterwards
  * @throws MirrorError `settings`, code `oidc-off`; as {@link beginSignIn}
  */
-export async function beginOidcSignIn(services: AccessServices, to: string): Promise<{ url: URL; kept: string }> {
+export async function beginOidcSignIn(
+  services: AccessServices,
+  to: string,
+): Promise<{ url: URL; sealedState: string }> {
   const oidc = requireOidc(services);
   const redirectUri = `${services.publicUrl() ?? ''}${SIGN_IN_PATH}/callback`;
   const { url, pending } = await beginSignIn(services.serverOf(oidc), oidc.scopes, redirectUri);
   const stored: StoredSignIn = { ...pending, to, endsAt: services.clock() + PENDING_LIFE_MS };
-  return { url, kept: services.sealer.seal(JSON.stringify(stored), PENDING_CONTEXT) };
+  return { url, sealedState: services.sealer.seal(JSON.stringify(stored), PENDING_CONTEXT) };
 }
 
 /**
@@ -118,12 +121,12 @@ export async function beginOidcSignIn(services: AccessServices, to: string): Pro
  */
 export async function endOidcSignIn(
   services: AccessServices,
-  callback: { search: string; kept: string; trier: Trier },
+  callback: { search: string; sealedState: string; trier: Trier },
   signal: AbortSignal,
 ): Promise<NewSession> {
   return limited(services, { ...callback.trier, account: null }, async () => {
     const oidc = requireOidc(services);
-    const { to, endsAt, ...pending } = openStored(services, callback.kept);
+    const { to, endsAt, ...pending } = openStored(services, callback.sealedState);
     if (endsAt <= services.clock()) throw loginUnknown();
     const address = new URL(pending.redirectUri);
     address.search = callback.search;
@@ -245,12 +248,12 @@ async function beginSession(services: AccessServices, who: SignedIn): Promise<Om
  */
 async function limited<Result>(
   services: AccessServices,
-  { caller, known, account }: Trier & { account: string | null },
+  { caller, rememberedBrowser, account }: Trier & { account: string | null },
   work: () => Promise<Result>,
 ): Promise<Result> {
   // At a provider it is not known before who signs in, and nothing can be guessed.
-  const isRemembered = known !== null && (account === null || known.account === account);
-  const nearest = isRemembered ? `browser ${known.id}` : `address ${caller}`;
+  const isRemembered = rememberedBrowser !== null && (account === null || rememberedBrowser.account === account);
+  const nearest = isRemembered ? `browser ${rememberedBrowser.id}` : `address ${caller}`;
   const counters: [name: string, limit: number][] = [[nearest, PER_ADDRESS]];
   if (!isRemembered && account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
   let attempts = 0;
@@ -273,7 +276,7 @@ async function limited<Result>(
 }
 
 function acting({ acts }: AccessServices, who: Principal): Acting {
-  return { who, why: null, desk: acts };
+  return { who, why: null, actServices: acts };
 }
 
 function about(verb: 'sign-in' | 'sign-out', what: Record<string, string | number | boolean | null>) {

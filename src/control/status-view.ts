@@ -132,7 +132,7 @@ export interface TenantStatus extends SyncState {
   /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
   removed: RemovedStatus[];
   /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
-  doubt: Uncertainty | null;
+  uncertainty: Uncertainty | null;
   /** What one person wants and a second one has to want too. */
   approvals: ApprovalRequest[];
   /** Null where none are configured. */

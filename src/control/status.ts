@@ -87,7 +87,7 @@ async function statusOfAll(
   const refused = new Map(current.map((files) => [files.tenant, files] as const));
   const invalidTenants = installation.unusable.filter(({ id }) => !refused.has(id));
   return {
-    state: await installation.epoch.view(),
+    state: await installation.stateCounter.view(),
     unusable: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],
@@ -95,7 +95,7 @@ async function statusOfAll(
       ...(failure === null ? [] : [{ channel, ...failure }]),
       ...(forgedAt === null ? [] : [{ channel, code: 'record-forged', sinceAt: forgedAt }]),
     ]),
-    ...(await installation.outlook()),
+    ...(await installation.forecast()),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: isWhole ? removedStatus(await installation.removed.tenants(), installation) : [],
   };
@@ -133,7 +133,7 @@ interface StatusSource
   extends TargetStatusSource,
     Pick<
       OpenTenant,
-      'generation' | 'holds' | 'id' | 'protection' | 'pullEveryMs' | 'reminders' | 'targets' | 'triggers'
+      'configVersion' | 'holds' | 'id' | 'protection' | 'pullEveryMs' | 'reminders' | 'targets' | 'triggers'
     > {}
 
 /** Where one tenant stands, whatever else is the matter. */
@@ -141,7 +141,7 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
   const holds = await tenant.holds.list();
   const [lastRun] = await tenant.runs.list(1);
   const connections = await installation.connections(tenant);
-  const uncertainty = await tenant.protection.doubt({ lookOnly: true });
+  const uncertainty = await tenant.protection.uncertainty({ lookOnly: true });
   const waiting = new Set(
     connections.filter(({ state }) => NEEDS_PERSON.has(state)).map(({ connection }) => connection),
   );
@@ -172,7 +172,7 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
     targets,
     ...worstOf(active.length === 0 ? targets : active),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
-    doubt: uncertainty,
+    uncertainty,
     approvals: await installation.approvals(tenant.id),
     reminders: (await tenant.reminders?.status(holds, tenant.clock())) ?? null,
     triggers: (await tenant.triggers?.status()) ?? null,
@@ -190,10 +190,10 @@ function removedStatus(
 const SUPERSEDED_SHOWN_MS = 10 * MINUTE_MS;
 
 async function configurationStatus({
-  generation,
+  configVersion,
   clock,
-}: Pick<OpenTenant, 'clock' | 'generation'>): Promise<ConfigurationStatus> {
-  const { number, isOurs, refusedAt } = await generation.newest();
+}: Pick<OpenTenant, 'clock' | 'configVersion'>): Promise<ConfigurationStatus> {
+  const { number, isOurs, refusedAt } = await configVersion.newest();
   const isRecent = refusedAt !== null && refusedAt > clock() - SUPERSEDED_SHOWN_MS;
   return { number, isOurs, supersededAt: isRecent ? refusedAt : null };
 }

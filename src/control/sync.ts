@@ -81,7 +81,7 @@ export async function drainTarget(
     const turn = await pushTarget(tenant, target, signals, {
       progress: (_, count) => onWritten(done + (count ?? 0)),
     });
-    done += turn.settled;
+    done += turn.doneCount;
     if (turn.nextInMs === null || turn.nextInMs > PATIENCE_MS) return;
     const stored = await tenant.targetStore.read(target.id);
     if (stored.pausedUntil !== null && waitsForPerson(stored)) return;

@@ -49,7 +49,7 @@ export async function eventDecision(
     { clinicReading: { directory }, isForgotten, locale: { language, zone }, facts: new FactSearch() },
   );
   return (appointment) =>
-    rule(appointment, () => target.identity.key(appointment.id, links.get(appointment.id)?.epoch ?? 0));
+    rule(appointment, () => target.identity.key(appointment.id, links.get(appointment.id)?.idAttempt ?? 0));
 }
 
 /** Objects of one target that are asked for at once, for a person who looks: vendors are asked for each of them. Our choice. */
@@ -69,7 +69,7 @@ export async function heldObjects(
   const storedLinks = await links.readSome(target.id, recordIds);
   const { container } = await targetStore.read(target.id);
   const asked = container === null ? [] : recordIds.filter((id) => storedLinks.has(id)).slice(0, MOST_ASKED);
-  const records = new Map(asked.map((id) => [target.identity.key(id, storedLinks.get(id)?.epoch ?? 0), id]));
+  const records = new Map(asked.map((id) => [target.identity.key(id, storedLinks.get(id)?.idAttempt ?? 0), id]));
   const held = new Map<string, Item | null | 'unread'>();
   if (container !== null && asked.length > 0) {
     try {

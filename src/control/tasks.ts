@@ -49,7 +49,7 @@ export function openTasks(installation: Installation, log: Logger): Tasks {
       const tenant = requireTenant(installation, tenantId);
       if ([...running.values()].filter((id) => id === tenantId).length >= MOST_AT_ONCE) throw tooMany();
       const record = new TaskRecord(tenant, kind, log);
-      const stored = record.keep();
+      const stored = record.save();
       const result = stored.then(() => record.follow(work(record.progress, signals)));
       const ended: Promise<unknown> = result.then(
         () => running.delete(ended),
@@ -94,7 +94,7 @@ class TaskRecord {
     this.task.step = step;
   };
 
-  async keep(): Promise<void> {
+  async save(): Promise<void> {
     this.task.aliveAt = this.#tenant.clock();
     await this.#tenant.tasks.put(this.task.id, this.task);
   }
@@ -116,7 +116,7 @@ class TaskRecord {
 
   /** What can't be told now is told with the next try, or the task counts as lost. */
   async #saveIfPossible(): Promise<void> {
-    await this.keep().catch((error: unknown) => this.#log.warn({ error }, 'a task could not be kept'));
+    await this.save().catch((error: unknown) => this.#log.warn({ error }, 'a task could not be kept'));
   }
 }
 

@@ -260,7 +260,7 @@ async function findElsewhere(
   const keys = [...links.values()]
     .filter(({ recordId }) => !seen.has(recordId))
     .slice(0, MOST_ASKED_ALONE)
-    .map(({ recordId, epoch }) => target.identity.key(recordId, epoch));
+    .map(({ recordId, idAttempt }) => target.identity.key(recordId, idAttempt));
   if (container === null || keys.length === 0) return [];
   const answer = await tried(signal, () => eventsOf(target).find(container, keys, signal));
   return 'read' in answer ? answer.read : [];

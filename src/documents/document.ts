@@ -51,7 +51,7 @@ export type Block =
   | { is: 'paragraph'; content: Inline }
   | { is: 'empty'; text: string }
   | { is: 'facts'; facts: readonly (readonly [name: string, value: Inline])[] }
-  | { is: 'section'; id: string; heading: string; aside: string | null; blocks: readonly Block[] }
+  | { is: 'section'; id: string; heading: string; sideText: string | null; blocks: readonly Block[] }
   | { is: 'steps'; label: string; steps: readonly DocumentStep[] }
   | DocumentTable;
 

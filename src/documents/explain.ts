@@ -25,7 +25,7 @@ export function explanationDocument(explanation: Explanation, language: Language
       is: 'section',
       id: `target-${target.target}`,
       heading: target.target,
-      aside: target.connector,
+      sideText: target.connector,
       blocks: [
         { is: 'steps', label: `${words.steps}: ${target.target}`, steps: stepsOf(explanation, target, language) },
       ],

@@ -22,7 +22,7 @@ import { PLAN } from './texts/plan.ts';
 /** A plan target by target: what would be written where, and why; of a stored plan also the command that applies it. */
 export function planDocument(plan: PlanView | StoredPlan, language: Language): Document {
   const words = PLAN[language];
-  const { tenant, asOf, snapshot, unconfirmed, remarks = [], left } = plan;
+  const { tenant, asOf, snapshot, unconfirmed, remarks = [], skippedTargets } = plan;
   const { records, completeness, reason, unusable } = snapshot;
   const read = [
     words.clinicShows(records),
@@ -30,7 +30,7 @@ export function planDocument(plan: PlanView | StoredPlan, language: Language): D
     unusable > 0 && words.unusable(unusable),
     unconfirmed > 0 && words.unconfirmed(unconfirmed),
     ...remarks.map(sentenceOfRemark),
-    ...left.map(({ target, code: why }) => words.left(target, why)),
+    ...skippedTargets.map(({ target, code: why }) => words.left(target, why)),
   ];
   const stored: [string, Inline][] =
     'expiresAt' in plan
@@ -48,8 +48,8 @@ export function planDocument(plan: PlanView | StoredPlan, language: Language): D
 function targetSection(tenant: string, target: TargetPlanView, language: Language): Block {
   const words = PLAN[language];
   const { lines, unchanged, waiting, failing, released } = target;
-  const count = (guardResult: PlanLine['verdict'], operation?: PlanLine['operation']) =>
-    lines.filter((line) => line.verdict === guardResult && (operation === undefined || line.operation === operation))
+  const count = (guardResult: PlanLine['decision'], operation?: PlanLine['operation']) =>
+    lines.filter((line) => line.decision === guardResult && (operation === undefined || line.operation === operation))
       .length;
   const counts: [number, (n: number) => string][] = [
     [count('go', 'create'), words.create],
@@ -68,7 +68,7 @@ function targetSection(tenant: string, target: TargetPlanView, language: Languag
     is: 'section',
     id: `target-${target.target}`,
     heading: target.target,
-    aside: target.calendar,
+    sideText: target.calendar,
     blocks: [
       paragraph(summary.join(' · ')),
       ...existingContacts(target, language),
@@ -95,7 +95,7 @@ function nextCommands(
   const commands: [boolean, string, string][] = [
     [isAlike, words.twice, `clinic-mirror match ${tenant} ${target}`],
     [failing > 0, words.seeFailing, `clinic-mirror health ${tenant} ${target}`],
-    [lines.some(({ verdict }) => verdict === 'held'), words.seeHeld, `clinic-mirror holds list ${tenant}`],
+    [lines.some(({ decision }) => decision === 'held'), words.seeHeld, `clinic-mirror holds list ${tenant}`],
   ];
   return commands.filter(([isShown]) => isShown).map(([, why, text]) => paragraph(why, ' ', command(text)));
 }
@@ -112,7 +112,7 @@ function linesTable(tenant: string, { target, lines }: TargetPlanView, language:
       time(line.startAt),
       line.title,
       [whyOf(line, language), fieldsOf(target, line, language)],
-      toned(line.verdict === 'go' ? 'quiet' : 'hold', guardTexts[line.verdict]),
+      toned(line.decision === 'go' ? 'quiet' : 'hold', guardTexts[line.decision]),
     ],
   }));
   return {

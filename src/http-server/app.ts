@@ -132,7 +132,7 @@ function traceRequests(app: FastifyInstance, spans: Spans): void {
   });
   app.addHook('onResponse', async (request, reply) => {
     const span = underWay.get(request);
-    span?.tell({ 'http.response.status_code': reply.statusCode });
+    span?.addFacts({ 'http.response.status_code': reply.statusCode });
     span?.end();
   });
 }

@@ -25,7 +25,7 @@ export interface OperatorServerOptions extends AppOptions {
 
 /** What pages and API are made with. */
 export interface Administrators {
-  desk: OperatorServices;
+  services: OperatorServices;
   access: AccessServices;
   /** How browsers reach the port, without a slash at the end. */
   publicUrl(): string;
@@ -74,11 +74,11 @@ export async function createOperatorServer(
   return app;
 }
 
-async function addAdministrators(app: FastifyInstance, { desk, access, publicUrl }: Administrators): Promise<void> {
+async function addAdministrators(app: FastifyInstance, { services, access, publicUrl }: Administrators): Promise<void> {
   addAccess(app, accessBy(access, publicUrl));
-  await addSignIn(app, access, { publicUrl, log: desk.log });
-  addApi(app, desk);
-  addPages(app, desk);
+  await addSignIn(app, access, { publicUrl, log: services.log });
+  addApi(app, services);
+  addPages(app, services);
 }
 
 /** @param problems null for whoever may not know more than a bare yes or no */
@@ -151,7 +151,7 @@ const READINESS_SCHEMA = {
           next: { type: ['string', 'null'] },
           breaksAt: { type: ['number', 'null'] },
           nextTryAt: { type: ['number', 'null'] },
-          stands: {
+          axes: {
             type: ['object', 'null'],
             properties: { inStep: { type: 'string' }, canGoOn: { type: 'string' } },
           },

@@ -54,7 +54,7 @@ export class Apart {
       isSound = true;
       if ('code' in reply) throw unreadable(reply.code, `${reply.message}: ${host}`);
     } finally {
-      if (isSound) this.#keep(worker);
+      if (isSound) this.#park(worker);
       else await worker.terminate();
       this.#pass(host);
     }
@@ -97,7 +97,7 @@ export class Apart {
     return worker;
   }
 
-  #keep(worker: Worker): void {
+  #park(worker: Worker): void {
     worker.unref();
     const timer = setTimeout(() => {
       this.#idle.splice(

@@ -119,7 +119,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if (spans === undefined) return timed(request, () => work(request));
     return spanned(spans, request.label, startOf(request), async (span) => {
       const answer = await timed(request, () => work(sendsTrace ? withTrace(request, span) : request));
-      span.tell({ 'http.response.status_code': answer.status });
+      span.addFacts({ 'http.response.status_code': answer.status });
       return answer;
     });
   }

@@ -52,24 +52,24 @@ export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'el
  */
 export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
-  { missing, misses: { known, readAt } }: { missing: ReadonlyMap<string, readonly string[]>; misses: Misses },
+  { missing, misses: { missedSince, readAt } }: { missing: ReadonlyMap<string, readonly string[]>; misses: Misses },
   { readAlone, belongsOnList }: SingleReads<Source>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
   const confirmation = nothingMissing<Source>();
   if (candidates.size === 0) return confirmation;
-  const { kept, approved } = await decidedWhereverMissing(tenant, missing);
-  const isDue = (id: string) => approved.has(id) || isLongAgo(known.get(id));
+  const { present, approved } = await decidedWhereverMissing(tenant, missing);
+  const isDue = (id: string) => approved.has(id) || isLongAgo(missedSince.get(id));
   const isLongAgo = (missedAt: Instant | undefined) =>
     missedAt !== undefined && tenant.elapsedBetween(missedAt, readAt) >= tenant.missedForMs;
-  const unkept = [...candidates].filter((id) => !kept.has(id));
+  const unkept = [...candidates].filter((id) => !present.has(id));
   const second = shuffled(unkept.filter(isDue), tenant.random);
-  const first = roundRobin(missing, (id) => !kept.has(id) && !known.has(id) && !isDue(id), tenant.random);
+  const first = roundRobin(missing, (id) => !present.has(id) && !missedSince.has(id) && !isDue(id), tenant.random);
   const early = second.slice(0, Math.max(SECOND_LOOKS_PER_CYCLE, CONFIRMATIONS_PER_CYCLE - first.length));
   const byChance = new Set(first.slice(0, CONFIRMATIONS_PER_CYCLE - early.length));
   const ask = asker(tenant, readAlone, signal);
-  for (const id of unkept) if (known.has(id) && !isDue(id)) confirmation.missedOnce.add(id);
+  for (const id of unkept) if (missedSince.has(id) && !isDue(id)) confirmation.missedOnce.add(id);
   for (const id of [...early, ...byChance]) {
     const answer = await ask(id);
     if (answer === null) continue;
@@ -78,11 +78,11 @@ export async function confirmAbsence<Source extends { id: string }>(
     else if ('unusable' in answer) confirmation.unusable.add(id);
     else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
   }
-  confirmation.kept = await lookAtHeld(shuffled([...kept], tenant.random), ask, confirmation.found);
+  confirmation.present = await lookAtHeld(shuffled([...present], tenant.random), ask, confirmation.found);
   confirmation.unlisted = confirmation.found.filter(belongsOnList).length;
   if (confirmation.unlisted > 0) retainUnapproved(confirmation, approved);
   const { found, vanished } = confirmation;
-  confirmation.unconfirmed = candidates.size - found.length - vanished.size - confirmation.kept.size;
+  confirmation.unconfirmed = candidates.size - found.length - vanished.size - confirmation.present.size;
   return confirmation;
 }
 
@@ -154,7 +154,7 @@ async function decidedWhereverMissing(tenant: Questioner, missing: ReadonlyMap<s
     return new Set([...named].filter((id) => !unnamed.has(id)));
   };
   return {
-    kept: everywhere(({ kind, state }) => kind === 'vanished' && state !== 'approved'),
+    present: everywhere(({ kind, state }) => kind === 'vanished' && state !== 'approved'),
     approved: everywhere(({ kind, state }) => kind === 'vanished' && state === 'approved'),
   };
 }
@@ -252,7 +252,7 @@ async function missesBefore(
   stream: StreamName,
 ): Promise<Misses> {
   const readAt = stream === 'appointments' ? startedAt : (streams[stream]?.readAt ?? startedAt);
-  return { known: await targetStore.misses(stream), readAt };
+  return { missedSince: await targetStore.misses(stream), readAt };
 }
 
 /** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
@@ -265,7 +265,7 @@ export async function recordMisses(
     if (snapshot === undefined) continue;
     const misses = await missesBefore(targetStore, clinicReading, stream);
     const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
-    if (misses.known.size + next.size > 0) await targetStore.storeMisses(stream, next);
+    if (misses.missedSince.size + next.size > 0) await targetStore.storeMisses(stream, next);
   }
 }
 
@@ -285,10 +285,10 @@ const LOOKS_PER_CYCLE = 20;
 export async function nextOutside(
   targetStore: Pick<TargetStore, 'read' | 'write'>,
   target: OpenTarget,
-  cycle: { clinicReading: ClinicReading; state: PushedState; targets: number; note: boolean },
+  cycle: { clinicReading: ClinicReading; state: PushedState; targets: number; isRecorded: boolean },
   absent: readonly string[],
 ): Promise<string[]> {
-  const { clinicReading, state, targets, note } = cycle;
+  const { clinicReading, state, targets, isRecorded } = cycle;
   const snapshot = snapshotOf(clinicReading, target);
   if (snapshot === null) return [];
   const isListed = listedIn(snapshot);
@@ -298,7 +298,7 @@ export async function nextOutside(
   if (ids.length === 0) return [];
   const { lookedOutsideTo } = await targetStore.read(target.id);
   const next = inTurn(ids, lookedOutsideTo, Math.ceil(LOOKS_PER_CYCLE / targets));
-  if (note) await targetStore.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
+  if (isRecorded) await targetStore.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
   return next;
 }
 

@@ -89,7 +89,7 @@ async function lookFor(
   changes: RemoteChanges<Item>,
   signal: AbortSignal,
 ): Promise<RemoteChanges<Item>> {
-  const keys = links.map(({ recordId, epoch }) => target.identity.key(recordId, epoch));
+  const keys = links.map(({ recordId, idAttempt }) => target.identity.key(recordId, idAttempt));
   const there = await target.connector.find(container, keys, signal);
   const shown = new Set(there.map(({ remoteId }) => remoteId));
   const gone = links.map((link) => remoteIdOf(target, link)).filter((remoteId) => !shown.has(remoteId));
@@ -97,8 +97,11 @@ async function lookFor(
 }
 
 /** The remote id of a link's object: one that is our key stands in no link. */
-export function remoteIdOf({ identity }: Pick<OpenTarget, 'identity'>, { recordId, remoteId, epoch }: Link): string {
-  return remoteId ?? identity.key(recordId, epoch);
+export function remoteIdOf(
+  { identity }: Pick<OpenTarget, 'identity'>,
+  { recordId, remoteId, idAttempt }: Link,
+): string {
+  return remoteId ?? identity.key(recordId, idAttempt);
 }
 
 /**
@@ -251,7 +254,7 @@ async function compareWithTarget(
   const found = await inPieces(audit(input), signal);
   const { missing } = found;
   if (missing.length === 0 || missing.length > MOST_LOOKED_FOR) return found;
-  const keys = missing.map(({ recordId, epoch }) => identity.key(recordId, epoch));
+  const keys = missing.map(({ recordId, idAttempt }) => identity.key(recordId, idAttempt));
   const shown = new Set(reading.items.map(({ remoteId }) => remoteId));
   const there = (await connector.find(container, keys, signal)).filter(({ remoteId }) => !shown.has(remoteId));
   if (there.length === 0) return found;
@@ -271,8 +274,8 @@ async function removeDuplicates(
 ): Promise<number> {
   const { supports, identity, connector, id } = target;
   if (!supports.duplicatesAreOurs || surplus.length === 0) return 0;
-  const deletions = surplus.map(({ recordId, epoch, versionTag, remoteId, revision = 0 }) => {
-    const key = identity.key(recordId, epoch);
+  const deletions = surplus.map(({ recordId, idAttempt, versionTag, remoteId, revision = 0 }) => {
+    const key = identity.key(recordId, idAttempt);
     return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isDuplicate: true } as const;
   });
   let removed = 0;

@@ -30,7 +30,7 @@ interface ClinicReadingOptions {
   /** What targets in CRMs need beside: it was read before, since a registry of patients takes minutes. */
   streams: Streams;
   /** What is read beside what the targets follow: for reminders, or to find what a person put back. */
-  besides?: readonly ReadingScope[];
+  extraScopes?: readonly ReadingScope[];
   /** The last cycle's report, where it is known already. */
   last?: RunReport;
   /** Default `whole`. `near`: what calendars and reminders need of the next two days. */
@@ -44,7 +44,7 @@ export interface ClinicReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'mem
 export async function readClinic(
   tenant: ClinicReader,
   targets: readonly OpenTarget[],
-  { streams, besides = [], last, reach = 'whole' }: ClinicReadingOptions,
+  { streams, extraScopes = [], last, reach = 'whole' }: ClinicReadingOptions,
   signal: AbortSignal,
 ): Promise<ClinicReading> {
   const { catalogue, withheld, clinic } = await readCatalogue(
@@ -57,7 +57,7 @@ export async function readClinic(
   const readNames = (needed: boolean) => part('patients', needed, withheld, () => tenant.clinic.patients(signal));
   const lacked = namesPatients(targets) && tenant.memory.lacksNames;
   let patients = await readNames(lacked);
-  const readNow = () => (reach === 'whole' ? readAppointments : readNext48h)(tenant, targets, besides, signal);
+  const readNow = () => (reach === 'whole' ? readAppointments : readNext48h)(tenant, targets, extraScopes, signal);
   let appointments = await readNow();
   // Two days without such an appointment say nothing of the others.
   tenant.memory.lacksNames =
@@ -65,7 +65,7 @@ export async function readClinic(
   if (!lacked && tenant.memory.lacksNames) {
     patients = await readNames(true);
     // What changed since then alone would prove nothing absent.
-    tenant.memory.appointments.doubt();
+    tenant.memory.appointments.distrust();
     appointments = await readNow();
   }
   return { reach, ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams };

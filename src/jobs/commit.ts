@@ -32,7 +32,7 @@ import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from '.
 /** The stores that a plan goes into. */
 type Committed = Pick<
   OpenTenant,
-  'clock' | 'generation' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
+  'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
 >;
 
 /** Members of a tenant that carrying a cycle into the state uses. */
@@ -48,8 +48,8 @@ export async function commitCycle(
   lease: Lease,
   { run, wake }: { run: string; wake(target: string): Promise<void> },
 ): Promise<void> {
-  const isMoving = ({ id }: { id: string }) => cycle.settled.every((target) => target.id !== id);
-  await recordProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
+  const isMoving = ({ id }: { id: string }) => cycle.doneTargets.every((target) => target.id !== id);
+  await recordProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.uncertainty);
   const moving = cycle.plans.filter(({ target }) => isMoving(target));
   for (const plan of moving) {
     await commitPlan(tenant, plan, lease, run);
@@ -90,7 +90,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   }
   await tenant.targetStore.recordGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, { now, lease, run });
-  const plannedUnder = await tenant.generation.join();
+  const plannedUnder = await tenant.configVersion.join();
   // What is not written of people yet still differs as it did when the links were rebuilt.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
   if (plan.reach === 'whole') await tenant.targetStore.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
@@ -129,7 +129,7 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
  */
 async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly TargetPlan[]): Promise<void> {
   const { clinicReading } = cycle;
-  const all = gapsAfter(cycle.basis.gaps, plans);
+  const all = gapsAfter(cycle.loadContext.gaps, plans);
   for (const plan of plans) {
     const gaps = all.get(plan.target.id) ?? [];
     logStopped(tenant, plan);
@@ -150,7 +150,7 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
     const { pending } = await tenant.outbox.counts(target.id);
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
     const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(tenant.links, target));
-    const overtaken = cycle.basis.summaries.get(target.id)?.record.overtaken ?? 0;
+    const overtaken = cycle.loadContext.summaries.get(target.id)?.record.overtaken ?? 0;
     const fresh = { plannedAsOf: asOf(target, clinicReading), isIdle: isInSync };
     await tenant.targetStore.recordFreshness(target.id, overtaken, fresh);
   }
@@ -227,7 +227,7 @@ export async function reportRun(
             requests: snapshot.requests,
             ...(snapshot.repeated > 0 && { repeated: snapshot.repeated }),
           },
-    near: null,
+    soon: null,
     pace: { ...pace, soonSince: 0, isPlain: cycle?.isPlain ?? false },
     hourly: hourlyAfter(previous, startedAt, cycle),
     unusable: countBy(invalid, ({ code }) => code),
@@ -240,12 +240,12 @@ export async function reportRun(
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     ...(remarks.length > 0 && { remarks }),
     withheld: cycle?.clinicReading.withheld ?? [],
-    gaps: cycle === null ? {} : Object.fromEntries(gapsAfter(cycle.basis.gaps, cycle.plans)),
+    gaps: cycle === null ? {} : Object.fromEntries(gapsAfter(cycle.loadContext.gaps, cycle.plans)),
     clinic: cycle?.clinicReading.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would plan by that one.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.clinicReading.streams)) },
     crmPlanner: cycle !== null && hadCrms(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
-    awaiting: cycle?.left.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
+    awaiting: cycle?.skippedTargets.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error: error === null ? null : storedError(error, tenant.id),
   };
@@ -281,7 +281,7 @@ function next48hRun(
   const nothing = { held: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
   return {
     ...{ id: runIdOf(startedAt), startedAt, finishedAt, error: null, clinic: clinicReading.clinic },
-    near: { records: clinicReading.snapshot.records.size, requests: clinicReading.snapshot.requests },
+    soon: { records: clinicReading.snapshot.records.size, requests: clinicReading.snapshot.requests },
     pace: { ...pace, soonSince: pace.soonSince + 1 },
     hourly: hourlyAfter(previous, startedAt, cycle),
     targets: previous.targets.map((run) => ({
@@ -299,7 +299,7 @@ function targetRun(plan: TargetPlan, { confirmations, missing }: Pick<Cycle, 'co
   const absent = missing.get(plan.target.id) ?? [];
   const found = new Set(confirmation.found.map(({ id }) => id));
   const vanished = absent.filter((id) => confirmation.vanished.has(id)).length;
-  const heldCount = absent.filter((id) => confirmation.kept.has(id)).length;
+  const heldCount = absent.filter((id) => confirmation.present.has(id)).length;
   const stillThere = absent.filter((id) => found.has(id)).length;
   return {
     target: plan.target.id,

@@ -42,12 +42,12 @@ export interface Cycle {
   /** Absent records of each target. */
   missing: ReadonlyMap<string, readonly string[]>;
   /** Those for which nothing was planned because the same was before; their plans are among the others. */
-  settled: readonly OpenTarget[];
+  doneTargets: readonly OpenTarget[];
   /** What was known before the states of targets were opened. */
-  basis: LoadContext;
-  left: readonly SkippedTarget[];
+  loadContext: LoadContext;
+  skippedTargets: readonly SkippedTarget[];
   /** Why it is not known who must not be written of; null when it is. */
-  doubt: Uncertainty | null;
+  uncertainty: Uncertainty | null;
   /** Whether it leaves no question open: nothing of calendars is absent, held or in doubt. */
   isPlain: boolean;
 }
@@ -63,13 +63,15 @@ export async function plannedBefore(
 ): Promise<Map<OpenTarget, TargetPlan>> {
   const now = loadContext.clinicReading.startedAt;
   const candidates = targets.filter((target) => {
-    const { settled } = target;
-    const isInTime = settled !== null && settled.fromAt <= now && now < settled.untilAt;
-    return isInTime && settled.by === nameOf(target, loadContext) && isAtRest(target, loadContext);
+    const { idleTarget } = target;
+    const isInTime = idleTarget !== null && idleTarget.fromAt <= now && now < idleTarget.untilAt;
+    return isInTime && idleTarget.by === nameOf(target, loadContext) && isAtRest(target, loadContext);
   });
   const pinned = await Promise.all(candidates.map(({ id }) => journal.pinned(id, now)));
   const resting = candidates.filter((_, index) => pinned[index]?.size === 0);
-  return new Map(resting.flatMap((target) => (target.settled === null ? [] : [[target, planOf(target, loadContext)]])));
+  return new Map(
+    resting.flatMap((target) => (target.idleTarget === null ? [] : [[target, planOf(target, loadContext)]])),
+  );
 }
 
 /**
@@ -82,7 +84,7 @@ export function remember(
   state: PushedState | null,
   loadContext: LoadContext,
 ): void {
-  target.settled = null;
+  target.idleTarget = null;
   if (state === null || target.crm !== null || !isAtRest(target, loadContext) || hasWork(plan)) return;
   const { clinicReading, byAgenda } = loadContext;
   const { agendas } = target.configuration;
@@ -92,7 +94,7 @@ export function remember(
   if (untilAt === null) return;
   const { agenda: _, ...omitted } = plan.omitted;
   const { unchanged, linkCount: links } = plan;
-  target.settled = {
+  target.idleTarget = {
     by: nameOf(target, loadContext),
     fromAt: clinicReading.startedAt,
     untilAt,
@@ -104,23 +106,23 @@ export function remember(
 
 /** Notes of targets for which nothing was planned that it was so. */
 export async function recordIdle(
-  { clock, generation, targetStore }: Pick<OpenTenant, 'clock' | 'generation' | 'targetStore'>,
-  { clinicReading, settled, basis }: Cycle,
+  { clock, configVersion, targetStore }: Pick<OpenTenant, 'clock' | 'configVersion' | 'targetStore'>,
+  { clinicReading, doneTargets, loadContext }: Cycle,
   lease: Lease,
 ): Promise<void> {
   const versions = new Map(
-    settled.flatMap(({ id }) => {
-      const version = basis.summaries.get(id)?.linksVersion ?? null;
+    doneTargets.flatMap(({ id }) => {
+      const version = loadContext.summaries.get(id)?.linksVersion ?? null;
       return version === null ? [] : [[id, version]];
     }),
   );
   if (versions.size === 0) return;
   const idleRecord = {
     plannedAt: clock(),
-    plannedUnder: await generation.join(),
+    plannedUnder: await configVersion.join(),
     asOf: clinicReading.snapshot.completeness === 'complete' ? clinicReading.startedAt : null,
   };
-  await targetStore.settle(versions, idleRecord, lease);
+  await targetStore.recordIdle(versions, idleRecord, lease);
 }
 
 function nameOf(
@@ -167,7 +169,7 @@ function hasWork(plan: TargetPlan): boolean {
 }
 
 function planOf(target: OpenTarget, { clinicReading, byAgenda }: LoadContext): TargetPlan {
-  const { links = 0, unchanged = 0, omitted = {} } = target.settled ?? {};
+  const { links = 0, unchanged = 0, omitted = {} } = target.idleTarget ?? {};
   const { agendas } = target.configuration;
   const otherCount =
     agendas === 'all' ? 0 : byAgenda.countOverlapping(agendas, windowOf(target, clinicReading.startedAt));

@@ -40,7 +40,7 @@ export function gapsConfirmed(
     const streams = new Set<StreamName>([target.stream, ...streamsOf(target).filter((name) => name !== 'history')]);
     const count = [...streams].reduce((sum, stream) => sum + confirmations[stream].unlisted, 0);
     if (count === 0) continue;
-    all.set(target.id, [...(existing.get(target.id) ?? []), { code: 'records-unlisted', count, what: [], near: [] }]);
+    all.set(target.id, [...(existing.get(target.id) ?? []), { code: 'records-unlisted', count, what: [], soon: [] }]);
   }
   return all;
 }
@@ -58,7 +58,7 @@ export function gapsAfter(
     const found = egressStopped(omitted);
     if (found.length === 0) continue;
     const count = found.reduce((sum, [, each]) => sum + each, 0);
-    const gap: TargetGap = { code: 'egress-stopped', count, what: found.map(([code]) => code), near: [] };
+    const gap: TargetGap = { code: 'egress-stopped', count, what: found.map(([code]) => code), soon: [] };
     all.set(target.id, [...(existing.get(target.id) ?? []), gap]);
   }
   return all;
@@ -79,7 +79,7 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): Tar
   const unread = rows.filter(({ isTombstone }) => isTombstone !== true);
   if (unread.length === 0) return [];
   const what = [...new Set(unread.map(({ code }) => code))].slice(0, MOST_REPORTED);
-  return [{ code: 'rows-unread', count: unread.length, what, near: [] }];
+  return [{ code: 'rows-unread', count: unread.length, what, soon: [] }];
 }
 
 /** An id is known by the catalogue, or by a row that carries it: some clinics leave old agendas out of their lists. */
@@ -96,7 +96,7 @@ function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Na
   const check = (part: Part, ids: 'all' | readonly string[]): TargetGap[] => {
     const catalogue: ReadonlyMap<string, { name: string }> = directory[`${part}s`];
     const isWithheld = withheld.some((one) => one.part === `${part}s`);
-    const unknown = unlisted(ids, catalogue, isWithheld ? { near: false } : {}, (id) => seenIn()[part].has(id));
+    const unknown = unlisted(ids, catalogue, isWithheld ? { isSoon: false } : {}, (id) => seenIn()[part].has(id));
     return unknown === null ? [] : [{ code: isWithheld ? `${part}-unconfirmed` : `${part}-unknown`, ...unknown }];
   };
   return ({ agendas, treatments }) => [...check('agenda', agendas), ...check('treatment', treatments)];
@@ -109,16 +109,16 @@ function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Na
 export function unlisted(
   ids: 'all' | readonly string[],
   catalogue: ReadonlyMap<string, { name: string }>,
-  { near = true }: { near?: boolean } = {},
+  { isSoon = true }: { isSoon?: boolean } = {},
   isConfigured: (id: string) => boolean = () => false,
-): Pick<TargetGap, 'count' | 'what' | 'near'> | null {
+): Pick<TargetGap, 'count' | 'what' | 'soon'> | null {
   const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !isConfigured(id));
   if (unknown.length === 0) return null;
-  const meant = near ? unknown.flatMap((id) => nearest(id, catalogue)) : [];
+  const meant = isSoon ? unknown.flatMap((id) => nearest(id, catalogue)) : [];
   return {
     count: unknown.length,
     what: unknown.slice(0, MOST_REPORTED),
-    near: [...new Set(meant)].slice(0, MOST_REPORTED),
+    soon: [...new Set(meant)].slice(0, MOST_REPORTED),
   };
 }
 

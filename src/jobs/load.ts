@@ -26,11 +26,11 @@ import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';
 /** All that a plan goes by, and what was found on the way to it. */
 export interface Loaded {
   input: CycleInput;
-  basis: LoadContext;
+  loadContext: LoadContext;
   /** Calendars for which the same was planned before as would be planned now, with that plan: their states are not opened. */
   resting: ReadonlyMap<OpenTarget, TargetPlan>;
-  left: readonly SkippedTarget[];
-  doubt: Uncertainty | null;
+  skippedTargets: readonly SkippedTarget[];
+  uncertainty: Uncertainty | null;
 }
 
 /** What is known of a target before the last of it is read. */
@@ -70,37 +70,43 @@ export async function loadCycle(
   // Whoever only looks gives the same answer by itself.
   const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, before);
   const moving = targets.filter((target) => !resting.has(target));
-  const some = await openAll(tenant, moving, { basis: before, lease }, signal);
-  const unlisted = await withUnlisted(tenant, some.opened, { clinicReading: listed, note: lease !== null });
+  const some = await openAll(tenant, moving, { loadContext: before, lease }, signal);
+  const unlisted = await withUnlisted(tenant, some.opened, { clinicReading: listed, isRecorded: lease !== null });
   const confirmations = await confirmUnlisted(tenant, unlisted, { clinicReading: listed, progress }, signal);
   const clinicReading = withProvedGaps(listed, confirmations);
   const loadContext = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations) };
   progress('planning');
   await updatePatientHistories(tenant, clinicReading, confirmations, signal);
   // After the targets were opened: what was found there may tell that the state was lost.
-  const uncertainty = await tenant.protection.doubt({ lookOnly: lease === null, whole: true });
+  const uncertainty = await tenant.protection.uncertainty({ lookOnly: lease === null, whole: true });
   const isForgotten = await tenant.tombstones.load();
   const isMore = isForgotten.version !== loadContext.forgotten || saysMore(confirmations);
-  const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis: loadContext, lease }, signal);
+  const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { loadContext, lease }, signal);
   const cycle = { clinicReading, byAgenda, confirmations, isForgotten, isUncertain: uncertainty !== null };
   const opened = [...(await withMapped(unlisted, cycle, signal)), ...others.opened];
   return {
-    ...{ input: await inputOf(tenant, opened, cycle), basis: loadContext, doubt: uncertainty },
+    ...{ input: await inputOf(tenant, opened, cycle), loadContext, uncertainty },
     resting: isMore ? new Map() : resting,
-    left: [...some.left, ...others.left],
+    skippedTargets: [...some.skippedTargets, ...others.skippedTargets],
   };
 }
 
 /** The same with the states of all, for when more turns out than the lists tell. */
 export async function withResting(
   tenant: Opener & Stores,
-  { input, basis, resting, left, doubt }: Loaded,
+  { input, loadContext, resting, skippedTargets, uncertainty }: Loaded,
   lease: Lease | null,
   signal: AbortSignal,
 ): Promise<Loaded> {
-  const rest = await openAll(tenant, [...resting.keys()], { basis, lease }, signal);
+  const rest = await openAll(tenant, [...resting.keys()], { loadContext, lease }, signal);
   const all = await inputOf(tenant, [...input.targets, ...rest.opened], input);
-  return { input: all, basis, resting: new Map(), left: [...left, ...rest.left], doubt };
+  return {
+    input: all,
+    loadContext,
+    resting: new Map(),
+    skippedTargets: [...skippedTargets, ...rest.skippedTargets],
+    uncertainty,
+  };
 }
 
 /** Looks at the state of all targets in one go. */
@@ -127,16 +133,16 @@ export async function lookAround(
 export async function openAll(
   tenant: Opener & Pick<OpenTenant, 'journal'>,
   targets: readonly OpenTarget[],
-  { basis: { clinicReading, wentBackAt }, lease }: { basis: LoadContext; lease: Lease | null },
+  { loadContext: { clinicReading, wentBackAt }, lease }: { loadContext: LoadContext; lease: Lease | null },
   signal: AbortSignal,
-): Promise<{ opened: Opened[]; left: readonly SkippedTarget[] }> {
-  const { states, left } = await openStates(tenant, targets, { clinicReading, lease, wentBackAt }, signal);
+): Promise<{ opened: Opened[]; skippedTargets: readonly SkippedTarget[] }> {
+  const { states, skippedTargets } = await openStates(tenant, targets, { clinicReading, lease, wentBackAt }, signal);
   const opened: Opened[] = [];
   for (const [target, state] of states) {
     const pinned = await pinnedIn(tenant, target.id, lease);
     opened.push({ target, state, pinned, absent: [], missing: [], mapped: null, fault: null });
   }
-  return { opened, left };
+  return { opened, skippedTargets };
 }
 
 /** What a person put back. Whoever plans takes out, counts and tells of pins that are not ours. */
@@ -161,7 +167,7 @@ async function pinnedIn(
 async function withUnlisted(
   { targetStore }: Pick<OpenTenant, 'targetStore'>,
   opened: readonly Opened[],
-  { clinicReading, note }: { clinicReading: ClinicReading; note: boolean },
+  { clinicReading, isRecorded }: { clinicReading: ClinicReading; isRecorded: boolean },
 ): Promise<Opened[]> {
   const found: Opened[] = [];
   for (const one of opened) {
@@ -170,7 +176,7 @@ async function withUnlisted(
     const beyond = await nextOutside(
       targetStore,
       target,
-      { clinicReading, state, targets: opened.length, note },
+      { clinicReading, state, targets: opened.length, isRecorded },
       absent,
     );
     found.push({ ...one, absent, missing: [...absent, ...beyond] });
@@ -203,8 +209,8 @@ async function confirmUnlisted(
 
 /** Whether reading records alone told of any appointment: what it tells may belong to every target. */
 export function saysMore({ appointments }: Confirmations): boolean {
-  const { found, unusable, vanished, missedOnce, kept } = appointments;
-  return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
+  const { found, unusable, vanished, missedOnce, present } = appointments;
+  return found.length + unusable.size + vanished.size + missedOnce.size + present.size > 0;
 }
 
 /** Appointments that a follower waits for and that a complete list did not show, with when they begin as far as it knows. */
@@ -256,14 +262,14 @@ type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isUncertain' | 'isF
 /** What the last of it is read from. */
 export type Stores = Pick<
   OpenTenant,
-  'clock' | 'configuration' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'targets'
+  'clock' | 'configuration' | 'configVersion' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'targets'
 >;
 
 /** Reads the last of what a plan goes by: what is decided from then on counts in the next cycle. */
 export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[], seen: Seen): Promise<CycleInput> {
   const { configuration, targetStore } = tenant;
   const now = tenant.clock();
-  const newestConfig = await tenant.generation.newest();
+  const newestConfig = await tenant.configVersion.newest();
   // Before what is noted of targets: an approval is a hold's first.
   const holds = await tenant.holds.list();
   const targets: TargetInput[] = [];
@@ -280,7 +286,7 @@ export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[]
   return {
     ...seen,
     now,
-    generation: newestConfig,
+    configVersion: newestConfig,
     holds,
     locale,
     targets,

@@ -90,7 +90,7 @@ export function isNext48hDue({ soonPerWhole, soonSince, isPlain }: Pace): boolea
 export async function next48hCalendars(
   tenant: Pick<
     OpenTenant,
-    'generation' | 'holds' | 'planLifeMs' | 'protection' | 'pullEveryMs' | 'reminders' | 'targetStore'
+    'configVersion' | 'holds' | 'planLifeMs' | 'protection' | 'pullEveryMs' | 'reminders' | 'targetStore'
   >,
   targets: readonly OpenTarget[],
   { startedAt, last }: { startedAt: Instant; last: RunReport | undefined },
@@ -99,7 +99,7 @@ export async function next48hCalendars(
   // A person's word on what was held is carried out by a reading of all.
   if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return null;
   const summaries = await tenant.targetStore.summarize(targets.map(({ id }) => id));
-  const now = { number: await tenant.generation.join(), wentBackAt: await tenant.protection.wentBackAt() };
+  const now = { number: await tenant.configVersion.join(), wentBackAt: await tenant.protection.wentBackAt() };
   // What waits is written for as long as a plan of all of it is not too old: that comes well before.
   const oldAt = startedAt - tenant.planLifeMs / 2;
   if ([...summaries.values()].some((summary) => needsWhole(summary, now, oldAt))) return null;
@@ -125,9 +125,9 @@ function needsWhole(
 /** How a cycle over the next two days is loaded. */
 export interface Next48hOptions extends Omit<Loading, 'clinicReading'> {
   /** Calendars that may be planned so. */
-  known: readonly OpenTarget[];
+  openTargets: readonly OpenTarget[];
   /** What is read for others than targets. */
-  besides: readonly ReadingScope[];
+  extraScopes: readonly ReadingScope[];
   last: RunReport | undefined;
 }
 
@@ -141,18 +141,18 @@ export interface Next48hOptions extends Omit<Loading, 'clinicReading'> {
 export async function loadNext48h(
   tenant: Opener & Stores & ClinicReader & Pick<OpenTenant, 'tombstones'>,
   targets: readonly OpenTarget[],
-  { lease, progress, known, besides, last }: Next48hOptions,
+  { lease, progress, openTargets, extraScopes, last }: Next48hOptions,
   signal: AbortSignal,
 ): Promise<Loaded | null> {
-  const wanted = { besides, ...(last && { last }), reach: 'near', streams: NO_STREAMS } as const;
+  const wanted = { extraScopes, ...(last && { last }), reach: 'near', streams: NO_STREAMS } as const;
   const clinicReading = await readClinic(tenant, targets, wanted, signal);
   if (clinicReading.snapshot.completeness === 'partial') return null;
   progress('planning the next two days');
   const byAgenda = indexByAgenda(clinicReading.snapshot.records.values());
-  const loadContext = await lookAround(tenant, known, { clinicReading, byAgenda, gaps: new Map() });
-  const { opened, left } = await openAll(tenant, known, { basis: loadContext, lease }, signal);
+  const loadContext = await lookAround(tenant, openTargets, { clinicReading, byAgenda, gaps: new Map() });
+  const { opened, skippedTargets } = await openAll(tenant, openTargets, { loadContext, lease }, signal);
   if (opened.some(({ target, state }) => missingFrom(clinicReading, target, state, new Set()).length > 0)) return null;
-  if ((await tenant.protection.doubt({ lookOnly: lease === null })) !== null) return null;
+  if ((await tenant.protection.uncertainty({ lookOnly: lease === null })) !== null) return null;
   const confirmations: Confirmations = {
     appointments: nothingMissing(),
     patients: nothingMissing(),
@@ -160,7 +160,13 @@ export async function loadNext48h(
   };
   const isForgotten = await tenant.tombstones.load();
   const shown = { clinicReading, byAgenda, confirmations, isForgotten, isUncertain: false };
-  return { input: await inputOf(tenant, opened, shown), basis: loadContext, resting: new Map(), left, doubt: null };
+  return {
+    input: await inputOf(tenant, opened, shown),
+    loadContext,
+    resting: new Map(),
+    skippedTargets,
+    uncertainty: null,
+  };
 }
 
 /**

@@ -69,7 +69,7 @@ export async function openStates(
   targets: readonly OpenTarget[],
   opening: Opening,
   signal: AbortSignal,
-): Promise<{ states: Map<OpenTarget, PushedState>; left: readonly SkippedTarget[] }> {
+): Promise<{ states: Map<OpenTarget, PushedState>; skippedTargets: readonly SkippedTarget[] }> {
   const states = new Map<OpenTarget, PushedState>();
   const skipped: SkippedTarget[] = [];
   for (const target of targets) {
@@ -89,7 +89,7 @@ export async function openStates(
       skipped.push({ target: target.id, code: failure.code });
     }
   }
-  return { states, left: skipped };
+  return { states, skippedTargets: skipped };
 }
 
 /** Why a target can't be planned as to the streams that it needs; null when it can. */
@@ -148,7 +148,7 @@ async function openState(
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return null;
   try {
-    return await rebuildLinks(tenant, target, { known: record.container, opening }, { lane, signal });
+    return await rebuildLinks(tenant, target, { stored: record.container, opening }, { lane, signal });
   } finally {
     await lane.release();
   }
@@ -204,10 +204,10 @@ async function isReplaced(
 async function rebuildLinks(
   tenant: Omit<Opener, 'leases' | 'random'>,
   target: OpenTarget,
-  { known, opening: { clinicReading, wentBackAt } }: { known: string | null; opening: Opening },
+  { stored, opening: { clinicReading, wentBackAt } }: { stored: string | null; opening: Opening },
   { lane, signal }: { lane: Lease; signal: AbortSignal },
 ): Promise<PushedState> {
-  const container = await prepareCalendar(tenant.links, target, known, signal);
+  const container = await prepareCalendar(tenant.links, target, stored, signal);
   target.preparedContainer = container;
   const own = await readOwn(tenant.links, target, { container, clinicReading }, signal);
   const { links, adopted, ambiguous, revision } = own;
@@ -238,7 +238,7 @@ async function rebuildLinks(
   });
   await tenant.targetStore.count(target.id, { adopted });
   // Where links survived, the objects were known to this state.
-  if (adopted > 0 && known === null && own.survivors.size === 0) await tenant.protection.foundObjects();
+  if (adopted > 0 && stored === null && own.survivors.size === 0) await tenant.protection.foundObjects();
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending };
 }

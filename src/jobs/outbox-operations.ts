@@ -13,7 +13,7 @@ import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 /** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
 export function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
   const { recordId, revision } = entry;
-  const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
+  const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
   const key = target.identity.key(recordId, idAttempt);
   if (entry.item === null) {
     const { versionTag = null, remoteId = null } = link ?? {};
@@ -24,7 +24,7 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   }
   const sealedRecordId = target.identity.sealedRecordId(recordId);
   const item = withoutIdleDenials(asMappedNow(entry.item, target), link, entry.fingerprint ?? '', target);
-  if (link === null || link.epoch !== idAttempt) {
+  if (link === null || link.idAttempt !== idAttempt) {
     const mayExist = entry.sent || entry.reason !== 'new';
     return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
   }
@@ -91,7 +91,7 @@ export function settlementOf(
   switch (outcome.result) {
     case 'written': {
       const { versionTag, remoteId, stored } = outcome;
-      const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
+      const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
       const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
       const storedAs = stored === undefined ? fingerprint : identity.fingerprint(wholeOf(stored, entry.item));
@@ -105,12 +105,12 @@ export function settlementOf(
           endAt,
           fingerprint,
           versionTag,
-          epoch: idAttempt,
+          idAttempt,
           remoteId,
           drift: null,
           revision: entry.revision,
           ...storedFingerprint,
-          ...(isAnew ? { generation: entry.revision } : recreationsOf(outcome, link)),
+          ...(isAnew ? { recreations: entry.revision } : recreationsOf(outcome, link)),
         },
         ...(link === null ? {} : { effect: 'updated' }),
       };
@@ -169,8 +169,8 @@ function outcomeMissing(): MirrorError {
 }
 
 function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number, now: Instant): OutboxSettlement {
-  const idAttempt = Math.max(entry.epoch, link?.epoch ?? 0);
-  if (idAttempt < HIGHEST_ID_ATTEMPT) return { entry: { ...entry, epoch: idAttempt }, kind: 'next-epoch' };
+  const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
+  if (idAttempt < HIGHEST_ID_ATTEMPT) return { entry: { ...entry, idAttempt }, kind: 'next-epoch' };
   const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, random);
   return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
 }
@@ -179,7 +179,7 @@ function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number
 function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Link | null, now: Instant): Link | null {
   const found = linkOf(remote, identity, link?.startAt ?? now);
   if (found === null) return link;
-  return link?.generation === undefined ? found : { ...found, generation: link.generation };
+  return link?.recreations === undefined ? found : { ...found, recreations: link.recreations };
 }
 
 /**
@@ -189,12 +189,12 @@ function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Li
 function recreationsOf(
   { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
   link: Link | null,
-): Pick<Link, 'generation'> {
+): Pick<Link, 'recreations'> {
   if (link === null) return {};
   const isMadeAgain = effect === 'created' || effect === 'recreated' || effect === 'revived';
   const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;
-  const recreations = (link.generation ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
-  return recreations === 0 ? {} : { generation: recreations };
+  const recreations = (link.recreations ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
+  return recreations === 0 ? {} : { recreations };
 }
 
 function keysExhausted(): MirrorError {
@@ -246,7 +246,7 @@ export async function recordUnanswered(
   const times = operations.flatMap(({ entry: { sent, sentAt }, operation: { key } }): [string, Instant][] =>
     sent ? [[key, (sentAt ?? tenant.clock()) + waitMs]] : [],
   );
-  await tenant.unanswered.note(target.id, new Map(times));
+  await tenant.unanswered.record(target.id, new Map(times));
 }
 
 /**

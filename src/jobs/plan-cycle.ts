@@ -47,9 +47,9 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
   progress('reading the clinic');
   const extraScopes = await findExtraScopes(tenant, targets);
   // Somebody asked: what the clinic did not tell by itself is wanted too.
-  if (options.pacedAt === undefined) tenant.memory.appointments.doubt();
+  if (options.pacedAt === undefined) tenant.memory.appointments.distrust();
   const [last] = await tenant.runs.list(1);
-  const next48hCycle = await planNext48h(tenant, targets, { ...options, besides: extraScopes, last }, signal);
+  const next48hCycle = await planNext48h(tenant, targets, { ...options, extraScopes, last }, signal);
   if (next48hCycle !== null) return next48hCycle;
   const streams =
     lease === null
@@ -57,20 +57,16 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
       : (await findDueStreams(tenant, targets, { justRead: options.justRead ?? false, ...(last && { lastRun: last }) }))
           .streams;
   const loaded = await spanned(tenant.spans, 'cycle read', {}, async () => {
-    const clinicReading = await readClinic(
-      tenant,
-      targets,
-      { besides: extraScopes, streams, ...(last && { last }) },
-      signal,
-    );
+    const clinicReading = await readClinic(tenant, targets, { extraScopes, streams, ...(last && { last }) }, signal);
     return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
   });
   const cycle = await planWhole(tenant, targets, { some: loaded, lease }, signal);
   // What was missed is looked for again by a reading of all, and an incomplete list is not taken from memory.
   const { unconfirmed, unlisted } = cycle.confirmations.appointments;
-  if (unconfirmed + unlisted > 0) tenant.memory.appointments.doubt();
+  if (unconfirmed + unlisted > 0) tenant.memory.appointments.distrust();
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
-  if ([...loaded.basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.invalidate();
+  if ([...loaded.loadContext.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown')))
+    tenant.clinic.invalidate();
   return cycle;
 }
 
@@ -78,7 +74,7 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
 async function planNext48h(
   tenant: CyclePlanner,
   targets: readonly OpenTarget[],
-  { pacedAt: startedAt, ...options }: PlanOptions & Omit<Next48hOptions, 'known'>,
+  { pacedAt: startedAt, ...options }: PlanOptions & Omit<Next48hOptions, 'openTargets'>,
   signal: AbortSignal,
 ): Promise<Cycle | null> {
   if (startedAt === undefined) return null;
@@ -86,7 +82,7 @@ async function planNext48h(
   const loaded =
     calendars &&
     (await spanned(tenant.spans, 'cycle read', {}, () =>
-      loadNext48h(tenant, targets, { ...options, known: calendars }, signal),
+      loadNext48h(tenant, targets, { ...options, openTargets: calendars }, signal),
     ));
   const planned = loaded && (await planInput(tenant, loaded, signal));
   return loaded && planned?.plans.every(canStand) === true ? cycleOf(targets, loaded, planned) : null;
@@ -103,13 +99,13 @@ async function planWhole(
   const isEnough = some.resting.size === 0 || !first.plans.some(isSuspect);
   const loaded = isEnough ? some : await withResting(tenant, some, lease, signal);
   const planned = isEnough ? first : await planInput(tenant, loaded, signal);
-  const { input, basis } = loaded;
+  const { input, loadContext } = loaded;
   const states = new Map(input.targets.map(({ target, state }) => [target.id, state]));
   const plans = new Map(planned.plans.map((plan) => [plan.target.id, plan]));
   for (const target of targets) {
     const plan = plans.get(target.id);
     const state = saysMore(input.confirmations) ? null : (states.get(target.id) ?? null);
-    if (plan !== undefined) remember(target, plan, state, basis);
+    if (plan !== undefined) remember(target, plan, state, loadContext);
     if (tenant.memory.appointments.isInvalidated) target.fingerprints.invalidate();
   }
   return cycleOf(targets, loaded, planned);
@@ -124,25 +120,30 @@ interface Planned {
 /** Has the plan made of what was loaded, and keeps for the next cycle who was found to be gone. */
 async function planInput(
   { log, spans }: Pick<OpenTenant, 'log' | 'spans'>,
-  { input, basis }: Loaded,
+  { input, loadContext }: Loaded,
   signal: AbortSignal,
 ): Promise<Planned> {
   const { plans, failed, gone } = await spanned(spans, 'cycle plan', {}, () => inPieces(planTargets(input), signal));
-  for (const [contacts, patients] of gone) basis.clinicReading.streams.patients?.gone.set(contacts, patients);
+  for (const [contacts, patients] of gone) loadContext.clinicReading.streams.patients?.gone.set(contacts, patients);
   for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'a target could not be planned');
   return { plans, failed: [...failed].map(([target, { code }]) => ({ target, code })) };
 }
 
 function cycleOf(targets: readonly OpenTarget[], loaded: Loaded, { plans, failed }: Planned): Cycle {
-  const { input, basis, resting, left, doubt } = loaded;
+  const { input, loadContext, resting, skippedTargets, uncertainty } = loaded;
   const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
   return {
-    ...{ clinicReading: basis.clinicReading, basis, confirmations: input.confirmations, doubt },
+    ...{
+      clinicReading: loadContext.clinicReading,
+      loadContext,
+      confirmations: input.confirmations,
+      uncertainty,
+    },
     missing: new Map(input.targets.map(({ target, missing }) => [target.id, missing])),
     plans: targets.flatMap((target) => planned.get(target.id) ?? resting.get(target) ?? []),
-    settled: [...resting.keys()],
-    left: [...left, ...failed],
-    isPlain: doubt === null && isPlain(input, plans),
+    doneTargets: [...resting.keys()],
+    skippedTargets: [...skippedTargets, ...failed],
+    isPlain: uncertainty === null && isPlain(input, plans),
   };
 }
 

@@ -54,8 +54,8 @@ export async function pullWhenFree(
   signal: AbortSignal,
   { justRead = false, refusalOf }: { justRead?: boolean; refusalOf?: RefusalOf | undefined } = {},
 ): Promise<RunReport> {
-  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
-  return underLease(tenant, lease, { progress: progress, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
+  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', report: progress }, signal);
+  return underLease(tenant, lease, { progress, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
 }
 
 /** Looks at what was planned before anything of it is carried into the state. @returns why none of it must be; null when it may */
@@ -110,14 +110,14 @@ async function runCycle(
     if (refusal !== null) throw refusal;
     const run = runIdOf(startedAt);
     await spanned(tenant.spans, 'cycle commit', {}, () => commitCycle(tenant, cycle, lease, { run, wake }));
-    span.tell({ 'clinic_mirror.run': run, ...logDecisions(tenant, run, cycle) });
+    span.addFacts({ 'clinic_mirror.run': run, ...logDecisions(tenant, run, cycle) });
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
     // Whoever is forgotten meanwhile stays in memory until the next cycle at most, however long the clinic can't be read.
     tenant.memory.appointments.invalidate();
     const failure = asMirrorError(error);
-    span.tell({ 'error.type': failure.code });
+    span.addFacts({ 'error.type': failure.code });
     if (failure.code === SUPERSEDED || failure === refusal) throw failure;
     // That a host is away is told once, for all that wait for it.
     tenant.log[tenant.outages.causeOf(failure) === null ? 'warn' : 'debug'](
@@ -210,7 +210,7 @@ export async function pullAfresh(
   const streamsLease = await waitForLease(
     tenant.leases,
     STREAMS_LEASE,
-    { what: 'a reading of patients', tell: progress },
+    { what: 'a reading of patients', report: progress },
     signal,
   );
   try {

@@ -26,7 +26,7 @@ import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 /** How one turn of a lane ended. */
 export interface PushResult {
   /** Operations that were settled one way or another. */
-  settled: number;
+  doneCount: number;
   /** Another worker is on this lane, or it rests. */
   idle: boolean;
   /** When the lane should have its next turn, in milliseconds from now; null when nothing waits. */
@@ -65,13 +65,13 @@ export async function pushTarget(
   { progress, comesAgain = false }: { progress?: Progress; comesAgain?: boolean } = {},
 ): Promise<PushResult> {
   const lease = await tenant.leases.tryTake(laneLease(target.id), comesAgain ? 'push' : undefined);
-  if (lease === null) return { settled: 0, idle: true, nextInMs: SECOND_MS };
+  if (lease === null) return { doneCount: 0, idle: true, nextInMs: SECOND_MS };
   try {
     const { pausedUntil, outage } = await tenant.targetStore.read(target.id);
     const restMs = (pausedUntil ?? 0) - tenant.clock();
-    if (restMs > 0) return { settled: 0, idle: true, nextInMs: restMs };
+    if (restMs > 0) return { doneCount: 0, idle: true, nextInMs: restMs };
     if (!(await isPlanned(tenant, target)) && (await countErasures(tenant, target)) === 0) {
-      return { settled: 0, idle: true, nextInMs: null };
+      return { doneCount: 0, idle: true, nextInMs: null };
     }
     const { connector } = target.configuration;
     const facts = {
@@ -88,21 +88,21 @@ export async function pushTarget(
 }
 
 /** What tells whether a target was planned lately. */
-type Planned = Pick<OpenTenant, 'clock' | 'generation' | 'planLifeMs' | 'protection' | 'targetStore'>;
+type Planned = Pick<OpenTenant, 'clock' | 'configVersion' | 'planLifeMs' | 'protection' | 'targetStore'>;
 
 /**
  * Whether a plan under the configuration of today, and not too old a one, stands behind what waits; none does in a paused target. Else the next cycle comes first: it
  * replaces what was decided before a pause or a time away, under other titles, or, after the state was lost, of somebody who may have been forgotten.
  */
 async function isPlanned(
-  { generation, planLifeMs, clock, targetStore, protection }: Planned,
+  { configVersion, planLifeMs, clock, targetStore, protection }: Planned,
   { id, configuration }: OpenTarget,
 ): Promise<boolean> {
   if (configuration.paused) return false;
-  const uncertainty = await protection.doubt();
+  const uncertainty = await protection.uncertainty();
   const { lastPlannedAt, plannedUnder } = await targetStore.read(id);
   if (uncertainty !== null && (lastPlannedAt ?? 0) < uncertainty.sinceAt) return false;
-  return plannedUnder === (await generation.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
+  return plannedUnder === (await configVersion.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
 }
 
 /** What a turn may send now: without a plan, erasures alone. */
@@ -141,7 +141,7 @@ async function drain(
   const met = new Set<string>();
   try {
     const container = await openCalendar(tenant, target, lease, signals.abort);
-    if (container === null) return { settled: synced, idle: false, nextInMs: null };
+    if (container === null) return { doneCount: synced, idle: false, nextInMs: null };
     while (synced < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
       const count = await pushBatch(tenant, { target, container }, lease, { written, met, abort: signals.abort });
       if (count === 0) break;
@@ -157,11 +157,11 @@ async function drain(
     // Being asked to wait says nothing against the calendar: it need not be looked at again.
     if (failure.actor !== 'remote' || failure.retryAfterMs === undefined) target.preparedContainer = null;
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
-    span.tell({ 'error.type': failure.code });
-    if (signals.abort.aborted || lost) return { settled: synced, idle: false, nextInMs: SECOND_MS };
-    return { settled: synced, idle: false, nextInMs: await recordFailure(tenant, target, failure) };
+    span.addFacts({ 'error.type': failure.code });
+    if (signals.abort.aborted || lost) return { doneCount: synced, idle: false, nextInMs: SECOND_MS };
+    return { doneCount: synced, idle: false, nextInMs: await recordFailure(tenant, target, failure) };
   } finally {
-    span.tell(inItems(written));
+    span.addFacts(inItems(written));
     // Also of a turn that failed later: its entries are settled, and nothing else tells of them.
     if (written.created + written.adopted > 0) await wakeBelonging(tenant, target);
     const { failed, ...others } = written;
@@ -171,7 +171,7 @@ async function drain(
   }
   const times = [await tenant.outbox.nextDueAt(target.id), lookAt].filter((at) => at !== null);
   return {
-    settled: synced,
+    doneCount: synced,
     idle: false,
     nextInMs: times.length === 0 ? null : Math.max(0, Math.min(...times) - tenant.clock()),
   };
@@ -224,7 +224,7 @@ async function pushBatch(
     if (operation === null) moot.push({ entry, kind: 'done', link });
     else toSend.set(entry.recordId, { entry, operation, link });
   }
-  if (moot.length > 0) await tenant.outbox.settle(target.id, moot, { now: tenant.clock(), lease });
+  if (moot.length > 0) await tenant.outbox.complete(target.id, moot, { now: tenant.clock(), lease });
   if (resting.size > 0) await tenant.outbox.postpone(target.id, resting, lease);
   const operations = [...toSend.values()];
   if (operations.length === 0) return entries.length;
@@ -324,7 +324,7 @@ async function resolveOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
-  await tenant.outbox.settle(target.id, settlements, { now, lease, recordTakenOut: tracksRemovals });
+  await tenant.outbox.complete(target.id, settlements, { now, lease, recordTakenOut: tracksRemovals });
   await tenant.targetStore.count(target.id, counts);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;

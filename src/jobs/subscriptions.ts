@@ -117,7 +117,7 @@ interface Work {
 /** One target's run, and what is kept of its subscriptions at this moment. */
 interface SubscriptionRun extends Work {
   target: string;
-  kept: TargetSubscriptions;
+  current: TargetSubscriptions;
 }
 
 /**
@@ -147,7 +147,7 @@ export async function maintainSubscriptions(
       if (stop.aborted) break;
       const stored = all.get(target) ?? NO_SUBSCRIPTIONS;
       if (!options.hurry && rests(stored, tenant.clock())) continue;
-      await attempt({ ...work, target, kept: stored }, calendars.get(target));
+      await attempt({ ...work, target, current: stored }, calendars.get(target));
     }
     return { opened: work.opened };
   } finally {
@@ -226,11 +226,11 @@ function isSameLogin({ configuration: one }: OpenTarget, { configuration: other 
 async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined): Promise<void> {
   const { tenant, target, signal } = run;
   signal.throwIfAborted();
-  const before = run.kept.failure;
+  const before = run.current.failure;
   try {
     if (calendar === undefined) await end(run);
     else await maintain(run, calendar);
-    if (run.kept.failure !== null) await save(run, { failure: null });
+    if (run.current.failure !== null) await save(run, { failure: null });
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
@@ -246,9 +246,9 @@ async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined
 }
 
 async function save(run: SubscriptionRun, changes: Partial<TargetSubscriptions>): Promise<void> {
-  const stored = { ...run.kept, ...changes };
+  const stored = { ...run.current, ...changes };
   await run.tenant.notifications.store.write(run.target, stored, run.lease);
-  run.kept = stored;
+  run.current = stored;
 }
 
 /** A time further ahead than any rule puts work off was set while the clock ran ahead. */
@@ -264,7 +264,7 @@ function backoffMs(error: MirrorError, random: () => number, failingForMs: numbe
 
 /** No subscription is wanted: the target was paused or removed, has no calendar any more, or another target holds the subscription. */
 async function end(run: SubscriptionRun): Promise<void> {
-  const { current, closing } = run.kept;
+  const { current, closing } = run.current;
   if (current !== null) await save(run, { current: null, closing: [...closing, current] });
   await closeRetired(run);
 }
@@ -273,7 +273,7 @@ async function maintain(run: SubscriptionRun, calendar: HeardCalendar): Promise<
   await sortOut(run, calendar);
   // Before the new one is asked for: where a calendar can have one only, the old one stands in its way. A failure does not.
   const failure = await closeRetired(run).catch(asMirrorError);
-  const { current } = run.kept;
+  const { current } = run.current;
   if (current === null) {
     await storeOpened(run, await openSubscription(run.tenant, calendar, run.tenant.clock(), run.signal), null);
     run.opened.push(...calendar.targets);
@@ -286,7 +286,7 @@ async function maintain(run: SubscriptionRun, calendar: HeardCalendar): Promise<
 /** What has ended is forgotten; what is for another calendar, login or address, or unknown to the receiver, is to be closed. */
 async function sortOut(run: SubscriptionRun, { target, container }: HeardCalendar): Promise<void> {
   const { tenant } = run;
-  const { current, closing } = run.kept;
+  const { current, closing } = run.current;
   if (current === null) return;
   const addressee = await tenant.notifications.directory.find(current.id);
   if (current.expiresAt <= tenant.clock() || addressee?.asked === 'ended') {
@@ -330,8 +330,8 @@ async function storeOpened(
   opened: StoredSubscription,
   former: StoredSubscription | null,
 ): Promise<void> {
-  const { tenant, signal, kept } = run;
-  const closing = former === null ? kept.closing : [...kept.closing, former];
+  const { tenant, signal, current } = run;
+  const closing = former === null ? current.closing : [...current.closing, former];
   try {
     await save(run, { current: opened, closing });
   } catch (error) {
@@ -343,7 +343,7 @@ async function storeOpened(
 /** Ends what is to be ended and remembers how far it came. @throws what the last failing vendor said */
 async function closeRetired(run: SubscriptionRun): Promise<void> {
   let failure: unknown = null;
-  for (const subscription of run.kept.closing) {
+  for (const subscription of run.current.closing) {
     try {
       if (subscription.expiresAt > run.tenant.clock()) await closeSubscription(run.tenant, subscription, run.signal);
     } catch (error) {
@@ -351,7 +351,7 @@ async function closeRetired(run: SubscriptionRun): Promise<void> {
       failure = error;
       continue;
     }
-    await save(run, { closing: run.kept.closing.filter(({ id }) => id !== subscription.id) });
+    await save(run, { closing: run.current.closing.filter(({ id }) => id !== subscription.id) });
   }
   if (failure !== null) throw failure;
 }

@@ -105,7 +105,7 @@ export interface OpenTarget {
   /** The calendar that this process made sure of; null before the first time and after failure. */
   preparedContainer: string | null;
   /** What this process remembers of the last plan, when that had nothing to do. */
-  settled: IdleTarget | null;
+  idleTarget: IdleTarget | null;
 }
 
 /** A target with its calendar, or with the container of its objects in a CRM. */
@@ -156,7 +156,7 @@ export interface OpenTenant {
   /** What goes by the tenant's appointments in each cycle, beside its targets. */
   followers: readonly CycleFollower[];
   /** The configuration that this process works under; planner and lanes have their leases only while it is the newest. */
-  generation: ConfigVersion;
+  configVersion: ConfigVersion;
   /** How often cycles should begin. */
   pullEveryMs: number;
   /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */

@@ -26,9 +26,9 @@ export interface Comer {
  * waiting to do the same.
  */
 export type Admission =
-  | { verdict: 'begin'; run<Result>(work: () => Promise<Result>): Promise<Result> }
-  | { verdict: 'wait'; ahead: number }
-  | { verdict: 'leave' };
+  | { turn: 'begin'; run<Result>(work: () => Promise<Result>): Promise<Result> }
+  | { turn: 'wait'; ahead: number }
+  | { turn: 'leave' };
 
 /** Places are kept for whoever was called for this long: another process may have taken the job, and then they stand empty. */
 const RESERVED_MS = SECOND_MS;
@@ -46,7 +46,7 @@ interface Pool {
 interface Waiter extends Comer {
   /** Number in the order of coming, kept from line to line. */
   came: number;
-  kept: NodeJS.Timeout | null;
+  renewal: NodeJS.Timeout | null;
   /** Times that it had room in one share and found another one full. */
   passedOver: number;
   /** Names of the shares that keep a place for it while it waits for another one. */
@@ -75,23 +75,23 @@ export class Turns {
   admit(comer: Comer): Admission {
     const { work, job, shares } = comer;
     const waiting = this.#waiting.get(work);
-    if (waiting !== undefined && waiting.job !== job) return { verdict: 'leave' };
-    if (waiting?.kept != null) {
-      clearTimeout(waiting.kept);
+    if (waiting !== undefined && waiting.job !== job) return { turn: 'leave' };
+    if (waiting?.renewal != null) {
+      clearTimeout(waiting.renewal);
       this.#waiting.delete(work);
       return this.#begin(shares);
     }
-    if (waiting !== undefined) return { verdict: 'wait', ahead: this.#ahead(waiting) };
+    if (waiting !== undefined) return { turn: 'wait', ahead: this.#ahead(waiting) };
     const full = shares.find((share) => this.#isFull(share));
     if (full === undefined) {
       this.#occupy(shares);
       return this.#begin(shares);
     }
     this.#came += 1;
-    const waiter = { ...comer, came: this.#came, kept: null, passedOver: 0, holds: new Set<string>() };
+    const waiter = { ...comer, came: this.#came, renewal: null, passedOver: 0, holds: new Set<string>() };
     this.#waiting.set(work, waiter);
     this.#line(full, waiter);
-    return { verdict: 'wait', ahead: this.#ahead(waiter) };
+    return { turn: 'wait', ahead: this.#ahead(waiter) };
   }
 
   /** Waits in line for a budget. Whatever turn asks for it counts there meanwhile; it goes on without asking. */
@@ -111,7 +111,7 @@ export class Turns {
   #begin(shares: readonly Share[]): Admission {
     const turn = { shares, waits: 0 };
     return {
-      verdict: 'begin',
+      turn: 'begin',
       run: async (work) => {
         try {
           return await this.#current.run(turn, work);
@@ -168,11 +168,11 @@ export class Turns {
     if (this.#holder === waiter) this.#holder = null;
     const giveUp = () => {
       if (this.#waiting.get(waiter.work) !== waiter) return;
-      clearTimeout(waiter.kept ?? undefined);
+      clearTimeout(waiter.renewal ?? undefined);
       this.#waiting.delete(waiter.work);
       this.#vacate(waiter.shares);
     };
-    waiter.kept = setTimeout(giveUp, RESERVED_MS).unref();
+    waiter.renewal = setTimeout(giveUp, RESERVED_MS).unref();
     waiter.call().catch(giveUp);
   }
 

@@ -5,7 +5,7 @@ import type { Lease, Leases } from '../state/leases.ts';
 export interface WaitReport {
   /** What may be under way, in words that follow "waiting for". */
   what: string;
-  tell: Progress;
+  report: Progress;
 }
 
 /**
@@ -15,11 +15,11 @@ export interface WaitReport {
 export async function waitForLease(
   leases: Leases,
   name: string,
-  { what, tell }: WaitReport,
+  { what, report }: WaitReport,
   signal: AbortSignal,
 ): Promise<Lease> {
   const free = await leases.tryTake(name);
   if (free !== null) return free;
-  tell(`waiting for ${what}, which is under way`);
+  report(`waiting for ${what}, which is under way`);
   return leases.take(name, Number.POSITIVE_INFINITY, signal);
 }

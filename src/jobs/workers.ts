@@ -200,7 +200,7 @@ async function traced(name: JobName, job: Job, spans: Spans, work: () => Promise
       return null;
     } catch (error) {
       if (!(error instanceof ForAnotherProcess)) throw error;
-      span.tell({ 'clinic_mirror.job.handed_on': true });
+      span.addFacts({ 'clinic_mirror.job.handed_on': true });
       return error;
     }
   });
@@ -226,8 +226,8 @@ async function inTurn(
     await job.promote();
   };
   const admission = turns.admit({ work: `${name} ${JSON.stringify(data)}`, job: job.id ?? '', shares, call });
-  if (admission.verdict === 'begin') return admission.run(work);
-  if (admission.verdict === 'leave') return;
+  if (admission.turn === 'begin') return admission.run(work);
+  if (admission.turn === 'leave') return;
   parked = job.moveToDelayed(Date.now() + PARKED_MS + admission.ahead * PARKED_EACH_MS, token);
   await parked;
   throw new DelayedError();

@@ -14,7 +14,7 @@ export interface SpanStart {
 export interface OpenSpan {
   /** Of it, for whoever goes on with the work elsewhere; null where nothing is traced. */
   readonly traceparent: string | null;
-  tell(facts: SpanFacts): void;
+  addFacts(facts: SpanFacts): void;
   /** What is done by `work`, later too, belongs to it. */
   within<Result>(work: () => Result): Result;
   /** @param error what it failed by, of which the code alone is told; absent: it went well */
@@ -28,7 +28,7 @@ export interface Spans {
   traceparent(): string | null;
 }
 
-const NO_SPAN: OpenSpan = { traceparent: null, tell() {}, within: (work) => work(), end() {} };
+const NO_SPAN: OpenSpan = { traceparent: null, addFacts() {}, within: (work) => work(), end() {} };
 
 /** Nothing is told to anybody. */
 export const noSpans: Spans = { begin: () => NO_SPAN, traceparent: () => null };

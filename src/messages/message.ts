@@ -16,8 +16,8 @@ export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string
 /** Name of a sentence. */
 export type Code = keyof typeof ENGLISH;
 /** Names of the values of a template. */
-type NameIn<Template extends string> = Template extends `${string}{${infer Place}}${infer Rest}`
-  ? (Place extends `${infer Name}:${string}` ? Name : Place) | NameIn<Rest>
+type NameIn<Template extends string> = Template extends `${string}{${infer Position}}${infer Rest}`
+  ? (Position extends `${infer Name}:${string}` ? Name : Position) | NameIn<Rest>
   : never;
 /** Sentences in another language: the compiler refuses a value that the English one does not have. */
 type Fitting<Table extends Record<Code, string>> = {
@@ -71,11 +71,11 @@ export function namesIn(template: string): string[] {
 }
 
 /** A sentence with a tenant's id in place of `<tenant>`, so that its command can be pasted; null for none. */
-export function forTenant<Given extends Text>(text: Given | null | undefined, tenant: string): Given | null {
+export function forTenant<Input extends Text>(text: Input | null | undefined, tenant: string): Input | null {
   if (text === null || text === undefined) return null;
-  if (typeof text === 'string') return text.replaceAll('<tenant>', tenant) as Given;
+  if (typeof text === 'string') return text.replaceAll('<tenant>', tenant) as Input;
   const values = Object.entries(text.values ?? {}).map(([name, value]) => {
     return [name, typeof value === 'number' ? value : forTenant(value, tenant)];
   });
-  return values.length === 0 ? text : ({ code: text.code, values: Object.fromEntries(values) } as Given);
+  return values.length === 0 ? text : ({ code: text.code, values: Object.fromEntries(values) } as Input);
 }

@@ -74,11 +74,11 @@ export function lazily<Value>(make: () => Value): () => Value {
  * What is made of a text or of another value that equals itself, kept for when the same one comes again.
  * @param most values that are kept; at one more all are dropped, since those of today come again at once
  */
-export function remembered<Value, Given = string>(
+export function remembered<Value, Input = string>(
   most: number,
-  make: (input: Given) => Value,
-): (input: Given) => Value {
-  const made = new Map<Given, Value>();
+  make: (input: Input) => Value,
+): (input: Input) => Value {
+  const made = new Map<Input, Value>();
   return (input) => {
     const cached = made.get(input);
     if (cached !== undefined) return cached;

@@ -39,7 +39,7 @@ export interface MirrorErrorOptions {
   status?: number | undefined;
   /** What to do, for a person. */
   remedy?: Text | undefined;
-  /** The other side's own words, see {@link MirrorError.told}. */
+  /** The other side's own words, see {@link MirrorError.vendorMessages}. */
   said?: readonly string[];
   /** What it is about, as the message ends: names of fields, rules and permissions, never values. */
   about?: string | undefined;
@@ -105,7 +105,7 @@ export class MirrorError extends Error {
    * What the other side said of it in its own words: for the person who asked, and nobody else, since it may name patients. No
    * property holds it, so that neither JSON nor a log line can.
    */
-  told(): readonly string[] {
+  vendorMessages(): readonly string[] {
     return this.#said;
   }
 

@@ -24,7 +24,7 @@ export interface ErasedTraces {
   pins: number;
   holds: number;
   /** Notes of changes by hand, of writes not read back yet, and of deletions and restorations of late. */
-  notes: number;
+  warnings: number;
   reminders: number;
   answerLinks: number;
   /** Examples of unusable rows in reports of cycles. */
@@ -67,5 +67,5 @@ export interface ForgetReceipt {
   upcoming: number;
   targets: readonly ErasedTarget[];
   state: ErasedTraces;
-  notes: readonly ForgetWarning[];
+  warnings: readonly ForgetWarning[];
 }

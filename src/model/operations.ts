@@ -38,7 +38,7 @@ export interface Link {
   startAt: Instant;
   endAt: Instant;
   /** Which epoch of the key the remote object carries; above 0 when a target refused to revive an id. */
-  epoch: number;
+  idAttempt: number;
   /** The remote id, only when it can't be derived from the key (an adopted object under a foreign name). */
   remoteId: string | null;
   /**
@@ -54,7 +54,7 @@ export interface Link {
   /** Fingerprint of what the target made of our write, where that is not what was sent. */
   storedFingerprint?: string;
   /** How often the object had to be made again, above 0. */
-  generation?: number;
+  recreations?: number;
   /** Revision of the write that the target was last given; absent when it was written before revisions were stamped. */
   revision?: number;
   /** With drift `edited`: fingerprint of the object as a person left it; absent when it can't be read any more. */

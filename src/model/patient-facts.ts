@@ -54,8 +54,8 @@ export class FactSearch {
         if (written == null) continue;
         for (const phrase of this.#phrasesOf[fact](written)) {
           if (
-            leaving().some((text) => text.tells(fact, phrase)) &&
-            !legitimate().some((text) => text.tells(fact, phrase))
+            leaving().some((text) => text.reveals(fact, phrase)) &&
+            !legitimate().some((text) => text.reveals(fact, phrase))
           )
             return fact;
         }
@@ -97,7 +97,7 @@ class Content {
     this.#folded = folded(this.#read);
   }
 
-  tells(fact: PatientFact, phrase: string): boolean {
+  reveals(fact: PatientFact, phrase: string): boolean {
     if (fact === 'phone') return this.#digits().includes(phrase);
     const [, word = ''] = phrase.split(' ', 2);
     return this.#folded.includes(word) && this.#words().includes(phrase);

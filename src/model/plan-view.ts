@@ -41,7 +41,7 @@ export interface PlanLine {
   /** What the calendar would show; null where the policy has titles that tell of the patient, and where nothing is written. */
   title: string | null;
   /** `go`: would be written; `held` for a person; `refused` by one. */
-  verdict: 'go' | 'held' | 'refused';
+  decision: 'go' | 'held' | 'refused';
   /** Keyed hash of what would be written: the same for the same content. Null for a deletion. */
   fingerprint: string | null;
 }
@@ -83,7 +83,7 @@ export interface PlanView {
   unconfirmed: number;
   targets: TargetPlanView[];
   /** Targets that could not be looked at, with the code of the reason. */
-  left: readonly { target: string; code: string }[];
+  skippedTargets: readonly { target: string; code: string }[];
 }
 
 /** A plan that is kept, so that exactly it can be applied. */

@@ -26,7 +26,7 @@ export interface Problem {
   /** When it is tried again without anyone's doing; null where that is not known. */
   nextTryAt: Instant | null;
   /** Where the clinic that it is of stands with it, all of its targets together; null for what is of none, or of one that is not run. */
-  stands: Axes | null;
+  axes: Axes | null;
   /** Changes that wait for it. */
   waiting: number;
   /** Subject, sentence and next step for any language; `status --json` has them in English alone. */
@@ -66,7 +66,7 @@ export function needsPerson({ tenant, subject, code, sentence, next }: NeededPer
   return {
     ...{ tenant, subject: render(subject), code, needs: 'person' },
     ...{ sentence: render(sentence), next: next === null ? null : render(next) },
-    ...{ sinceAt: null, breaksAt: null, nextTryAt: null, stands: null, waiting: 0 },
+    ...{ sinceAt: null, breaksAt: null, nextTryAt: null, axes: null, waiting: 0 },
     texts: { subject, sentence, next },
   };
 }

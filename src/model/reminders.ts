@@ -106,7 +106,7 @@ export interface LedgerEntry extends PlannedReminder {
   /** How often it was handed over, or may have been. */
   attempts: number;
   /** When it came to be sent, dropped or unknown. */
-  settledAt: Instant | null;
+  finishedAt: Instant | null;
   reason: DropReason | null;
   /** Code of the last try that did not succeed. */
   lastCode: string | null;

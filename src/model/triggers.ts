@@ -16,7 +16,7 @@ export interface StoredAppointment {
   startAt: Instant;
   endAt: Instant;
   /** Booked for somebody; else it was cancelled, became blocked time, or is gone. */
-  stands: boolean;
+  isConfirmed: boolean;
   /** How many changes of it were found: two moves to the same time are two messages. */
   sequence: number;
   /** When the reading began that missed it first; null while it is listed. */

@@ -162,13 +162,13 @@ class CoolDown {
       return credential;
     } catch (thrown) {
       const error = asMirrorError(thrown);
-      this.#note(version, error);
+      this.#record(version, error);
       throw error;
     }
   }
 
   /** Callers who shared one refresh share its error, which counts once. */
-  #note(version: number, error: MirrorError): void {
+  #record(version: number, error: MirrorError): void {
     const before = this.#failure?.version === version ? this.#failure : null;
     if (before?.error === error || error.actor === 'authorization' || error.actor === 'conflict') return;
     const doubledMs = before === null ? FIRST_COOL_DOWN_MS : before.coolDownMs * 2;
@@ -297,7 +297,7 @@ const ASSUMED_LIFE_MS = 60 * MINUTE_MS;
 export function createHeldTokenAuthorizer(
   request: TokenRequest,
   explain: (error: MirrorError) => MirrorError,
-  { clock, quotaUser, placed }: { clock: Clock; quotaUser: string | null; placed?: string },
+  { clock, quotaUser, fileToken }: { clock: Clock; quotaUser: string | null; fileToken?: string },
 ): ConnectionAuthorizer {
   let held: { value: string; refreshAt: Instant; baseUrl: string | null } | null = null;
   let asking: Promise<string> | null = null;
@@ -313,7 +313,7 @@ export function createHeldTokenAuthorizer(
     const lifeMs = outcome.tokens.accessLifeMs ?? ASSUMED_LIFE_MS;
     const refreshAt = sentAt + lifeMs - Math.min(MARGIN_MS, lifeMs / 2);
     const { accessToken, baseUrl } = outcome.tokens;
-    if (placed !== undefined) requireBaseUrl(baseUrl, placed);
+    if (fileToken !== undefined) requireBaseUrl(baseUrl, fileToken);
     held = { value: `Bearer ${accessToken}`, refreshAt, baseUrl };
     return held.value;
   }
@@ -327,7 +327,7 @@ export function createHeldTokenAuthorizer(
 
   return {
     quotaUser,
-    ...(placed === undefined ? {} : { baseUrl: () => requireBaseUrl(held?.baseUrl ?? null, placed) }),
+    ...(fileToken === undefined ? {} : { baseUrl: () => requireBaseUrl(held?.baseUrl ?? null, fileToken) }),
     header: async (signal) => (held !== null && clock() < held.refreshAt ? held.value : obtain(signal)),
     renew: obtain,
   };

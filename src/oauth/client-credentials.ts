@@ -44,7 +44,7 @@ export function createClientCredentialsAuthorizer(
   return createHeldTokenAuthorizer(
     (now) => requestToken(proof, settings.scope, reach, now),
     (error) => applicationError(error, settings.connection, settings.remedy ?? CONSENT),
-    { clock: reach.clock, quotaUser: null, ...(settings.isFromFile ? { placed: settings.connection } : {}) },
+    { clock: reach.clock, quotaUser: null, ...(settings.isFromFile ? { fileToken: settings.connection } : {}) },
   );
 }
 

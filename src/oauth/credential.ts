@@ -29,7 +29,7 @@ export interface CredentialStorage {
    */
   write(lease: HeldLease, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
   /** Changes where the login stands, not its tokens. */
-  note(lease: HeldLease, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
+  record(lease: HeldLease, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
   remove(connection: string): Promise<boolean>;
 }
 
@@ -111,9 +111,9 @@ export function credentialFromRefresh(
   const grantedScopes = answer.scopes ?? before.grantedScopes;
   const reusesToken = answer.refreshToken === null || answer.refreshToken === before.tokens.refreshToken;
   const refreshExpiresAt = endOf(answer.refreshLifeMs, answer) ?? (reusesToken ? before.refreshExpiresAt : null);
-  const { refusedAt: _, ...kept } = before;
+  const { refusedAt: _, ...stored } = before;
   return {
-    ...kept,
+    ...stored,
     version: before.version + 1,
     tokens: {
       ...tokensWithBaseUrl(answer, answer.refreshToken ?? before.tokens.refreshToken, baseUrlOf(before.tokens)),

@@ -29,12 +29,12 @@ export interface LoginResult {
   /** It is used for nothing until a person says that the account is the right one. */
   isUnconfirmed: boolean;
   /** Stored, and it could not be made sure that it is of use: the other side was away, or the operator has to choose a tenant. */
-  doubt?: MirrorError;
+  uncertainty?: MirrorError;
 }
 
 /** A connection that a person can log in to. */
 export interface LoginTarget {
-  place: ConnectionContext;
+  context: ConnectionContext;
   server: AuthorizationServer;
   /** Scopes to ask for. */
   scopes: readonly string[];
@@ -71,7 +71,7 @@ export async function beginLogin(
   browserKey: string | null = null,
 ): Promise<URL> {
   requireSecureUrl(redirectUri, 'the redirect address');
-  const { server, place, scopes } = target;
+  const { server, context, scopes } = target;
   const state = randomState();
   const codeVerifier = randomPKCECodeVerifier();
   const nonce = scopes.includes('openid') ? randomNonce() : null;
@@ -83,7 +83,7 @@ export async function beginLogin(
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
-  const { tenant, connection } = place;
+  const { tenant, connection } = context;
   const { issuer } = server.provider;
   const browser = browserKey === null ? null : digestOf(browserKey);
   await logins.put(state, { tenant, connection, issuer, redirectUri, codeVerifier, nonce, browser, scopes });
@@ -132,14 +132,14 @@ export async function storeLogin(
   { way, nonce = null }: { way: LoginWay; nonce?: string | null },
   signal: AbortSignal,
 ): Promise<LoginResult> {
-  const { place, scopes, clock, expected = null } = target;
+  const { context, scopes, clock, expected = null } = target;
   if (answer.refreshToken === null) throw noRefreshToken();
   const account = await target.server.accountOf(answer, nonce, signal);
   const mismatch = expected === null ? null : mismatchOf(account, expected);
-  if (mismatch !== null) throw accountError(place.connection, mismatch);
+  if (mismatch !== null) throw accountError(context.connection, mismatch);
   const warning = await warningOf(target, answer, signal);
-  const { tenant, connection, credentials } = place;
-  const lease = await place.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
+  const { tenant, connection, credentials } = context;
+  const lease = await context.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
   try {
     const before = await readReplaceable(target);
     const isRight = target.takesAnyAccount === true || expected !== null;
@@ -150,7 +150,7 @@ export async function storeLogin(
     const missing = missingScopes(scopes, grantedScopes);
     const { isUnconfirmed = false } = whose;
     const result = { tenant, connection, grantedScopes, missingScopes: missing, account, isUnconfirmed };
-    return warning === null ? result : { ...result, doubt: warning };
+    return warning === null ? result : { ...result, uncertainty: warning };
   } finally {
     // A lease that can't be released ends by itself.
     await lease.release().catch(() => {});
@@ -200,12 +200,12 @@ function speaksOfUser({ actor, code, retry }: MirrorError): boolean {
 }
 
 /** A stored credential that can't be opened any more must not stand in the way of a new login. */
-async function readReplaceable({ place }: LoginTarget): Promise<Credential | null> {
+async function readReplaceable({ context }: LoginTarget): Promise<Credential | null> {
   try {
-    return await place.credentials.read(place.connection);
+    return await context.credentials.read(context.connection);
   } catch (error) {
     if (!(error instanceof MirrorError) || error.actor === 'remote') throw error;
-    await place.credentials.remove(place.connection);
+    await context.credentials.remove(context.connection);
     return null;
   }
 }

@@ -27,14 +27,14 @@ export interface Refresher {
    */
   refresh(staleVersion: number): Promise<Credential>;
   /** Waits for refreshes under way, before the process ends. */
-  settled(): Promise<void>;
+  whenIdle(): Promise<void>;
   /** Whether nothing is under way, and nothing received waits to be stored. */
   isAtRest(): boolean;
 }
 
 /** What a refresher works with. */
 export interface RefresherOptions {
-  place: ConnectionContext;
+  context: ConnectionContext;
   server: Pick<AuthorizationServer, 'refresh'>;
   /** Scopes that the connection should have been granted; what is missing of them is told. */
   scopes: readonly string[];
@@ -68,12 +68,12 @@ class LeasedRefresher implements Refresher {
     this.#options = options;
   }
 
-  get #place(): ConnectionContext {
-    return this.#options.place;
+  get #context(): ConnectionContext {
+    return this.#options.context;
   }
 
   get #connection(): string {
-    return this.#place.connection;
+    return this.#context.connection;
   }
 
   refresh(staleVersion: number): Promise<Credential> {
@@ -105,11 +105,11 @@ class LeasedRefresher implements Refresher {
   /** Until the lease is free, the store is looked at: most who wait find there what they want. */
   async #underLease(staleVersion: number): Promise<Credential> {
     for (let look = 0; look < LEASE_LOOKS; look += 1) {
-      const lease = await this.#place.leases.tryTake(credentialLease(this.#connection));
+      const lease = await this.#context.leases.tryTake(credentialLease(this.#connection));
       if (lease !== null) return thenRelease(lease, this.#renewStale(lease, staleVersion));
       const peers =
         this.#unsaved === null
-          ? this.#newerThan(staleVersion, await this.#place.credentials.read(this.#connection))
+          ? this.#newerThan(staleVersion, await this.#context.credentials.read(this.#connection))
           : null;
       if (peers !== null) return peers;
       await this.#options.pause(LEASE_LOOK_PAUSE_MS);
@@ -119,7 +119,7 @@ class LeasedRefresher implements Refresher {
 
   /** The store is read under the lease, because a peer may have refreshed just before. */
   async #renewStale(lease: HeldLease, staleVersion: number): Promise<Credential> {
-    const before = await this.#place.credentials.read(this.#connection);
+    const before = await this.#context.credentials.read(this.#connection);
     if (this.#unsaved !== null && before?.version === this.#unsaved.replaces) {
       const { next } = this.#unsaved;
       // A person may have said meanwhile that the account is the right one.
@@ -149,18 +149,18 @@ class LeasedRefresher implements Refresher {
     if (waitMs > 0) throw refusalUnconfirmed(this.#connection, waitMs);
     // Sending goes only after a write: with a store that is away, a rotated token would have nowhere to go.
     const unansweredSince = before.unansweredSince ?? this.#options.clock();
-    if (!(await this.#note(lease, before, { ...before, unansweredSince }))) return this.#readStored();
+    if (!(await this.#record(lease, before, { ...before, unansweredSince }))) return this.#readStored();
     const attempts = await send(this.#options.server, refreshToken);
     const mayHaveRotated = attempts.isAmbiguous || before.unansweredSince !== null;
     if (attempts.error !== null) return this.#afterFailure(lease, before, attempts.error, mayHaveRotated);
     const next = credentialFromRefresh(attempts.answer, this.#options.scopes, before, this.#options.clock());
-    this.#tell(before, next);
+    this.#reportChange(before, next);
     this.#unsaved = { replaces: before.version, next };
     return this.#save(lease, before, next);
   }
 
   async #save(lease: HeldLease, before: Credential, next: Credential): Promise<Credential> {
-    const isStored = await this.#place.credentials.write(lease, this.#connection, before.version, next);
+    const isStored = await this.#context.credentials.write(lease, this.#connection, before.version, next);
     this.#unsaved = null;
     return isStored ? next : this.#readStored();
   }
@@ -179,7 +179,7 @@ class LeasedRefresher implements Refresher {
       return this.#endLogin(lease, before, isLost ? 'refresh-answer-lost' : error.code);
     }
     const next = this.#stillConnected(before, error.code, mayHaveRotated, before.refusedAt ?? null);
-    await this.#note(lease, before, next).catch(() =>
+    await this.#record(lease, before, next).catch(() =>
       this.#options.log.warn({ connection: this.#connection }, 'a failed refresh could not be noted'),
     );
     throw error;
@@ -212,7 +212,7 @@ class LeasedRefresher implements Refresher {
   /** Fenced as the end of a login: whoever lost the lease has nothing to say of it. */
   async #awaitConfirmation(lease: HeldLease, before: Credential, mayHaveRotated: boolean): Promise<Credential> {
     const next = this.#stillConnected(before, REFUSAL_UNCONFIRMED, mayHaveRotated, this.#options.clock());
-    if (!(await this.#note(lease, before, next))) return this.#readStored();
+    if (!(await this.#record(lease, before, next))) return this.#readStored();
     this.#options.log.warn(
       { connection: this.#connection },
       'the provider refused the login, which is asked about again',
@@ -227,7 +227,7 @@ class LeasedRefresher implements Refresher {
       { state: 'needs-login', reason, unansweredSince: null },
       this.#options.clock(),
     );
-    if (!(await this.#note(lease, before, ended))) return this.#readStored();
+    if (!(await this.#record(lease, before, ended))) return this.#readStored();
     this.#options.log.warn(
       { connection: this.#connection, reason },
       'the login has ended, a person must connect again',
@@ -235,9 +235,9 @@ class LeasedRefresher implements Refresher {
     throw loginEnded(this.#connection, reason);
   }
 
-  #note(lease: HeldLease, before: Credential, next: CredentialState): Promise<boolean> {
+  #record(lease: HeldLease, before: Credential, next: CredentialState): Promise<boolean> {
     const { state, reason, since, unansweredSince, refusedAt = null } = next;
-    return this.#place.credentials.note(lease, this.#connection, before.version, {
+    return this.#context.credentials.record(lease, this.#connection, before.version, {
       state,
       reason,
       since,
@@ -247,17 +247,17 @@ class LeasedRefresher implements Refresher {
   }
 
   async #readStored(): Promise<Credential> {
-    return this.#requireStored(await this.#place.credentials.read(this.#connection));
+    return this.#requireStored(await this.#context.credentials.read(this.#connection));
   }
 
-  #tell(before: Credential, next: Credential): void {
+  #reportChange(before: Credential, next: Credential): void {
     const lost = missingScopes(before.grantedScopes, next.grantedScopes);
     if (lost.length > 0)
       this.#options.log.warn({ connection: this.#connection, lostScopes: lost }, 'the provider took scopes away');
     this.#options.log.info({ connection: this.#connection, accessExpiresAt: next.accessExpiresAt }, 'tokens refreshed');
   }
 
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     await Promise.allSettled(this.#flights.values());
   }
 

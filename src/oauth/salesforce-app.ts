@@ -44,7 +44,7 @@ export function createSalesforceAppAuthorizer(settings: SalesforceAppSettings, r
   return createHeldTokenAuthorizer(
     (now) => requestByAssertion(signAssertion({ key, claims, lifeMs: ASSERTION_LIFE_MS }, now), reach, now),
     (error) => applicationError(error, connection, neededFirst(error.code) ?? APPROVE_USER),
-    { clock: reach.clock, quotaUser: null, placed: connection },
+    { clock: reach.clock, quotaUser: null, fileToken: connection },
   );
 }
 

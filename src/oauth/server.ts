@@ -46,6 +46,11 @@ export interface AuthorizationServer {
 
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
+interface CallOptions {
+  onFacts?(facts: AnswerFacts | null): unknown;
+  toError?: typeof toMirrorError;
+}
+
 /** Opens an authorization server; nothing is sent yet. Its metadata is read when needed and kept for an hour. */
 export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   const { provider, clock } = reach;
@@ -55,10 +60,9 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     label: string,
     signal: AbortSignal,
     run: (configuration: openid.Configuration) => Promise<Result>,
-    { tell, toError = toMirrorError }: { tell?(facts: AnswerFacts | null): void; toError?: typeof toMirrorError } = {},
+    { onFacts, toError = toMirrorError }: CallOptions = {},
   ): Promise<Result> {
-    const server = await metadata();
-    const configuration = configure(server, provider);
+    const configuration = configure(await metadata(), provider);
     const recording = recordingFetch(reach, label, signal);
     configuration[openid.customFetch] = recording.fetch;
     try {
@@ -66,7 +70,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     } catch (error) {
       throw toError(error, recording.facts());
     } finally {
-      tell?.(recording.facts());
+      onFacts?.(recording.facts());
     }
   }
 
@@ -76,10 +80,11 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     toError = toMirrorError,
   ): Promise<LoginAnswer> {
     const sentAt = clock();
-    const reported: { facts: AnswerFacts | null } = { facts: null };
-    const answer = await call('token', signal, run, { tell: (facts) => Object.assign(reported, { facts }), toError });
+    const skews = [0];
+    const onFacts = (facts: AnswerFacts | null) => skews.push(facts?.skewMs ?? 0);
+    const answer = await call('token', signal, run, { onFacts, toError });
     const names = readNames(answer);
-    const skewMs = reported.facts?.skewMs ?? 0;
+    const skewMs = skews.at(-1) ?? 0;
     return { ...readTokens(answer, sentAt), account: accountOfNames(provider, names), names, skewMs };
   }
 
@@ -156,7 +161,7 @@ const ASKED = [
 /** Metadata from the settings, or from discovery: one request at a time, and the last good one while the server is away. */
 export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadata> {
   const { provider, clock } = reach;
-  let known: { metadata: openid.ServerMetadata; readAt: Instant } | null = null;
+  let cachedMetadata: { metadata: openid.ServerMetadata; readAt: Instant } | null = null;
   let reading: Promise<openid.ServerMetadata> | null = null;
 
   async function read(): Promise<openid.ServerMetadata> {
@@ -165,11 +170,11 @@ export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadat
     const device = provider.deviceEndpoint === null ? {} : { device_authorization_endpoint: provider.deviceEndpoint };
     const metadata = { ...found, ...device };
     requireSecureEndpoints(metadata);
-    known = { metadata, readAt: clock() };
+    cachedMetadata = { metadata, readAt: clock() };
     return metadata;
   }
   return async () => {
-    if (known !== null && clock() - known.readAt < METADATA_LIFE_MS) return known.metadata;
+    if (cachedMetadata !== null && clock() - cachedMetadata.readAt < METADATA_LIFE_MS) return cachedMetadata.metadata;
     reading ??= read().finally(() => {
       reading = null;
     });
@@ -177,7 +182,7 @@ export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadat
       return await reading;
     } catch (error) {
       const isAway = error instanceof MirrorError && error.actor === 'remote';
-      if (known !== null && isAway) return known.metadata;
+      if (cachedMetadata !== null && isAway) return cachedMetadata.metadata;
       throw error;
     }
   };

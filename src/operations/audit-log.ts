@@ -65,7 +65,7 @@ export const AUDIT_LOG_OPERATIONS = {
     async run({ after, limit, ...filter }, { acting, rights }) {
       const { readActivity } = await import('../control/activity.ts');
       const sees = (tenant: string | null) => maySee(rights, tenant);
-      const { lines, next } = await readActivity(acting.desk, { after, limit, filter, sees });
+      const { lines, next } = await readActivity(acting.actServices, { after, limit, filter, sees });
       const items = lines.flatMap(({ entry: each }) => each ?? []);
       return { items, next, changed: lines.length - items.length };
     },
@@ -88,7 +88,7 @@ export const AUDIT_LOG_OPERATIONS = {
     ],
     async run({ limit, ...filter }, { acting }) {
       const { readAuditLog } = await import('../control/activity.ts');
-      const lines = await Array.fromAsync(readAuditLog(acting.desk, filter));
+      const lines = await Array.fromAsync(readAuditLog(acting.actServices, filter));
       const entries = lines.flatMap(({ entry: each }) => each ?? []);
       return { entries: entries.slice(-limit), changed: lines.length - entries.length };
     },
@@ -102,7 +102,7 @@ export const AUDIT_LOG_OPERATIONS = {
     commands: [{ words: 'audit-log export', isText: true, options: filterOptions }],
     async run(filter, { acting }) {
       const { readAuditLog } = await import('../control/activity.ts');
-      const lines = await Array.fromAsync(readAuditLog(acting.desk, filter));
+      const lines = await Array.fromAsync(readAuditLog(acting.actServices, filter));
       return { lines: lines.map(({ line }) => line) };
     },
   }),
@@ -137,7 +137,7 @@ export const AUDIT_LOG_OPERATIONS = {
     commands: [{ words: 'audit-log verify', options: { elsewhere: { flags: '--elsewhere <chain...>' } } }],
     async run({ elsewhere }, { acting }) {
       const { verifyAuditLog } = await import('../control/activity.ts');
-      const found = await verifyAuditLog(acting.desk, elsewhere);
+      const found = await verifyAuditLog(acting.actServices, elsewhere);
       return { ok: found.faults.length === 0, ...found };
     },
     endsWithOne: { when: 'an entry was changed, moved or removed', holds: ({ ok }) => !ok },

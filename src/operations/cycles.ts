@@ -27,7 +27,7 @@ const planLine = z.object({
     .array(z.object({ field: z.string(), before: fieldValue, after: fieldValue }))
     .describe('What would change; of what comes or goes all that it has'),
   startAt: instant.nullable(),
-  verdict: z.enum(['go', 'held', 'refused']).describe('`go`: would be written; `held` for a person; `refused` by one'),
+  decision: z.enum(['go', 'held', 'refused']).describe('`go`: would be written; `held` for a person; `refused` by one'),
 });
 
 const plan = z.object({
@@ -59,7 +59,7 @@ const plan = z.object({
       excluded: countsByCode.describe('Records that rules leave out, by rule'),
     }),
   ),
-  left: z.array(z.object({ target: z.string(), code: z.string() })),
+  skippedTargets: z.array(z.object({ target: z.string(), code: z.string() })),
 });
 
 const UNFINISHED =

@@ -61,7 +61,7 @@ export const problem = z.object({
   nextTryAt: instant.nullable().describe('When it is tried again by itself'),
   sentence: z.string(),
   next: z.string().nullable().describe('What a person does next'),
-  stands: z.object({ inStep, canGoOn }).nullable().describe('Where its tenant stands; null where it is of none'),
+  axes: z.object({ inStep, canGoOn }).nullable().describe('Where its tenant stands; null where it is of none'),
   waiting: z.number().describe('Changes that wait for it'),
   clinics: z
     .array(z.object({ tenant: z.string(), waiting: z.number() }))

@@ -6,7 +6,7 @@ const gap = z.object({
   code: z.string(),
   count: z.number(),
   what: z.array(z.string()),
-  near: z.array(z.string()),
+  soon: z.array(z.string()),
 });
 
 const drift = z.object({
@@ -142,7 +142,7 @@ export const runReport = z.object({
       repeated: z.number().optional(),
     })
     .nullable(),
-  near: z.object({ records: z.number(), requests: z.number() }).nullable(),
+  soon: z.object({ records: z.number(), requests: z.number() }).nullable(),
   unusable: countsByCode,
   unusableExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
   unread: countsByCode.optional(),
@@ -207,7 +207,7 @@ export const tenantStatus = z.object({
   cycleEveryMs: z.number().describe('Time from the beginning of a cycle to that of the next'),
   targets: z.array(targetStatus),
   removed,
-  doubt: z.object({ code: z.string(), sinceAt: instant }).nullable(),
+  uncertainty: z.object({ code: z.string(), sinceAt: instant }).nullable(),
   approvals: z.array(
     z.object({
       id: z.string(),

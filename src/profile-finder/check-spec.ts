@@ -98,7 +98,7 @@ export interface RowsRead {
   /** What the rows show of the profile, without a loss. */
   remarks: ReadingRemark[];
   /** Each state with what the clinic has for it. */
-  statuses: { status: AppointmentStatus; told: string[]; rows: number }[];
+  statuses: { status: AppointmentStatus; values: string[]; rows: number }[];
   /** One row, field by field. */
   fields: FieldRead[];
   /** Names in that row that no field of ours is read from. */
@@ -151,7 +151,7 @@ export function readRows(
       const words = found.map(({ rawStatus: word }) =>
         word === null ? '(none)' : isState(word) ? word : masked(word),
       );
-      return { status, told: [...new Set(words)], rows: found.length };
+      return { status, values: [...new Set(words)], rows: found.length };
     }),
     remarks: remarksOf(rows, profile),
     fields: fullest,

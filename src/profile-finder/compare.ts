@@ -61,7 +61,7 @@ function compareLists(comparison: Comparison, routes: Routes, profile: ClinicPro
       return [{ list, operation, envelope: { ...envelope, totalPath } }];
     }
     const ask = 'where does the answer hold its rows? The document does not say';
-    comparison.add('undecided', { area: 'lists', place: `${list} (list)`, ask });
+    comparison.add('undecided', { area: 'lists', location: `${list} (list)`, ask });
     return [];
   });
   const usualNames = ['data', 'items', 'results', 'value', '_items'];
@@ -89,7 +89,7 @@ function compareRecords(
     const path = recordPathOf(answer, row);
     if (path !== undefined) return [{ list, path }];
     const ask = 'where does the answer for one record hold it?';
-    comparison.add('undecided', { area: 'lists', place: `${list}.recordPath`, ask });
+    comparison.add('undecided', { area: 'lists', location: `${list}.recordPath`, ask });
     return [];
   });
   comparePaths(comparison, profile, 'recordPath', { seen, isUsual: ({ path }) => path === null });
@@ -155,7 +155,7 @@ function comparePaths(
 /** One unit for all times that are numbers: that of appointments, if they have one. */
 function compareTimeUnits(
   comparison: Comparison,
-  units: readonly (readonly [place: string, unit: EpochUnit])[],
+  units: readonly (readonly [location: string, unit: EpochUnit])[],
   { epochUnit: now }: ClinicProfile,
 ): void {
   const [, wanted] = units.find(([location]) => location.startsWith('appointments.')) ?? units[0] ?? [];
@@ -164,7 +164,7 @@ function compareTimeUnits(
   const others = units.flatMap(([location, unit]) => (unit === wanted ? [] : [location])).join(', ');
   if (others === '') return;
   const ask = `${others} count otherwise, and a profile has one unit: they can not be read`;
-  comparison.add('undecided', { area: 'times', place: 'epochUnit (others)', here: textOf(now), there: others, ask });
+  comparison.add('undecided', { area: 'times', location: 'epochUnit (others)', here: textOf(now), there: others, ask });
 }
 
 function bodyOf(routes: Routes, operation: string): ValueSchema | undefined {
@@ -199,7 +199,7 @@ function compareSingles(comparison: Comparison, routes: Routes, profile: ClinicP
   const user = routes.get('userInfo.read')?.answer;
   const { path, fields } = profile.tenants;
   const there = fields.id.find((id) => user?.members.get(path)?.rows?.members.has(id));
-  const finding = { area: 'fields', place: 'tenants.fields.id', here: textOf(fields.id) } as const;
+  const finding = { area: 'fields', location: 'tenants.fields.id', here: textOf(fields.id) } as const;
   if (there !== undefined) comparison.add('fits', { ...finding, there });
   else if (user != null) {
     comparison.add('undecided', { ...finding, ask: 'where does UserInfo list the clinics of a user?' });
@@ -215,7 +215,7 @@ function compareErrors(
   const bodies = operations.flatMap(({ failures }) => failures).filter(({ members }) => members.size > 0);
   if (bodies.length === 0) {
     const ask = 'what do answers of 4xx hold? The document does not say';
-    comparison.add('undecided', { area: 'errors', place: 'errors', ask });
+    comparison.add('undecided', { area: 'errors', location: 'errors', ask });
     return;
   }
   for (const key of ['codePaths', 'textPaths'] as const) {
@@ -225,7 +225,7 @@ function compareErrors(
     const path = ['errors', key];
     if (found.length === 0) {
       const ask = 'where do its errors hold a word for machines, and a text?';
-      comparison.add('undecided', { area: 'errors', place: path.join('.'), here: textOf(now, ''), ask });
+      comparison.add('undecided', { area: 'errors', location: path.join('.'), here: textOf(now, ''), ask });
     } else {
       const wanted = missing.length === 0 ? now : [...new Set([...found, ...now])].slice(0, 10);
       const [here, there] = [textOf(now, ''), textOf(found)];
@@ -234,7 +234,7 @@ function compareErrors(
   }
   const ask = 'how does a 403 for a missing scope differ from one for a missing permission of the user?';
   const here = textOf(errors.missingClaim, '');
-  comparison.add('undecided', { area: 'errors', place: 'errors.missingClaim', here, ask });
+  comparison.add('undecided', { area: 'errors', location: 'errors.missingClaim', here, ask });
 }
 
 /** Paths of texts by their last name, the likeliest name first. */

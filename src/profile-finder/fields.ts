@@ -144,7 +144,7 @@ function reportFields(
       comparison.compare({
         area: 'fields',
         path,
-        place: location,
+        location,
         now,
         wanted,
         there: match.path,
@@ -161,8 +161,8 @@ function reportFields(
       const unfit = spots.filter(({ path }) => namesOfPath(path).some((each) => commonNames(name).includes(each)));
       const kinds = unfit.map(({ path, schema: { type } }) => ` ${path} is there, as ${type ?? 'something else'}.`);
       const ask = `which field holds the ${name}? No row can be used without it.${kinds.join('')}`;
-      comparison.add('undecided', { area: 'fields', place: location, here: textOf(now), ask });
-    } else comparison.add('absent', { area: 'fields', place: location, here: textOf(now) });
+      comparison.add('undecided', { area: 'fields', location, here: textOf(now), ask });
+    } else comparison.add('absent', { area: 'fields', location, here: textOf(now) });
   }
 }
 
@@ -258,7 +258,7 @@ function compareChoices(
     }
     for (const there of open) {
       const ask = `what does "${there}" mean in ${path}? It is kept as it is.`;
-      comparison.add('undecided', { area: 'words', place: `${list}.words.${field}`, there, ask });
+      comparison.add('undecided', { area: 'words', location: `${list}.words.${field}`, there, ask });
     }
   }
 }
@@ -288,11 +288,16 @@ function compareTimes(
   const [allDay, duration] = [matches.get('allDay'), matches.get('duration')];
   if (allDay !== undefined) {
     const ask = `does the end of a row with ${allDay.path} name its last day, or the day after it?`;
-    comparison.add('undecided', { area: 'times', place: 'appointments.allDayEnd', here: appointments.allDayEnd, ask });
+    comparison.add('undecided', {
+      area: 'times',
+      location: 'appointments.allDayEnd',
+      here: appointments.allDayEnd,
+      ask,
+    });
   }
   if (duration === undefined && !matches.has('end')) {
     const ask = 'which field holds the end or the duration? No row can be used without one.';
-    comparison.add('undecided', { area: 'fields', place: 'appointments.fields.end', ask });
+    comparison.add('undecided', { area: 'fields', location: 'appointments.fields.end', ask });
   }
   if (duration === undefined || !/sec/i.test(duration.path) || appointments.durationUnit === 'seconds') return;
   comparison.compare({

@@ -17,8 +17,8 @@ export type FindingResult = 'fits' | 'differs' | 'undecided' | 'absent';
 export interface Finding {
   area: 'routes' | 'paging' | 'lists' | 'filters' | 'fields' | 'words' | 'times' | 'errors' | 'scopes';
   /** Where in a profile, such as `appointments.fields.start`, or a route. */
-  place: string;
-  verdict: FindingResult;
+  location: string;
+  result: FindingResult;
   /** `sure`: named alike or seen at work; `likely`: by a known word. */
   certainty: 'sure' | 'likely';
   /** What the profile says now. */
@@ -37,20 +37,20 @@ const WEIGHTS: readonly RegExp[] = [
   /^(appointments|agendas|locations|patients|tenants)\b/,
 ];
 
-function weightOf({ place }: Finding): number {
-  const index = WEIGHTS.findIndex((pattern) => pattern.test(place));
+function weightOf({ location }: Finding): number {
+  const index = WEIGHTS.findIndex((pattern) => pattern.test(location));
   return index < 0 ? WEIGHTS.length : index;
 }
 
 /** What costs most when it is wrong first; of those alike what is open before what is proposed. */
 export function byWeight(findings: readonly Finding[]): Finding[] {
-  const isOpen = ({ verdict }: Finding) => Number(verdict === 'undecided');
+  const isOpen = ({ result }: Finding) => Number(result === 'undecided');
   return findings.toSorted((one, other) => weightOf(one) - weightOf(other) || isOpen(other) - isOpen(one));
 }
 
 /** Whether a profile may be used: nothing differs from it, and nothing is open without which rows are read wrong. */
 export function fitsAll(findings: readonly Finding[]): boolean {
-  return findings.every((one) => one.verdict !== 'differs' && (one.verdict !== 'undecided' || weightOf(one) > 0));
+  return findings.every((one) => one.result !== 'differs' && (one.result !== 'undecided' || weightOf(one) > 0));
 }
 
 /** One value that a profile should have instead of its own. */
@@ -67,7 +67,7 @@ interface Pair extends Partial<Pick<Finding, 'certainty' | 'ask'>> {
   /** Where in the profile, in steps. */
   path: readonly string[];
   /** As people read it; else the path. */
-  place?: string;
+  location?: string;
   /** What the profile says. */
   now: unknown;
   /** What it should say. */
@@ -89,19 +89,19 @@ export class Comparison {
   readonly changes: ProfileChange[] = [];
 
   /** Adds a finding; what is not said of it is usual. */
-  add(result: FindingResult, finding: Pick<Finding, 'area' | 'place'> & Partial<Finding>): void {
-    this.findings.push({ here: '–', there: '–', certainty: 'sure', ask: null, ...finding, verdict: result });
+  add(result: FindingResult, finding: Pick<Finding, 'area' | 'location'> & Partial<Finding>): void {
+    this.findings.push({ here: '–', there: '–', certainty: 'sure', ask: null, ...finding, result });
   }
 
   /** Compares two values: they fit, or the profile should say what the clinic tells. */
   compare({ area, path, now, wanted, comment, ...pair }: Pair): void {
-    const { place = path.join('.'), here = textOf(now), there = textOf(wanted, '–') } = pair;
+    const { location = path.join('.'), here = textOf(now), there = textOf(wanted, '–') } = pair;
     const { certainty = 'sure', ask = null } = pair;
     if (isDeepStrictEqual(now, wanted)) {
-      this.add('fits', { area, place, here, there });
+      this.add('fits', { area, location, here, there });
       return;
     }
-    this.add('differs', { area, place, here, there, certainty, ask });
+    this.add('differs', { area, location, here, there, certainty, ask });
     const how = certainty === 'sure' ? '' : ', likely';
     this.changes.push({ path, value: wanted, comment: `${comment ?? `not ${here}`}${how}` });
   }
@@ -188,7 +188,7 @@ function reduced(value: JsonObject, usual: object, path: readonly string[]): Jso
 
 function render(overlay: JsonObject, changes: readonly ProfileChange[], asked: readonly Finding[]): string {
   const document = new Document(overlay);
-  const questions = asked.map(({ place, ask }) => ` - ${oneLine(`${place}: ${ask}`)}`);
+  const questions = asked.map(({ location, ask }) => ` - ${oneLine(`${location}: ${ask}`)}`);
   const header =
     questions.length === 0 ? HEADER : `${HEADER}\n\n To decide, what costs most first:\n${questions.join('\n')}`;
   document.commentBefore = header;

@@ -135,8 +135,7 @@ export function comparePaging(
     return { list, operation, ...pagingOf(operation.query, envelope, operation.hasLinkHeader) };
   });
   const askAll = (location: string, { asks, operation }: (typeof found)[number]) => {
-    for (const ask of asks)
-      comparison.add('undecided', { area: 'paging', place: location, there: operation.path, ask });
+    for (const ask of asks) comparison.add('undecided', { area: 'paging', location, there: operation.path, ask });
   };
   for (const one of found) if (one.paging === null) askAll(`${one.list}.paging`, one);
   const recognized = found.filter((one) => one.paging !== null);
@@ -219,7 +218,7 @@ export function compareFilters(
     const ask = times.includes(one)
       ? `the list needs the time ${name}: which end of a window is it (${list}.filters.from or .to), and what is the other?`
       : `the list needs the parameter ${name}: put its value in ${list}.query`;
-    comparison.add('undecided', { area: 'filters', place: `${list}.query`, here: '(none)', there: name, ask });
+    comparison.add('undecided', { area: 'filters', location: `${list}.query`, here: '(none)', there: name, ask });
   }
 }
 
@@ -255,7 +254,7 @@ function compareWindow(
   const wanted = format === 'offset' && now === 'utc' ? now : format;
   if (wanted === null) {
     const ask = `in which form does ${from.name} take a time?`;
-    comparison.add('undecided', { area: 'times', place: path.join('.'), here: now, ask });
+    comparison.add('undecided', { area: 'times', location: path.join('.'), here: now, ask });
   } else comparison.compare({ area: 'times', path, now, wanted, there: format ?? '' });
   if ((format ?? now) === 'date') {
     const isSaid = /\b(inclusive|included|incluso|inclusa|compreso|compresa)\b/i.test(
@@ -266,14 +265,14 @@ function compareWindow(
       comparison.compare({ ...day, wanted: true, comment: `the day ${to.name} belongs to it` });
     else if (!isSaid) {
       const ask = `does the day in ${to.name} belong to the answer?`;
-      comparison.add('undecided', { area: 'times', place: day.path.join('.'), here: String(toIncluded), ask });
+      comparison.add('undecided', { area: 'times', location: day.path.join('.'), here: String(toIncluded), ask });
     }
   }
   // No document says whether a window lists what overlaps it or what starts in it, but names as `starts_from` do.
   const lead = { area: 'filters', path: [list, 'window', 'leadHours'], now: leadHours } as const;
   if (!isOfStart(from) || !isOfStart(to)) {
     const ask = 'does it list what overlaps the window, or only what starts in it (then set leadHours)?';
-    comparison.add('undecided', { area: 'filters', place: lead.path.join('.'), here: `${leadHours}`, ask });
+    comparison.add('undecided', { area: 'filters', location: lead.path.join('.'), here: `${leadHours}`, ask });
   } else {
     const ask = `is any appointment or absence longer than ${LEAD_HOURS / 24} days? Then set it to the longest, in hours`;
     const comment = `${from.name} goes by the start: this much earlier is asked for`;
@@ -308,7 +307,7 @@ function compareAgendas(
     comparison.compare({ area: 'filters', path, now, wanted: 1, here: String(now), certainty: 'likely', comment });
   } else {
     const ask = `does ${name} take several, and how?`;
-    comparison.add('undecided', { area: 'filters', place: path.join('.'), here: String(now), ask });
+    comparison.add('undecided', { area: 'filters', location: path.join('.'), here: String(now), ask });
   }
 }
 
@@ -349,7 +348,7 @@ function compareChanges(comparison: Comparison, query: readonly QueryParameter[]
     const ask = `does ${found?.name} list what changed since a time, cancelled rows too, and without a window?`;
     const more = `${ask} Then its name there spares reading all with each cycle`;
     const [location, there] = [path.join('.'), found?.name ?? '–'];
-    comparison.add('undecided', { area: 'filters', place: location, here: '(none)', there, ask: more });
+    comparison.add('undecided', { area: 'filters', location, here: '(none)', there, ask: more });
     return;
   }
   const comment = found === undefined ? 'no such parameter: all is read' : undefined;

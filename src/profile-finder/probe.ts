@@ -196,7 +196,7 @@ function completed(compared: Comparison, profile: ClinicProfile, seen: Seen): Co
   const flags = raisedFlags(seen);
   const isCertain = (location: string) => !LOOKED_AT.has(location) && (location !== FLAGS || flags.length > 0);
   const findings = compared.findings.filter(
-    ({ area, place }) => area !== 'routes' && area !== 'scopes' && isCertain(place),
+    ({ area, location }) => area !== 'routes' && area !== 'scopes' && isCertain(location),
   );
   const changes = compared.changes.filter(({ path }) => isCertain(path.join('.')));
   comparison.findings.push(...findings.map((finding) => withRows(finding, seen.rows)));
@@ -236,7 +236,7 @@ function raisedFlags({ reading: { appointments }, samples }: Seen): ClinicProfil
 
 /** The question what states mean says how many rows have each. */
 function withRows(finding: Finding, rows: readonly BookedAppointment[]): Finding {
-  if (finding.place !== STATUSES || finding.ask === null) return finding;
+  if (finding.location !== STATUSES || finding.ask === null) return finding;
   const open = rows.filter(({ status }) => status === 'unknown');
   const counts = [...Map.groupBy(open, ({ statusWord }) => statusWord ?? 'none')];
   const counted = counts.map(([word, found]) => `${word} in ${found.length}`).join(', ');
@@ -265,7 +265,7 @@ interface Looked {
 /** Says that a value fits or what it should be, else asks. */
 function compareLooked(comparison: Comparison, { area, at, now, wanted, ask }: Looked): void {
   const [path, here] = [['appointments', ...at], String(now)];
-  if (wanted === null) comparison.add('undecided', { area, place: path.join('.'), here, ask });
+  if (wanted === null) comparison.add('undecided', { area, location: path.join('.'), here, ask });
   else comparison.compare({ area, path, now, wanted, here, comment: `not ${here}, as it was seen` });
 }
 
@@ -337,7 +337,7 @@ function completeRows(comparison: Comparison, profile: ClinicProfile, { rows, re
     const inWhich = 'in which form does it take times?';
     comparison.add('undecided', {
       area: 'times',
-      place: 'writes.times',
+      location: 'writes.times',
       here: form,
       certainty: 'likely',
       ask: inWhich,
@@ -355,9 +355,9 @@ function completeRows(comparison: Comparison, profile: ClinicProfile, { rows, re
   }
   if (times.some((time) => !/(Z|[+-]\d\d:?\d\d)$/i.test(time))) {
     const zone = { here: profile.zone, there: 'times without an offset', ask: 'in which time zone are its times?' };
-    comparison.add('undecided', { area: 'times', place: 'zone', ...zone });
+    comparison.add('undecided', { area: 'times', location: 'zone', ...zone });
   }
-  const cancelled = { area: 'lists', place: 'appointments (cancelled)', here: 'listed, or read alone' } as const;
+  const cancelled = { area: 'lists', location: 'appointments (cancelled)', here: 'listed, or read alone' } as const;
   if (rows.some(({ status }) => status === 'cancelled')) comparison.add('fits', { ...cancelled, there: 'listed' });
   else if (rows.every(({ status }) => status !== 'unknown')) {
     const there = `none among ${rows.length}`;

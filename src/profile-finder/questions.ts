@@ -82,7 +82,7 @@ export class Asker {
 
   private count(answer: HttpResponse): void {
     this.statuses.push(answer.status);
-    if (answer.status >= 400) this.said = errorFromAnswer(answer, LABEL, this.clinic.context).told();
+    if (answer.status >= 400) this.said = errorFromAnswer(answer, LABEL, this.clinic.context).vendorMessages();
   }
 
   /** There are no rows: all questions were refused, or there are too few appointments. */
@@ -263,7 +263,7 @@ export function compareRoutes(
   for (const { operation, matches } of matched) {
     const { name, method, path } = operation;
     const here = `${method} ${path.replace(/^\/v2(\/tenants\/\{tenantId\})?/, '')}`;
-    const finding = { area: 'routes', place: name, here } as const;
+    const finding = { area: 'routes', location: name, here } as const;
     const match = matches.find(({ head }) => head === prefix)?.theirs;
     const alike = match === undefined ? pathAlike(operation, operations) : undefined;
     if (match !== undefined) {
@@ -286,7 +286,7 @@ function mostFrequent(values: readonly string[]): string | null {
 }
 
 function comparePrefix(comparison: Comparison, now: string, wanted: string | null): void {
-  const finding = { area: 'routes', place: 'pathPrefix', here: now } as const;
+  const finding = { area: 'routes', location: 'pathPrefix', here: now } as const;
   if (wanted === null) {
     comparison.add('undecided', { ...finding, ask: 'none of the paths is known: is it the right document?' });
   } else if (/^(\/[\w.-]+)*$/.test(wanted)) {
@@ -340,7 +340,7 @@ export function compareScopes(comparison: Comparison, routes: Routes, scopePrefi
   const wanted = mostFrequent(needing.flatMap(({ prefix }) => prefix ?? []));
   if (wanted === null) {
     const ask = 'which scopes does an application ask for?';
-    comparison.add('undecided', { area: 'scopes', place: 'scopePrefix', here: scopePrefix, ask });
+    comparison.add('undecided', { area: 'scopes', location: 'scopePrefix', here: scopePrefix, ask });
   } else {
     const [here, there] = [scopePrefix, wanted];
     comparison.compare({ area: 'scopes', path: ['scopePrefix'], now: scopePrefix, wanted, here, there });
@@ -348,6 +348,6 @@ export function compareScopes(comparison: Comparison, routes: Routes, scopePrefi
   for (const { name, scope, scopes, prefix } of needing) {
     if (prefix !== null && prefix === wanted) continue;
     const ask = 'it needs another scope, and no profile can say it';
-    comparison.add('differs', { area: 'scopes', place: name, here: scope, there: scopes.join(' '), ask });
+    comparison.add('differs', { area: 'scopes', location: name, here: scope, there: scopes.join(' '), ask });
   }
 }

@@ -147,7 +147,7 @@ export function compareStatuses(
   const words = schema?.words ?? null;
   if (statusPath !== null && words === null) {
     const ask = `what can stand in ${statusPath}, and what does each mean?`;
-    comparison.add('undecided', { area: 'words', place: 'appointments.statuses (words)', there: statusPath, ask });
+    comparison.add('undecided', { area: 'words', location: 'appointments.statuses (words)', there: statusPath, ask });
   }
   const { statuses } = profile.appointments;
   const meanings = (words ?? []).map((word) => meaningOf(word, statuses, schema?.labels.get(word)));
@@ -161,7 +161,7 @@ export function compareStatuses(
     const ask =
       'none of the states that are told means cancelled: which one does, or are such appointments no longer there?';
     const location = 'appointments.statuses (cancelled)';
-    comparison.add('undecided', { area: 'words', place: location, there: words.join(', '), ask });
+    comparison.add('undecided', { area: 'words', location, there: words.join(', '), ask });
   }
 }
 
@@ -191,14 +191,14 @@ function compareMeanings(comparison: Comparison, meanings: readonly Meaning[]): 
   const open = meanings.filter(({ status }) => status === 'unknown');
   for (const { word, status, isNamed, label } of meanings) {
     if (status === 'unknown') continue;
-    const finding = { area: 'words', place: `appointments.statuses.${word}`, there: label ?? word } as const;
+    const finding = { area: 'words', location: `appointments.statuses.${word}`, there: label ?? word } as const;
     if (isNamed) comparison.add('fits', { ...finding, here: status });
     else comparison.add('differs', { ...finding, certainty: 'likely' });
   }
   if (open.length > 0) {
     const there = open.map(({ word }) => word).join(', ');
     const ask = `what does the state mean: ${there}? Until it is said, such rows stay as if booked, cancelled ones too`;
-    comparison.add('undecided', { area: 'words', place: 'appointments.statuses', here: 'unknown', there, ask });
+    comparison.add('undecided', { area: 'words', location: 'appointments.statuses', here: 'unknown', there, ask });
   }
   if (meanings.every(({ isNamed }) => isNamed)) return;
   const value = Object.fromEntries(meanings.map(({ word, status }) => [word, status]));
@@ -220,7 +220,7 @@ function askStatus(comparison: Comparison, spots: readonly Spot[], { appointment
   const hint = names === '' ? '' : ` Few different values have: ${names}.`;
   const ask = `which field tells the state, or that an appointment is cancelled? Without one, cancelled ones stay.${hint}`;
   const here = textOf(appointments.fields.status);
-  comparison.add('undecided', { area: 'words', place: 'appointments.fields.status', here, ask });
+  comparison.add('undecided', { area: 'words', location: 'appointments.fields.status', here, ask });
 }
 
 /** @returns the flags of the profile, or those that it should have */
@@ -239,7 +239,8 @@ function compareFlags(
   const missing = found.filter((one) => !flags.some(({ path, status }) => path === one.path && status === one.status));
   const [area, path, here] = ['words', ['appointments', 'flags'], `${flags.length} flags`] as const;
   if (missing.length === 0) {
-    if (flags.length > 0) comparison.add('fits', { area, place: path.join('.'), here, there: `${found.length} flags` });
+    if (flags.length > 0)
+      comparison.add('fits', { area, location: path.join('.'), here, there: `${found.length} flags` });
     return flags;
   }
   const there = missing.map((flag) => flag.path).join(', ');

@@ -80,7 +80,7 @@ export class ConfigurationFiles {
     inSlices: InSlices,
   ): Promise<ConfigurationFiles> {
     const begun = begin(options);
-    const { value } = begun.surroundings.settings;
+    const { value } = begun.settingsAndProfiles.settings;
     if (value === null) throw await inSlices(whyUnusable(options, begun));
     begun.managed = await managedOf(value);
     const opened = new ConfigurationFiles(options, begun);
@@ -92,17 +92,17 @@ export class ConfigurationFiles {
   constructor(options: LoadOptions, begun?: Begun) {
     this.#options = options;
     const first = begun ?? begin(options);
-    const { surroundings, seen, managed, ofProfiles } = first;
-    const { value } = surroundings.settings;
+    const { settingsAndProfiles, seen, managed, ofProfiles } = first;
+    const { value } = settingsAndProfiles.settings;
     if (value === null) throw atOnce(whyUnusable(options, first));
     const files = openFiles(options, first);
     const listed = files.list(options.only);
     this.#first = { ...first, files, listed, rivals: this.#unreadRivals(first.lastRun, listed) };
-    const configuration = configurationOf(surroundings, new Map(), {
+    const configuration = configurationOf(settingsAndProfiles, new Map(), {
       ...{ settings: value, awaitsRestart: [], unusable: [], unchecked: new Set(listed.ids) },
       refused: ofProfiles.length === 0 ? [] : [{ tenant: null, faults: ofProfiles }],
     });
-    this.#reading = { surroundings, managed, running: new Map(), seen, configuration };
+    this.#reading = { settingsAndProfiles, managed, running: new Map(), seen, configuration };
     if (begun === undefined) atOnce(this.check());
   }
 
@@ -115,24 +115,29 @@ export class ConfigurationFiles {
   *check(most = Number.POSITIVE_INFINITY): Pieces<Configuration> {
     if (this.#first === null) return this.configuration;
     const { files, listed, rivals, lastRun } = this.#first;
-    const { surroundings, seen, configuration, running: before } = this.#reading;
+    const { settingsAndProfiles, seen, configuration, running: before } = this.#reading;
     const some = [...configuration.unchecked].slice(0, most);
     const unchecked = new Set([...configuration.unchecked].slice(some.length));
     const read = yield* readSome(listed, some);
     if (unchecked.size === 0) read.push(...listed.strays);
     recordStray(read, seen);
-    const faults = this.#options.mode === 'strict' ? everyFault(surroundings, read, 'strict') : [];
+    const faults = this.#options.mode === 'strict' ? everyFault(settingsAndProfiles, read, 'strict') : [];
     if (faults.length > 0) throw new ConfigurationError(faults);
     const ran = new Map([...lastRun.tenants].map(([id, checked]) => [id, { checked, files }]));
-    const usable = read.map((tenant) => withProfileFaults(tenant, surroundings));
+    const usable = read.map((tenant) => withProfileFaults(tenant, settingsAndProfiles));
     const names = [...unchecked].map((id) => nameAlone(id));
-    const selected = selectTenants(usable, new LastGood(ran, files, surroundings), [...rivals, ...names]);
+    const selected = selectTenants(usable, new LastGood(ran, files, settingsAndProfiles), [...rivals, ...names]);
     for (const tenant of usable) rivals.push(tenant.faults.length > 0 ? nameAlone(tenant.id) : claimsOnly(tenant));
     const running = new Map(before);
     for (const { id, checked } of selected.running) running.set(id, { checked, files });
     const refused = [...configuration.refused, ...selected.refused];
     const invalid = [...configuration.unusable, ...selected.unusable];
-    const next = configurationOf(surroundings, running, { ...configuration, unchecked, unusable: invalid, refused });
+    const next = configurationOf(settingsAndProfiles, running, {
+      ...configuration,
+      unchecked,
+      unusable: invalid,
+      refused,
+    });
     this.#reading = { ...this.#reading, running, configuration: next };
     if (unchecked.size === 0) {
       this.#first = null;
@@ -167,8 +172,8 @@ export class ConfigurationFiles {
 
   /** Files of secrets that everybody on the machine may read. @param tenant one that runs; null: those of the settings */
   openSecrets(tenant: string | null): OpenSecret[] {
-    const { surroundings, running } = this.#reading;
-    if (tenant === null) return openSecretsIn(surroundings.settings.file?.value, this.#options.dir);
+    const { settingsAndProfiles, running } = this.#reading;
+    if (tenant === null) return openSecretsIn(settingsAndProfiles.settings.file?.value, this.#options.dir);
     const { checked } = running.get(tenant) ?? {};
     return checked === undefined ? [] : openSecretsIn(JSON.parse(contentOf(checked)), this.#options.dir);
   }
@@ -179,16 +184,20 @@ export class ConfigurationFiles {
    * @throws MirrorError `settings`, code `tenant-unchecked`, while others are not checked yet
    */
   async faultsOf(tenant: ManagedTenant): Promise<ConfigurationFault[]> {
-    const { surroundings, running, configuration } = this.#reading;
+    const { settingsAndProfiles, running, configuration } = this.#reading;
     const [unchecked] = configuration.unchecked;
     if (unchecked !== undefined) throw uncheckedError(unchecked);
-    const files = openFiles(this.#options, { surroundings, managed: new Map(), seen: new SeenFiles() });
+    const files = openFiles(this.#options, {
+      settingsAndProfiles,
+      managed: new Map(),
+      seen: new SeenFiles(),
+    });
     const steps: ReadTenant[] = [];
     for (const step of files.readManaged(tenant)) {
       if (step instanceof Promise) await step;
       else steps.push(step);
     }
-    const read = withProfileFaults(steps[0] as ReadTenant, surroundings);
+    const read = withProfileFaults(steps[0] as ReadTenant, settingsAndProfiles);
     const others = [
       ...[...running.values()].map(({ checked: { outline } }) => ({ ...outline, rank: 0 })),
       ...configuration.unusable.map(({ id }) => ({ ...nameAlone(id), rank: 0 })),
@@ -245,10 +254,10 @@ export class ConfigurationFiles {
 
   *#readChanges(before: Reading, managed: ManagedTenants, seen: SeenFiles): Pieces<Reading> {
     const secrets = secretSchemas({ ...this.#options, seen });
-    const wanted = readSettingsAndProfiles(this.#options, secrets, seen, before.surroundings);
+    const wanted = readSettingsAndProfiles(this.#options, secrets, seen, before.settingsAndProfiles);
     let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, managed, seen, before);
     const faults = judged === null ? wanted.settings.faults : judged.lost;
-    const settingsAndProfiles = faults.length === 0 ? wanted : before.surroundings;
+    const settingsAndProfiles = faults.length === 0 ? wanted : before.settingsAndProfiles;
     if (judged === null || faults.length > 0) judged = yield* this.#judge(settingsAndProfiles, managed, seen, before);
     const ofFiles = [before, judged].map((one) => filesIn(one.running).filter(([id]) => !managed.has(id)).length);
     if (ofFiles[0] !== 0 && ofFiles[1] === 0) throw noTenants(this.#options.dir);
@@ -258,7 +267,7 @@ export class ConfigurationFiles {
     const { unchecked } = before.configuration;
     const parts = { settings, awaitsRestart, unchecked, unusable, refused };
     const configuration = configurationOf(settingsAndProfiles, running, parts);
-    return { surroundings: settingsAndProfiles, managed, running, seen, configuration };
+    return { settingsAndProfiles, managed, running, seen, configuration };
   }
 
   *#judge(
@@ -267,11 +276,11 @@ export class ConfigurationFiles {
     seen: SeenFiles,
     before: Reading,
   ): Pieces<Judged> {
-    const isAround = settingsAndProfiles.digest === before.surroundings.digest;
+    const isAround = settingsAndProfiles.digest === before.settingsAndProfiles.digest;
     const earlier = isAround ? [...before.running].map(([id, { checked }]) => [id, checked] as const) : [];
     const refusedBefore = before.configuration.refused.flatMap(({ tenant }) => tenant ?? []);
     const files = openFiles(this.#options, {
-      ...{ surroundings: settingsAndProfiles, managed, seen },
+      ...{ settingsAndProfiles, managed, seen },
       earlier: new Map(earlier),
       refused: new Set(refusedBefore),
     });
@@ -295,9 +304,9 @@ export class ConfigurationFiles {
   /** Managed tenants are kept elsewhere. */
   #writeLastRun(): void {
     if (this.#options.use !== 'daemon') return;
-    const { running, surroundings, configuration } = this.#reading;
+    const { running, settingsAndProfiles, configuration } = this.#reading;
     const tenants = new Map(filesIn(running).map(([id, { checked }]) => [id, checked]));
-    const now = { tenants, profiles: surroundings.profiles.valid };
+    const now = { tenants, profiles: settingsAndProfiles.profiles.valid };
     if (isSame(now.tenants, this.#written.tenants) && isSame(now.profiles, this.#written.profiles)) return;
     this.#written = now;
     writeLastRun(this.#options.dir, configuration.settings, now);
@@ -320,7 +329,7 @@ function settingsOf(
 ): Pick<Configuration, 'settings' | 'awaitsRestart'> {
   const { settings, awaitsRestart } = before.configuration;
   const { value } = settingsAndProfiles.settings;
-  if (settingsAndProfiles === before.surroundings || value === null) return { settings, awaitsRestart };
+  if (settingsAndProfiles === before.settingsAndProfiles || value === null) return { settings, awaitsRestart };
   return takeUpSettings(value, settings);
 }
 

@@ -131,11 +131,11 @@ export type CrmTransform = keyof typeof CRM_TRANSFORMS;
 export function kindAfter(
   kind: SourceKind,
   transforms: readonly CrmTransform[],
-): { kind: SourceKind } | { misfit: CrmTransform; given: SourceKind } {
+): { kind: SourceKind } | { misfit: CrmTransform; options: SourceKind } {
   let currentKind = kind;
   for (const transform of transforms) {
     const { takes, gives } = CRM_TRANSFORMS[transform];
-    if (!takes.some((taken) => taken === currentKind)) return { misfit: transform, given: currentKind };
+    if (!takes.some((taken) => taken === currentKind)) return { misfit: transform, options: currentKind };
     currentKind = gives;
   }
   return { kind: currentKind };

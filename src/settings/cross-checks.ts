@@ -62,9 +62,9 @@ export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
 ]);
 
 /** Finds the faults of one part of a file. */
-type Check<Known> = (part: FilePart, definedNames: Known) => Iterable<ConfigurationFault>;
+type Check<Names> = (part: FilePart, definedNames: Names) => Iterable<ConfigurationFault>;
 /** Checks with the parts that they look at, as {@link FilePart.matching} takes them. */
-type Checks<Known> = readonly (readonly [pattern: string, check: Check<Known>])[];
+type Checks<Names> = readonly (readonly [pattern: string, check: Check<Names>])[];
 
 const SETTINGS_CHECKS: Checks<readonly string[]> = [
   ['clinicClients.*.profile', (part, profiles) => part.unknownName(profiles, 'profile', 'add the file to profiles/')],
@@ -136,7 +136,7 @@ export function checkTenantReferences(file: YamlFile, definedNames: DefinedNames
   return faultsOf(TENANT_CHECKS, file, definedNames);
 }
 
-function faultsOf<Known>(checks: Checks<Known>, file: YamlFile, definedNames: Known): ConfigurationFault[] {
+function faultsOf<Names>(checks: Checks<Names>, file: YamlFile, definedNames: Names): ConfigurationFault[] {
   return checks.flatMap(([pattern, check]) =>
     [...new FilePart(file).matching(pattern)].flatMap((part) => [...check(part, definedNames)]),
   );

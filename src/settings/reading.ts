@@ -40,7 +40,7 @@ export interface LoadOptions extends ReadOptions {
 
 /** One reading of all files. */
 export interface Reading {
-  surroundings: SettingsAndProfiles;
+  settingsAndProfiles: SettingsAndProfiles;
   /** As they were then. */
   managed: ManagedTenants;
   running: ReadonlyMap<string, Running>;
@@ -58,7 +58,7 @@ export interface FirstReading extends Begun {
 
 /** What a first reading begins with. */
 export interface Begun {
-  surroundings: SettingsAndProfiles;
+  settingsAndProfiles: SettingsAndProfiles;
   seen: SeenFiles;
   managed: ManagedTenants;
   /** By this tenants ran last. */
@@ -70,19 +70,29 @@ export interface Begun {
 export function openFiles(
   options: LoadOptions,
   {
-    surroundings,
+    settingsAndProfiles,
     managed,
     seen,
     earlier = new Map(),
     refused = new Set(),
-  }: Pick<Begun, 'surroundings' | 'managed' | 'seen'> & Partial<Pick<TenantParts, 'earlier' | 'refused'>>,
+  }: Pick<Begun, 'settingsAndProfiles' | 'managed' | 'seen'> & Partial<Pick<TenantParts, 'earlier' | 'refused'>>,
 ): TenantFiles {
-  const { settings, profiles, known } = surroundings;
+  const { settings, profiles, definedNames } = settingsAndProfiles;
   const ofSettings = settings.secrets.map(([reference]) => reference);
   const secrets = tenantSecrets({ ...options, seen }, ofSettings);
   const usable = settings.value === null ? null : { settings: settings.value, profiles: profiles.valid };
   const { dir, outlineApart } = options;
-  return openTenantFiles({ dir, managed, secrets, known, seen, earlier, refused, usable, outlineApart });
+  return openTenantFiles({
+    dir,
+    managed,
+    secrets,
+    definedNames,
+    seen,
+    earlier,
+    refused,
+    usable,
+    outlineApart,
+  });
 }
 
 export function* readAll(files: TenantFiles, only?: string): Pieces<ReadTenant[]> {
@@ -107,7 +117,7 @@ export function* readSome(listed: ListedTenants, ids: readonly string[]): Pieces
 /** Faults of settings end the start of a daemon at once; others are told those of all files. */
 export function* whyUnusable(options: LoadOptions, begun: Begun): Pieces<ConfigurationError> {
   const read = options.use === 'daemon' ? [] : yield* readAll(openFiles(options, begun), options.only);
-  return new ConfigurationError(everyFault(begun.surroundings, read, options.mode));
+  return new ConfigurationError(everyFault(begun.settingsAndProfiles, read, options.mode));
 }
 
 /** A tenant of which nothing else counts: what is stored under its name waits for it. */
@@ -128,7 +138,7 @@ export function begin(options: LoadOptions): Begun {
   const settingsAndProfiles = withProfilesOfBefore(options, read, lastRun.profiles);
   const isOfNow = (id: string) => settingsAndProfiles.profiles.broken.has(id);
   const ofProfiles = [...read.profiles.broken].flatMap(([id, faults]) => (isOfNow(id) ? [] : faults));
-  return { surroundings: settingsAndProfiles, seen, managed: new Map(), lastRun, ofProfiles };
+  return { settingsAndProfiles, seen, managed: new Map(), lastRun, ofProfiles };
 }
 
 /** Files under names that no tenant can have are not read; they are seen all the same. */
@@ -152,14 +162,14 @@ export function configurationOf(
     unchecked,
     outlines: new Map([...running].map(([id, { checked }]) => [id, checked.outline])),
     managed: new Set([...running].filter(([, { checked }]) => checked.managed !== null).map(([id]) => id)),
-    tenants: new OnDemand(running.keys(), open, { keep: 0 }),
+    tenants: new OnDemand(running.keys(), open, { capacity: 0 }),
   };
 }
 
 /** How a map of what is made on demand keeps it. */
 interface OnDemandOptions<Value> {
   /** How many are kept; those that were asked for longest ago go first. */
-  keep: number;
+  capacity: number;
   /** Whether one may go now; always when absent. One that may not stays beyond the number. */
   mayGo?(value: Value): boolean;
 }
@@ -170,7 +180,7 @@ export class OnDemand<Value> implements ReadonlyMap<string, Value> {
   readonly #make: (key: string) => Value;
   readonly #options: OnDemandOptions<Value>;
   /** In the order of their last use. */
-  readonly #kept = new Map<string, Value>();
+  readonly #values = new Map<string, Value>();
 
   constructor(keys: Iterable<string>, make: (key: string) => Value, options: OnDemandOptions<Value>) {
     this.#keys = new Set(keys);
@@ -188,9 +198,9 @@ export class OnDemand<Value> implements ReadonlyMap<string, Value> {
 
   get(key: string): Value | undefined {
     if (!this.#keys.has(key)) return undefined;
-    const value = this.#kept.get(key) ?? this.#make(key);
-    this.#kept.delete(key);
-    this.#kept.set(key, value);
+    const value = this.#values.get(key) ?? this.#make(key);
+    this.#values.delete(key);
+    this.#values.set(key, value);
     this.#letGo();
     return value;
   }
@@ -198,18 +208,18 @@ export class OnDemand<Value> implements ReadonlyMap<string, Value> {
   /** Has other keys from here on; what is kept under `changed`, or under a key that is gone, is made anew when it is asked for. */
   change(keys: Iterable<string>, changed: Iterable<string>): void {
     this.#keys = new Set(keys);
-    for (const key of changed) this.#kept.delete(key);
-    for (const key of this.#kept.keys()) if (!this.#keys.has(key)) this.#kept.delete(key);
+    for (const key of changed) this.#values.delete(key);
+    for (const key of this.#values.keys()) if (!this.#keys.has(key)) this.#values.delete(key);
   }
 
   /** What is made and kept under a key; it isn't made for this. */
   peek(key: string): Value | undefined {
-    return this.#kept.get(key);
+    return this.#values.get(key);
   }
 
   /** Those that are made and kept. */
-  kept(): Value[] {
-    return [...this.#kept.values()];
+  cachedValues(): Value[] {
+    return [...this.#values.values()];
   }
 
   keys(): SetIterator<string> {
@@ -233,10 +243,10 @@ export class OnDemand<Value> implements ReadonlyMap<string, Value> {
   }
 
   #letGo(): void {
-    const { keep, mayGo = () => true } = this.#options;
-    for (const [key, value] of this.#kept) {
-      if (this.#kept.size <= keep) break;
-      if (mayGo(value)) this.#kept.delete(key);
+    const { capacity, mayGo = () => true } = this.#options;
+    for (const [key, value] of this.#values) {
+      if (this.#values.size <= capacity) break;
+      if (mayGo(value)) this.#values.delete(key);
     }
   }
 }

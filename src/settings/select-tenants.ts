@@ -27,7 +27,7 @@ export interface SelectedTenants {
 export class LastGood {
   readonly #running: ReadonlyMap<string, Running>;
   readonly #files: TenantFiles | null;
-  readonly #surroundings: SettingsAndProfiles;
+  readonly #settingsAndProfiles: SettingsAndProfiles;
   readonly #checked = new Map<string, ReadTenant>();
 
   /** @param files checks again what was checked under other settings and profiles; null when they are the same */
@@ -38,7 +38,7 @@ export class LastGood {
   ) {
     this.#running = running;
     this.#files = files;
-    this.#surroundings = settingsAndProfiles;
+    this.#settingsAndProfiles = settingsAndProfiles;
   }
 
   /** Null for a tenant that did not run, or can't go on. */
@@ -67,7 +67,7 @@ export class LastGood {
   }
 
   #check(checked: CheckedTenant): ReadTenant {
-    if (this.#files !== null) return withProfileFaults(this.#files.checkAgain(checked), this.#surroundings);
+    if (this.#files !== null) return withProfileFaults(this.#files.checkAgain(checked), this.#settingsAndProfiles);
     const { id, clinic, formerly } = checked.outline;
     return { id, fileName: '', yaml: () => ({ faults: [] }), clinic, formerly, faults: [], checked };
   }

@@ -42,7 +42,7 @@ export interface ReadOptions {
 export interface SettingsAndProfiles {
   settings: ReadSettings;
   profiles: ReadProfiles;
-  known: DefinedNames;
+  definedNames: DefinedNames;
   /** Of the bytes of all these files. */
   digest: string;
 }
@@ -60,7 +60,7 @@ export function readSettingsAndProfiles(
   const digest = JSON.stringify([settings.digest, digestsOf(listed)]);
   const profiles = checkProfiles(listed, before?.profiles);
   if (before !== null && settings === before.settings && profiles === before.profiles) return before;
-  return { settings, profiles, known: definedNames(options, settings, profiles), digest };
+  return { settings, profiles, definedNames: definedNames(options, settings, profiles), digest };
 }
 
 /** The same with profiles as they were before in the place of those with faults; the same object where there are none. */
@@ -74,7 +74,7 @@ export function withProfilesOfBefore(
   if (mended.length === 0) return settingsAndProfiles;
   const broken = new Map([...profiles.broken].filter(([id]) => !before.has(id)));
   const both = { ...profiles, valid: new Map([...profiles.valid, ...mended]), broken };
-  return { ...settingsAndProfiles, profiles: both, known: definedNames(options, settings, both) };
+  return { ...settingsAndProfiles, profiles: both, definedNames: definedNames(options, settings, both) };
 }
 
 /** The faults of the profile that a clinic's client goes by. */

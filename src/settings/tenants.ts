@@ -58,7 +58,7 @@ export interface TenantParts {
   /** Tenants that no file configures. */
   managed: ManagedTenants;
   secrets: TenantSecrets;
-  known: DefinedNames;
+  definedNames: DefinedNames;
   seen: SeenFiles;
   /** Tenants that were checked under the same settings and profiles: one whose file and secrets are the same is not checked again. */
   earlier: ReadonlyMap<string, CheckedTenant>;
@@ -137,13 +137,15 @@ interface Checking extends TenantParts {
 
 /** Opens the files of tenants. */
 export function openTenantFiles(parts: TenantParts): TenantFiles {
-  const { dir, managed, secrets, known, usable } = parts;
+  const { dir, managed, secrets, definedNames, usable } = parts;
   const folder = join(dir, 'tenants');
   let made: Schemas | null = null;
   const schemas = () => {
     made ??= {
       tenant: tenantSchema(secrets),
-      channels: new Map([...known.reminderChannels].map(([kind, module]) => [kind, module.settingsSchema(secrets)])),
+      channels: new Map(
+        [...definedNames.reminderChannels].map(([kind, module]) => [kind, module.settingsSchema(secrets)]),
+      ),
     };
     return made;
   };
@@ -189,9 +191,9 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
       rememberOutlines(checked.outline.expressions);
       const json = contentOf(checked);
       const file = fileOf(nameOf(checked), JSON.parse(json), () => json);
-      const opened = secrets.as(id, () => checkTenant(file, schemas(), known), checked.managed);
+      const opened = secrets.as(id, () => checkTenant(file, schemas(), definedNames), checked.managed);
       if (opened.faults.length > 0) throw new ConfigurationError(opened.faults);
-      return deepFreeze(buildTenant(id, opened, usable.settings, known));
+      return deepFreeze(buildTenant(id, opened, usable.settings, definedNames));
     },
   };
 }
@@ -250,12 +252,12 @@ function* outlined({ outlineApart }: TenantParts, value: unknown): Generator<Out
 
 /** Checked as it will be opened. */
 function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile['lineOf']): ReadTenant {
-  const { secrets, schemas, known } = checking;
+  const { secrets, schemas, definedNames } = checking;
   const { id, json, managed } = found;
   const plain = fileOf(name, JSON.parse(json), () => json);
   const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
-  const checked = secrets.as(id, () => checkTenant(file, schemas(), known), managed);
-  const faults = [...checked.faults, ...checkTenantReferences(checked.meant, known)];
+  const checked = secrets.as(id, () => checkTenant(file, schemas(), definedNames), managed);
+  const faults = [...checked.faults, ...checkTenantReferences(checked.meant, definedNames)];
   const of = (part: string) => file.valueAt(['clinic', part]);
   const clinic = { client: of('client'), tenantId: of('tenantId'), calendars: calendarUses(file) };
   const tenant =
@@ -265,13 +267,13 @@ function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile
 }
 
 function checkedTenant(
-  { usable, hashOf, secrets, known }: Checking,
+  { usable, hashOf, secrets, definedNames }: Checking,
   { id, digest, json, managed }: Found,
   file: YamlFile,
   { checked, calendars }: { checked: CheckedFile; calendars: readonly CalendarUse[] },
 ): CheckedTenant | null {
   if (usable === null || hashOf === null) return null;
-  const tenant = buildTenant(id, checked, usable.settings, known);
+  const tenant = buildTenant(id, checked, usable.settings, definedNames);
   // What a managed tenant keeps sealed is part of its revision.
   const named = secrets.as(id, () =>
     referencesIn(file.value).map((reference) => [reference, secrets.secretAt(reference)] as const),

@@ -45,7 +45,7 @@ interface AuditLogParts {
   directory: string;
   identityKey: Uint8Array;
   /** How long entries are kept, at least. */
-  keepMonths: () => number;
+  retentionMonths: () => number;
   clock: Clock;
   log: Logger;
   /** Entries that go together when they are too old. Default 1,000; the same for all who ever write there. */
@@ -116,7 +116,7 @@ interface ChainParts {
 }
 
 /** The writing of chains. */
-function openChains({ clock, log, keepMonths }: AuditLogParts, { files, heads, key }: ChainParts) {
+function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, heads, key }: ChainParts) {
   /** The chain that goes on; a new one where there is none, or its end is not the one that was known: then the old one stays as it is. */
   async function today(): Promise<{ chain: string; last: number }> {
     const chain = (await files.chains()).at(-1);
@@ -158,7 +158,7 @@ function openChains({ clock, log, keepMonths }: AuditLogParts, { files, heads, k
 
   /** Folders whose newest entry is too old go, and an entry says so: it is what a look at the log goes by then. */
   async function trim(chain: string): Promise<void> {
-    const oldestAt = clock() - keepMonths() * MONTH_MS;
+    const oldestAt = clock() - retentionMonths() * MONTH_MS;
     for await (const { sequence, line, entry, mac } of files.folderEnds(chain)) {
       if (entry === null || !isGenuine({ line, entry, mac }, key()) || Date.parse(entry.at) > oldestAt) return;
       const last = await files.lastNumber(chain);

@@ -37,13 +37,13 @@ export interface CredentialStore {
    */
   write(lease: LeaseToken, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
   /** Changes where the login stands and leaves the tokens alone; the same conditions as `write`. */
-  note(lease: LeaseToken, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
+  record(lease: LeaseToken, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
   /** Removes the credential, whoever is at work on it: a refresh under way finds nothing to replace. */
   remove(connection: string): Promise<boolean>;
   /** The credentials of those connections that have one. */
   readAll(connections: readonly string[]): Promise<Record<string, Credential>>;
   /** Puts them back where nothing stands: a credential that is there is newer, since providers replace refresh tokens. */
-  restore(credentials: Readonly<Record<string, Credential>>): Promise<{ restored: string[]; kept: string[] }>;
+  restore(credentials: Readonly<Record<string, Credential>>): Promise<{ restored: string[]; unchanged: string[] }>;
 }
 
 /** What a credential store works with. */
@@ -120,7 +120,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       if (written) await awaitDisk(connection);
       return written;
     },
-    note: (lease, connection, version, credentialState) =>
+    record: (lease, connection, version, credentialState) =>
       change(lease, connection, version, sealedState(credentialState, sealer, contextOf(connection, version))),
     remove: async (connection) => (await recent.changing(writer.del(keyOf(connection)))) === 1,
     async readAll(connections) {
@@ -132,9 +132,9 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       return credentials;
     },
     async restore(credentials) {
-      const result = { restored: [] as string[], kept: [] as string[] };
+      const result = { restored: [] as string[], unchanged: [] as string[] };
       for (const [connection, credential] of Object.entries(credentials)) {
-        (await restoreOne(connection, credential)) ? result.restored.push(connection) : result.kept.push(connection);
+        result[(await restoreOne(connection, credential)) ? 'restored' : 'unchanged'].push(connection);
       }
       // All of them lie on one server.
       for (const connection of result.restored.slice(-1)) await awaitDisk(connection);
@@ -154,10 +154,14 @@ function encode(credential: Credential, sealer: Sealer, connection: string): Cre
 }
 
 /** @throws what the sealer throws */
-function decode({ version = '', sealed = '', standing = '' }: CredentialFields, sealer: Sealer, connection: string) {
+function decode(
+  { version = '', sealed = '', standing: state = '' }: CredentialFields,
+  sealer: Sealer,
+  connection: string,
+) {
   const context = contextOf(connection, version);
   const login = JSON.parse(sealer.open(sealed, context)) as Omit<Credential, 'version' | keyof CredentialState>;
-  const currentState = JSON.parse(sealer.open(standing, `${context}/standing`)) as CredentialState;
+  const currentState = JSON.parse(sealer.open(state, `${context}/standing`)) as CredentialState;
   return { version: Number(version), ...login, ...currentState } satisfies Credential;
 }
 
@@ -182,7 +186,7 @@ function contextOf(connection: string, version: string | number): string {
 /** Credentials as they were read last, for as long as they surely stand so, or {@link RECENT_MS}. */
 class Recent {
   readonly #readNow: (connection: string) => Promise<Credential | null>;
-  readonly #known = new Map<string, { credential: Credential; readAt: number }>();
+  readonly #stored = new Map<string, { credential: Credential; readAt: number }>();
   #changes = 0;
 
   constructor(readNow: (connection: string) => Promise<Credential | null>) {
@@ -190,7 +194,7 @@ class Recent {
   }
 
   recent = async (connection: string): Promise<Credential | null> => {
-    const cached = this.#known.get(connection);
+    const cached = this.#stored.get(connection);
     const isRecent = cached !== undefined && performance.now() - cached.readAt < RECENT_MS;
     return isRecent ? cached.credential : this.read(connection);
   };
@@ -200,8 +204,8 @@ class Recent {
     const credential = await this.#readNow(connection);
     // Whoever has to log in may do so at any moment.
     const isCacheable = credential?.state === 'connected' && this.#changes === changes;
-    if (isCacheable) this.#known.set(connection, { credential, readAt });
-    else this.#known.delete(connection);
+    if (isCacheable) this.#stored.set(connection, { credential, readAt });
+    else this.#stored.delete(connection);
     return credential;
   };
 
@@ -212,7 +216,7 @@ class Recent {
 
   invalidate(): void {
     this.#changes += 1;
-    this.#known.clear();
+    this.#stored.clear();
   }
 }
 

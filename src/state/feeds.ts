@@ -25,7 +25,7 @@ export interface FeedAccess {
 
 /** The feeds of one tenant: what they hold, and who may read them. */
 export interface TenantFeeds {
-  shelf(target: string): FeedStore;
+  feedStore(target: string): FeedStore;
   /** Null while a feed has no address. */
   access(target: string): Promise<FeedAccess | null>;
   /** Makes a new address and ends the one before. @returns its token, which is kept nowhere */
@@ -71,7 +71,7 @@ export function createTenantFeeds(
     return true;
   }
   return {
-    shelf: (target) => createTargetFeedStore(redis, keys.feed(tenant, target), sealer, target),
+    feedStore: (target) => createTargetFeedStore(redis, keys.feed(tenant, target), sealer, target),
     async access(target) {
       const { madeAt, fetchedAt, fetches } = await redis.hgetall(keys.feedAccess(tenant, target));
       if (madeAt === undefined) return null;

@@ -364,8 +364,8 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
         const { ends, sealed } = await look(target);
         const next = change(ends);
         const value = next.size === 0 ? null : pinsOf(target).seal([...next]);
-        const beside = { key, before: sealed, value };
-        const isChanged = await proofs.change(target, (proof) => ({ ...proof, pins: markOf(value) }), {}, beside);
+        const entry = { key, before: sealed, value };
+        const isChanged = await proofs.change(target, (proof) => ({ ...proof, pins: markOf(value) }), {}, entry);
         if (isChanged) return [...ends.keys()].filter((recordId) => !next.has(recordId)).length;
       }
     },

@@ -15,7 +15,7 @@ export interface LinkFormat {
 }
 
 /** What of a link says where its object is. */
-type ObjectLocation = Pick<Link, 'recordId' | 'epoch' | 'remoteId'>;
+type ObjectLocation = Pick<Link, 'recordId' | 'idAttempt' | 'remoteId'>;
 
 /** What is guessed by chance once in 2^48 times, each time with a write to the target; Outlook's ids have 120 characters and more. */
 const PROOF_LENGTH = 8;
@@ -28,22 +28,22 @@ const PROOF_LENGTH = 8;
  */
 export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkFormat {
   const key = derivedKey(identityKey, tenant, 'places of links');
-  const proofOf = (target: string, { recordId, epoch, remoteId }: ObjectLocation) =>
+  const proofOf = (target: string, { recordId, idAttempt, remoteId }: ObjectLocation) =>
     createHmac('sha256', key())
-      .update(JSON.stringify([target, recordId, epoch, remoteId]))
+      .update(JSON.stringify([target, recordId, idAttempt, remoteId]))
       .digest('base64url')
       .slice(0, PROOF_LENGTH);
   return {
     encode(target, link) {
-      const follows = link.remoteId === null && link.epoch === 0;
+      const follows = link.remoteId === null && link.idAttempt === 0;
       return encodeLink(link, follows ? null : proofOf(target, link) + (link.remoteId ?? ''));
     },
     decode(target, recordId, value) {
-      const { place, ...link } = decodeLink(recordId, value);
-      if (place === '' && link.epoch === 0) return { ...link, remoteId: null };
-      const located = { ...link, remoteId: place.slice(PROOF_LENGTH) || null };
-      const isProved = proofOf(target, located) === place.slice(0, PROOF_LENGTH);
-      return isProved ? located : { ...link, epoch: 0, remoteId: null, isUnplaced: true };
+      const { location, ...link } = decodeLink(recordId, value);
+      if (location === '' && link.idAttempt === 0) return { ...link, remoteId: null };
+      const located = { ...link, remoteId: location.slice(PROOF_LENGTH) || null };
+      const isProved = proofOf(target, located) === location.slice(0, PROOF_LENGTH);
+      return isProved ? located : { ...link, idAttempt: 0, remoteId: null, isUnplaced: true };
     },
   };
 }
@@ -51,9 +51,9 @@ export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkF
 /** A link: tab-separated, its time as `encodeTime` makes it, then `encodeWrite` and the version tag. */
 function encodeLink(link: Link, location: string | null): string {
   const time = encodeTime(link);
-  const { fingerprint, drift, storedFingerprint, observedFingerprint, generation } = link;
+  const { fingerprint, drift, storedFingerprint, observedFingerprint, recreations } = link;
   const { write, tag } = encodeWrite(link);
-  const optional = [tag, location, drift, storedFingerprint, observedFingerprint, generation].map(
+  const optional = [tag, location, drift, storedFingerprint, observedFingerprint, recreations].map(
     (field) => field ?? '',
   );
   // Most links end in empty fields: they are left out, every link pays for its bytes.
@@ -70,24 +70,24 @@ const NUMBER = 1;
  * The epoch, which has one digit, and right behind it the revision in base 36, where it is known. A letter in the digit's place says
  * that the quotes of the version tag are left out (a to j), or that it is a number in base 36 besides (k to t).
  */
-function encodeWrite({ epoch, revision, versionTag }: Link): { write: string; tag: string | null } {
+function encodeWrite({ idAttempt, revision, versionTag }: Link): { write: string; tag: string | null } {
   const bare = /^"([^"]+)"$/.exec(versionTag ?? '')?.[1];
   const isNumber = bare !== undefined && Number.isSafeInteger(Number(bare)) && String(Number(bare)) === bare;
   const kind = isNumber ? NUMBER : BARE;
-  const digit = bare === undefined ? String(epoch) : String.fromCharCode(FIRST_LETTER + kind * LETTERS + epoch);
+  const digit = bare === undefined ? String(idAttempt) : String.fromCharCode(FIRST_LETTER + kind * LETTERS + idAttempt);
   return {
     write: digit + (revision?.toString(36) ?? ''),
     tag: isNumber ? Number(bare).toString(36) : (bare ?? versionTag),
   };
 }
 
-function decodeWrite(write: string, tag: string): Pick<Link, 'epoch' | 'versionTag' | 'revision'> {
+function decodeWrite(write: string, tag: string): Pick<Link, 'idAttempt' | 'versionTag' | 'revision'> {
   const [digit = '0', ...rest] = write;
   const written = rest.length === 0 ? {} : { revision: Number.parseInt(rest.join(''), 36) };
   const letter = digit.charCodeAt(0) - FIRST_LETTER;
-  if (letter < 0) return { epoch: Number(digit), versionTag: tag === '' ? null : tag, ...written };
+  if (letter < 0) return { idAttempt: Number(digit), versionTag: tag === '' ? null : tag, ...written };
   const bare = letter < LETTERS ? tag : String(Number.parseInt(tag, 36));
-  return { epoch: letter % LETTERS, versionTag: `"${bare}"`, ...written };
+  return { idAttempt: letter % LETTERS, versionTag: `"${bare}"`, ...written };
 }
 
 /**
@@ -110,7 +110,7 @@ function decodeTime(time: string): TimeSpan {
 }
 
 /** The link but for its place, which is to be proved. */
-function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & { place: string } {
+function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & { location: string } {
   const [
     fingerprint = '',
     time = '0',
@@ -127,11 +127,11 @@ function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & {
     fingerprint,
     ...decodeTime(time),
     ...decodeWrite(write, tag),
-    place: location,
+    location,
     drift: drift === 'edited' || drift === 'removed' ? drift : null,
     ...(storedFingerprint === '' ? {} : { storedFingerprint }),
     ...(observedFingerprint === '' ? {} : { observedFingerprint }),
-    ...(recreations === '' ? {} : { generation: Number(recreations) }),
+    ...(recreations === '' ? {} : { recreations: Number(recreations) }),
   };
 }
 
@@ -167,7 +167,7 @@ export class CachedLinks implements Cached {
   }
 
   /** Keeps what was read of a version. */
-  keep(version: string, links: ReadonlyMap<string, Link>): void {
+  store(version: string, links: ReadonlyMap<string, Link>): void {
     this.#version = version;
     this.#links = links;
     this.#changed = new Map();
@@ -177,7 +177,7 @@ export class CachedLinks implements Cached {
    * Takes note of a change; of one that does not follow on what is known, nothing.
    * @param stored as they are stored, '' for one that is gone
    */
-  note(
+  record(
     [before, after]: LinkVersions,
     stored: ReadonlyMap<string, string>,
     decode: (recordId: string, value: string) => Link,

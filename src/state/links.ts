@@ -32,7 +32,7 @@ const BUCKETS_AT_ONCE = 32;
 
 /** How the links of a target are spread over hashes. */
 export interface LinkLayout {
-  generation: number;
+  layoutVersion: number;
   buckets: number;
   /** Another one after each change of any link; null before the first. */
   version: string | null;
@@ -43,7 +43,7 @@ type LinkTime = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
 /** Up to where the links of a target were read. */
 export interface LinkCursor {
-  generation: number;
+  layoutVersion: number;
   bucket: number;
   /** The last record of that bucket that was given. */
   after: string;
@@ -128,7 +128,7 @@ class RedisLinkStore implements LinkStore {
   readonly #tenant: string;
   readonly #format: LinkFormat;
   readonly #room: CacheBudget;
-  readonly #kept = new Map<string, CachedLinks>();
+  readonly #cache = new Map<string, CachedLinks>();
 
   constructor(redis: RedisClient, tenant: string, format: LinkFormat, room: CacheBudget) {
     this.#redis = redis;
@@ -140,11 +140,11 @@ class RedisLinkStore implements LinkStore {
   async layout(target: string): Promise<LinkLayout> {
     const table = keys.linksMeta(this.#tenant, target);
     const [layoutVersion, buckets, version] = await this.#redis.hmget(table, 'generation', 'buckets', 'version');
-    return { generation: Number(layoutVersion ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
+    return { layoutVersion: Number(layoutVersion ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
   }
 
-  bucketKey(target: string, { generation, buckets }: LinkLayout, recordId: string): string {
-    return keys.linksBucket(this.#tenant, target, generation, bucketOf(recordId, buckets));
+  bucketKey(target: string, { layoutVersion, buckets }: LinkLayout, recordId: string): string {
+    return keys.linksBucket(this.#tenant, target, layoutVersion, bucketOf(recordId, buckets));
   }
 
   encoded(target: string, link: Link): string {
@@ -153,18 +153,18 @@ class RedisLinkStore implements LinkStore {
 
   async read(target: string): Promise<ReadonlyMap<string, Link>> {
     const at = await this.layout(target);
-    const cached = this.#kept.get(target) ?? new CachedLinks(() => void this.#kept.delete(target));
+    const cached = this.#cache.get(target) ?? new CachedLinks(() => void this.#cache.delete(target));
     const links = cached.of(at.version) ?? (await this.#readAll(target, at));
     if (at.version === null) return links;
     // What changed while it was read has given the table another version by now.
-    cached.keep(at.version, links);
-    this.#kept.set(target, cached);
+    cached.store(at.version, links);
+    this.#cache.set(target, cached);
     this.#room.use(cached, links.size);
     return links;
   }
 
   recordChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void {
-    this.#kept.get(target)?.note(versions, stored, (id, value) => this.#format.decode(target, id, value));
+    this.#cache.get(target)?.record(versions, stored, (id, value) => this.#format.decode(target, id, value));
   }
 
   async readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>> {
@@ -194,14 +194,14 @@ class RedisLinkStore implements LinkStore {
         const pageLinks = rest.slice(0, limit - links.length);
         links.push(...pageLinks);
         if (pageLinks.length < rest.length) {
-          next ??= { generation: at.generation, bucket, after: pageLinks.at(-1)?.recordId ?? after };
+          next ??= { layoutVersion: at.layoutVersion, bucket, after: pageLinks.at(-1)?.recordId ?? after };
         }
         [bucket, after] = [bucket + 1, ''];
       }
       if (next !== null) break;
     }
-    const { generation } = await this.layout(target);
-    if (generation === (cursor?.generation ?? at.generation)) return { links, next };
+    const { layoutVersion } = await this.layout(target);
+    if (layoutVersion === (cursor?.layoutVersion ?? at.layoutVersion)) return { links, next };
     if (cursor === null) return this.page(target, null, limit);
     throw new MirrorError('the links of the target were laid out anew since the page before', {
       actor: 'conflict',
@@ -310,8 +310,10 @@ class RedisLinkStore implements LinkStore {
     return found.map((fields) => Object.entries(fields).map(([id, value]) => this.#format.decode(target, id, value)));
   }
 
-  #bucketsOf(target: string, { generation, buckets }: LinkLayout): string[] {
-    return Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(this.#tenant, target, generation, bucket));
+  #bucketsOf(target: string, { layoutVersion, buckets }: LinkLayout): string[] {
+    return Array.from({ length: buckets }, (_, bucket) =>
+      keys.linksBucket(this.#tenant, target, layoutVersion, bucket),
+    );
   }
 
   /** The first keys of a script that changes links. */
@@ -344,11 +346,11 @@ class RedisLinkStore implements LinkStore {
   /** Writes a new generation beside the old one, then flips to it: a reader sees one or the other whole. */
   async #replace(target: string, links: readonly Link[], buckets: number, lease: Lease): Promise<void> {
     const before = await this.layout(target);
-    const after = { ...before, generation: before.generation + 1, buckets };
+    const after = { ...before, layoutVersion: before.layoutVersion + 1, buckets };
     // A process that died before its flip left part of a table under the same names.
     await this.#remove(target, after, lease);
     await this.#write(target, after, links, lease);
-    await this.#change(scripts.flip, this.#keysOf(target, lease), lease, [after.generation, after.buckets]);
+    await this.#change(scripts.flip, this.#keysOf(target, lease), lease, [after.layoutVersion, after.buckets]);
     await this.#remove(target, before, lease);
   }
 

@@ -48,7 +48,7 @@ const SEALED_AT_ONCE = 100;
  */
 export function createManagedTenants(parts: ManagedTenantParts) {
   const ledger = openManagedLedger(parts);
-  const { seal, standing } = openDocuments(parts, ledger);
+  const { seal, state } = openDocuments(parts, ledger);
   let last: (ManagedSnapshot & { marked: number }) | null = null;
   let lost: ManagedTenants = new Map();
 
@@ -66,7 +66,7 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     const { now, documents } = await ledger.read(marked, before?.tenants);
     const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(now.version);
     if (isEmptied && now.version === null) throw tenantsLost();
-    const next = await standing(now, documents, before?.tenants);
+    const next = await state(now, documents, before?.tenants);
     const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
     lost = new Map([...missing].filter(([id]) => !next.has(id)));
     // The mark outside Redis tells that there were some, and not which.
@@ -163,7 +163,7 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
     return next;
   }
 
-  return { seal, standing: readCurrent };
+  return { seal, state: readCurrent };
 }
 
 const REMEDY =

@@ -159,7 +159,7 @@ function hashOf(host: string): string {
  */
 export interface UnansweredStore {
   /** Notes keys to be looked at; of several times the latest counts. */
-  note(target: string, times: ReadonlyMap<ItemKey, Instant>): Promise<void>;
+  record(target: string, times: ReadonlyMap<ItemKey, Instant>): Promise<void>;
   /** At most `limit` keys whose time has come. */
   due(target: string, now: Instant, limit: number): Promise<ItemKey[]>;
   done(target: string, keys: readonly ItemKey[]): Promise<void>;
@@ -171,7 +171,7 @@ export interface UnansweredStore {
 export function createUnansweredStore(redis: RedisClient, tenant: string): UnansweredStore {
   const name = (target: string) => keys.unanswered(tenant, target);
   return {
-    async note(target, times) {
+    async record(target, times) {
       if (times.size > 0) {
         const pipeline = redis.pipeline();
         for (const [key, at] of times) pipeline.zadd(name(target), 'GT', at, key);

@@ -14,7 +14,7 @@ export interface OutboxEntry extends PendingChange {
   /** When it, or what it took the place of, was sent last; null when it never was. */
   sentAt: Instant | null;
   /** Epoch of the key to use; above the link's when the target burnt the last one. */
-  epoch: number;
+  idAttempt: number;
   /** The run that decided it; null when none did. */
   run: string | null;
 }
@@ -129,7 +129,7 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     revision: stored.r,
     item: item === '' ? null : (JSON.parse(item) as Item),
     sentAt: stored.z ?? null,
-    epoch: stored.k,
+    idAttempt: stored.k,
     run: stored.u,
   };
 }
@@ -178,7 +178,7 @@ export function settlementArguments(
   { bucket, journal, link, line }: KeyPositions,
 ): (string | number)[] {
   const { entry } = settlement;
-  if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
+  if (settlement.kind === 'next-epoch') return ['', '', '', entry.idAttempt + 1, ''];
   if (settlement.kind === 'retry') {
     const { error, dueAt, parked, about = '', isAsked = false } = settlement;
     return [error, dueAt, parked ? '1' : '0', about, isAsked ? '1' : ''];

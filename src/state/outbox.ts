@@ -60,7 +60,7 @@ export interface Outbox {
    * Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease.
    * @param by.recordTakenOut remember whose objects were taken out until they are made again
    */
-  settle(
+  complete(
     target: string,
     settlements: readonly OutboxSettlement[],
     by: OutboxWrite & { recordTakenOut?: boolean },
@@ -126,7 +126,7 @@ class RedisOutbox implements Outbox {
   readonly #links: LinkStore;
   readonly #journalRetentionMs: number;
   /** Settlements so far, by which one that arrives a second time is known. */
-  #settled = 0;
+  #doneCount = 0;
 
   constructor(redis: RedisClient, tenant: string, sealers: OutboxSealers, links: LinkStore) {
     this.#redis = redis;
@@ -210,14 +210,14 @@ class RedisOutbox implements Outbox {
     await scripts.raiseRevision(this.#redis, lease, [keys.target(this.#tenant, target)], [found]);
   }
 
-  async settle(
+  async complete(
     target: string,
     settlements: readonly OutboxSettlement[],
     { now, lease, recordTakenOut = false }: OutboxWrite & { recordTakenOut?: boolean },
   ): Promise<void> {
     const [tenant, links] = [this.#tenant, this.#links];
     const layout = await links.layout(target);
-    this.#settled += 1;
+    this.#doneCount += 1;
     const { outbox, due, failing } = this.#keysOf(target);
     const others = [keys.journals(tenant), keys.target(tenant, target)];
     others.push(keys.unseen(tenant, target), keys.takenOut(tenant, target), keys.linksMeta(tenant, target));
@@ -238,7 +238,7 @@ class RedisOutbox implements Outbox {
       return [settlement.kind, recordId, revision, ...settlementArguments(settlement, positions)];
     });
     const removalFlag = recordTakenOut ? '1' : '0';
-    const head = [now, this.#journalRetentionMs, target, removalFlag, this.#settled, changeName()];
+    const head = [now, this.#journalRetentionMs, target, removalFlag, this.#doneCount, changeName()];
     const versions = await scripts.settle(this.#redis, lease, named.keys.slice(1), [...head, ...tuples]);
     // A number: it came a second time, and changed nothing.
     if (versions !== 0) links.recordChange(target, versions, stored);

@@ -122,7 +122,7 @@ class RegisteredProcesses implements Processes {
   readonly #seen = new Map<string, Seen>();
   /** With the ids of their workers. */
   readonly #dead = new Map<string, readonly string[]>();
-  readonly #told: ((workers: readonly string[]) => Promise<void>)[] = [];
+  readonly #listeners: ((workers: readonly string[]) => Promise<void>)[] = [];
   #life: OwnLife | null = null;
   /** Kept until it is known that it was registered, so that no life is left that nobody lives. */
   #nextId = randomUUID();
@@ -157,7 +157,7 @@ class RegisteredProcesses implements Processes {
   }
 
   onDeath(listener: (workers: readonly string[]) => Promise<void>): void {
-    this.#told.push(listener);
+    this.#listeners.push(listener);
     for (const workers of this.#dead.values()) void listener(workers);
   }
 
@@ -218,12 +218,12 @@ class RegisteredProcesses implements Processes {
     for (const [id, value] of Object.entries(all)) {
       if (id === this.#life?.id) continue;
       const entry = JSON.parse(value) as Entry;
-      const { at, looks } = this.#note(id, entry.beat);
+      const { at, looks } = this.#record(id, entry.beat);
       // A beat that was heard while this look was on its way may be missing in it.
       const silentMs = sentAt - at;
       if (!this.#dead.has(id) && this.#hasDied(entry, silentMs, looks)) {
         this.#dead.set(id, entry.workers);
-        await Promise.all(this.#told.map((listener) => listener(entry.workers)));
+        await Promise.all(this.#listeners.map((listener) => listener(entry.workers)));
       }
       if (silentMs > FORGOTTEN_AFTER_MS) await this.#redis.hdel(keys.processes(), id);
     }
@@ -234,7 +234,7 @@ class RegisteredProcesses implements Processes {
     }
   }
 
-  #note(id: string, beat: number): Seen {
+  #record(id: string, beat: number): Seen {
     const before = this.#seen.get(id);
     // Whoever beats lives: it stood still together with its clocks, and knows of no death.
     if (before !== undefined && before.beat !== beat) this.#dead.delete(id);

@@ -37,7 +37,7 @@ export interface Protection {
   /**
    * @returns null when all is known, as it is in a state that is new
    */
-  doubt(options?: UncertaintyOptions): Promise<Uncertainty | null>;
+  uncertainty(options?: UncertaintyOptions): Promise<Uncertainty | null>;
   /** When Redis was last found to have lost decisions or writes; null for never. */
   wentBackAt(): Promise<Instant | null>;
   /** Takes note, before it goes out, that something is written to a target: a state that lost that is found out. */
@@ -62,7 +62,7 @@ export interface Protection {
    * @returns whether anything changed
    * @throws MirrorError as {@link TenantStateCounter.settle}; where an entry is to go, as {@link TenantStateCounter.requireDirectory}
    */
-  keep(change: SafeguardChange): Promise<boolean>;
+  store(change: SafeguardChange): Promise<boolean>;
 }
 
 /** What a tenant's protection works with. */
@@ -72,7 +72,7 @@ export interface ProtectionParts {
   tenant: string;
   /** The installation's, 32 bytes. */
   identityKey: Uint8Array;
-  epoch: TenantStateCounter;
+  stateCounter: TenantStateCounter;
   clock: Clock;
   log: Logger;
 }
@@ -83,7 +83,7 @@ const WHOLE = '';
 /** A tenant's tables, and what a process knows of them. */
 interface Watch {
   tables: SafeguardStore;
-  doubt: Protection['doubt'];
+  uncertainty: Protection['uncertainty'];
   /** A record with changes; no older than what this process has seen. */
   changed(before: ProtectionRecord | null, changes: Partial<ProtectionRecord>): ProtectionRecord;
   /** This process has seen the record of that version. */
@@ -91,11 +91,12 @@ interface Watch {
 }
 
 /** Looks after what protects people, as it lies in Redis. */
-function openWatch({ redis, tenant, identityKey, epoch, clock, log }: ProtectionParts): Watch {
+function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: ProtectionParts): Watch {
   const tables = openSafeguards(redis, tenant, identityKey);
   /** Version of the newest record that this process has seen; 0 before the first. */
   let seen = 0;
-  const readCopy = async () => (await epoch.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
+  const readCopy = async () =>
+    (await stateCounter.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
 
   const changed: Watch['changed'] = (before, changes) => {
     const current = before ?? FIRST_RECORD;
@@ -119,14 +120,14 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
     }
     const current = record === 'forged' ? FIRST_RECORD : record;
     // What is known to be lost, or older than it was, need not be as it was.
-    if (uncertainSince(current, wentBackAt) > current.settledAt && record !== 'forged') return current;
+    if (uncertainSince(current, wentBackAt) > current.resolvedAt && record !== 'forged') return current;
     const isOurs = record !== 'forged' && record.version >= seen && look.isAsProved;
     // Read again, since an entry goes from the copy first: one that went meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
     if (isOurs && isWhole) return current;
     log.error({ code: 'record-forged' }, 'who was forgotten and who opted out is not in Redis as it was written there');
-    const forgedAt = Math.max(clock(), current.settledAt + 1);
-    await tables.note((before) => changed(before, { lostAt: forgedAt, forgedAt }));
+    const forgedAt = Math.max(clock(), current.resolvedAt + 1);
+    await tables.record((before) => changed(before, { lostAt: forgedAt, forgedAt }));
     return changed(current, { lostAt: forgedAt, forgedAt });
   }
 
@@ -134,23 +135,23 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
     lookOnly = false,
     whole = false,
   }: UncertaintyOptions = {}): Promise<Uncertainty | null> {
-    const wentBackAt = await epoch.check();
+    const wentBackAt = await stateCounter.check();
     const record = await recordNow(wentBackAt, { lookOnly, whole });
     if (record === null) return null;
     seen = Math.max(seen, record.version, 1);
     const sinceAt = uncertainSince(record, wentBackAt);
-    if (sinceAt <= record.settledAt) return null;
+    if (sinceAt <= record.resolvedAt) return null;
     const copy = await readCopy();
     if (copy === null) return uncertaintyOf(record, sinceAt);
     const returned = await tables.putBack(copy);
-    await tables.believe((before) => changed(before ?? record, { settledAt: sinceAt }));
+    await tables.believe((before) => changed(before ?? record, { resolvedAt: sinceAt }));
     log.warn({ returned }, 'who was forgotten and who opted out was put back from the data directory');
     return null;
   }
 
   return {
     tables,
-    doubt: findUncertainty,
+    uncertainty: findUncertainty,
     changed,
     recordSeen(version) {
       seen = Math.max(seen, version);
@@ -160,19 +161,19 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
 
 /** Opens the protection of a tenant. */
 export function createProtection(parts: ProtectionParts): Protection {
-  const { tenant, epoch, clock } = parts;
-  const { tables, doubt, changed, recordSeen } = openWatch(parts);
+  const { tenant, stateCounter, clock } = parts;
+  const { tables, uncertainty, changed, recordSeen } = openWatch(parts);
   const copied = new Set<string>();
 
   /** Takes what is there for all that there was. @param missing is put back before */
   async function believe(missing: Safeguards | null): Promise<{ wasUncertain: boolean; returned: number }> {
-    const before = await doubt();
+    const before = await uncertainty();
     const returned = missing === null ? 0 : await tables.putBack(missing);
     const now = clock();
     const resolvedAt = Math.max(now, before?.sinceAt ?? 0);
     // What is found of ours from here on is known to be of a state before.
     await tables.believe((record) =>
-      changed(record, { settledAt: Math.max(resolvedAt, record?.lostAt ?? 0), confirmedAt: now }),
+      changed(record, { resolvedAt: Math.max(resolvedAt, record?.lostAt ?? 0), confirmedAt: now }),
     );
     return { wasUncertain: before !== null, returned };
   }
@@ -183,32 +184,32 @@ export function createProtection(parts: ProtectionParts): Protection {
     return record === null || record === 'forged' ? 0 : record.confirmedAt;
   };
   return {
-    doubt,
-    wentBackAt: async () => (await epoch.lostAt()) || null,
-    recordWriting: epoch.recordWriting,
+    uncertainty,
+    wentBackAt: async () => (await stateCounter.lostAt()) || null,
+    recordWriting: stateCounter.recordWriting,
     read,
     restore: async (safeguards) => (await believe(safeguards)).returned,
     accept: async () => (await believe(null)).wasUncertain,
-    copyOut: async () => epoch.withDirectory((directory) => copyMissing(directory, tenant, copied, read)),
+    copyOut: async () => stateCounter.withDirectory((directory) => copyMissing(directory, tenant, copied, read)),
     async foundObjects() {
-      if ((await confirmedAt()) === 0) await tables.note((record) => changed(record, { lostAt: clock() }));
+      if ((await confirmedAt()) === 0) await tables.record((record) => changed(record, { lostAt: clock() }));
     },
     async cycleEnded({ allSeen }) {
-      await epoch.storeIdentity();
+      await stateCounter.storeIdentity();
       if (!allSeen || (await confirmedAt()) > 0) return;
-      await tables.note((record) => changed(record, { confirmedAt: clock() }));
+      await tables.record((record) => changed(record, { confirmedAt: clock() }));
     },
-    async keep(change) {
+    async store(change) {
       // The record knows what it begins with before it is told of more.
-      await doubt();
+      await uncertainty();
       const copy = (directory: DataDirectory) => directory.storeSafeguards(tenant, [change]);
       // What goes, goes from the copy first: else it would be put back from there.
-      if (change.value === null) await epoch.requireDirectory(copy);
+      if (change.value === null) await stateCounter.requireDirectory(copy);
       const version = await tables.put(change);
       if (version === null && change.value === null) return false;
       recordSeen(version ?? 0);
-      if (change.value !== null) await epoch.withDirectory(copy);
-      await epoch.settle();
+      if (change.value !== null) await stateCounter.withDirectory(copy);
+      await stateCounter.confirm();
       return version !== null;
     },
   };

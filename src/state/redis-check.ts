@@ -169,8 +169,8 @@ const COMMANDS = `
  */
 export async function requireRights(client: RedisClient): Promise<void> {
   for (const server of client instanceof Cluster ? await serversOf(client) : [client]) {
-    const { commands, places } = await refusedBy(server);
-    if (places.length > 0) throw rightsMissing(`use keys such as ${places.join(' and ')}`);
+    const { commands, keys } = await refusedBy(server);
+    if (keys.length > 0) throw rightsMissing(`use keys such as ${keys.join(' and ')}`);
     if (commands.length === 0) continue;
     const more = commands.length - NAMED;
     throw rightsMissing(`give ${commands.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more commands` : ''}`);
@@ -215,7 +215,7 @@ function openSeparate(server: Redis): Redis {
   return server.duplicate({ ...times, enableReadyCheck: false, maxRetriesPerRequest: 0, retryStrategy: () => null });
 }
 
-async function refusedBy(server: Redis): Promise<{ commands: string[]; places: string[] }> {
+async function refusedBy(server: Redis): Promise<{ commands: string[]; keys: string[] }> {
   const asked = openSeparate(server);
   asked.on('error', () => {});
   const commands = new Set<string>();
@@ -229,7 +229,7 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; places: s
   try {
     for (const word of ['multi', 'exec', 'multi']) await ask([word], '');
     // What follows would be carried out.
-    if (commands.has('multi')) return { commands: [...commands], places: [] };
+    if (commands.has('multi')) return { commands: [...commands], keys: [] };
     for (const command of COMMANDS) {
       for (const testKey of TEST_KEYS)
         await ask(
@@ -237,7 +237,7 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; places: s
           testKey,
         );
     }
-    return { commands: [...commands], places: [...refusedKeys] };
+    return { commands: [...commands], keys: [...refusedKeys] };
   } finally {
     // Ends the transaction: nothing of it was carried out.
     asked.disconnect();

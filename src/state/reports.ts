@@ -135,7 +135,7 @@ export function createReloadReports(redis: RedisClient, clock: Clock, identityKe
   const isSilent = ({ at }: ReloadReport) => at <= clock() - REPORT_BELIEVED_MS;
   return {
     /** Says it for this process; to be said again within a minute. Null: there is nothing to say. */
-    async tell(report: Omit<ReloadReport, 'at'> | null): Promise<void> {
+    async write(report: Omit<ReloadReport, 'at'> | null): Promise<void> {
       await reports.prune(isSilent);
       if (report === null) await reports.remove([own]);
       else await reports.set(own, { at: clock(), ...report });

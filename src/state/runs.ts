@@ -111,7 +111,7 @@ export interface RunReport {
     repeated?: number;
   } | null;
   /** A cycle that read the next two days alone. What it does not tell stays in the report as the last reading of all told it. */
-  near: { records: number; requests: number } | null;
+  soon: { records: number; requests: number } | null;
   pace: Pace;
   /** Rows set aside, by code. */
   unusable: Record<string, number>;
@@ -202,7 +202,7 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
 
 /** What is known where no report is ours. */
 const NEVER_RUN: RunReport = {
-  ...{ id: runIdOf(0), startedAt: 0, finishedAt: 0, snapshot: null, near: null, pace: FIRST_PACE },
+  ...{ id: runIdOf(0), startedAt: 0, finishedAt: 0, snapshot: null, soon: null, pace: FIRST_PACE },
   ...{ unusable: {}, unusableExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {} },
   ...{ crmPlanner: null, targets: [], hourly: NO_CHANGES, awaiting: [], error: FORGED },
 };

@@ -23,7 +23,7 @@ export interface ProtectionRecord {
   /** Times; 0 for never. */
   beganAt: Instant | 0;
   lostAt: Instant | 0;
-  settledAt: Instant | 0;
+  resolvedAt: Instant | 0;
   confirmedAt: Instant | 0;
   /** When tables or this record were last found not to be as we wrote them. */
   forgedAt: Instant | 0;
@@ -45,7 +45,7 @@ export interface SafeguardStore {
   /** One command. @param whole reads the tables; else their entries are counted */
   look(whole: boolean): Promise<ProtectionLook>;
   /** Changes the record. @param before null: it is the first one, or takes the place of what was not ours */
-  note(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
+  record(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
   /** The same, and takes the tables as they are now. */
   believe(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
   /**
@@ -65,7 +65,7 @@ const EMPTY: TableSum = { count: 0, digest: '0'.repeat(2 * DIGEST_BYTES) };
 
 /** Nothing is known, and no table has an entry. */
 export const FIRST_RECORD: ProtectionRecord = {
-  ...{ version: 0, beganAt: 0, lostAt: 0, settledAt: 0, confirmedAt: 0, forgedAt: 0 },
+  ...{ version: 0, beganAt: 0, lostAt: 0, resolvedAt: 0, confirmedAt: 0, forgedAt: 0 },
   sums: { tombstones: EMPTY, receipts: EMPTY, optOuts: EMPTY },
 };
 
@@ -74,16 +74,16 @@ interface SafeguardParts {
   redis: RedisClient;
   /** Keys of the record and of the tables. */
   key: string;
-  places: Readonly<Record<SafeguardTable, string>>;
+  keys: Readonly<Record<SafeguardTable, string>>;
   digests: ReturnType<typeof createDigests>;
   recordIn(sealed: string | null): ProtectionRecord | 'forged' | null;
 }
 
 async function lookAt(
-  { redis, key, places, digests, recordIn }: SafeguardParts,
+  { redis, key, keys, digests, recordIn }: SafeguardParts,
   whole: boolean,
 ): Promise<ProtectionLook> {
-  const tables = SAFEGUARD_TABLES.map((table) => places[table]);
+  const tables = SAFEGUARD_TABLES.map((table) => keys[table]);
   const [sealed, ...tableAnswers] = await lookAtTables(redis, [key, ...tables], [whole ? 1 : 0]);
   const record = recordIn(sealed);
   const sumOf = (index: number): Partial<TableSum> =>
@@ -118,7 +118,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
   const recordIn = (sealed: string | null) =>
     sealed === null ? null : (openSealed<ProtectionRecord>(sealer, sealed, CONTEXT) ?? 'forged');
 
-  const look = (whole: boolean) => lookAt({ redis, key, places: tableKeys, digests, recordIn }, whole);
+  const look = (whole: boolean) => lookAt({ redis, key, keys: tableKeys, digests, recordIn }, whole);
 
   /** @param entry what changes beside the record. @returns false when somebody changed either meanwhile */
   async function change(
@@ -152,7 +152,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
 
   return {
     look,
-    note: (decide) => recordChange(decide, async () => ({})),
+    record: (decide) => recordChange(decide, async () => ({})),
     believe: (decide) =>
       recordChange(decide, async () => {
         const { safeguards } = await look(true);
@@ -203,11 +203,7 @@ function createDigests(identityKey: Uint8Array, tenant: string) {
   return { changed, sumOf, sumsOf };
 }
 
-async function putBack(
-  redis: RedisClient,
-  tableKeys: SafeguardParts['places'],
-  safeguards: Safeguards,
-): Promise<number> {
+async function putBack(redis: RedisClient, tableKeys: SafeguardParts['keys'], safeguards: Safeguards): Promise<number> {
   const areNew = await askEach<number, SafeguardEntry>(redis, entriesOf(safeguards), (pipeline, entry) =>
     pipeline.hsetnx(tableKeys[entry.table], entry.name, entry.value),
   );

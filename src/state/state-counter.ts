@@ -48,7 +48,7 @@ export interface TenantStateCounter {
    * @returns when the state last went back, 0 for never: what was due until then may have been done
    * @throws MirrorError `remote`, code `state-not-durable`, when it was not confirmed in time; what Redis throws
    */
-  settle(): Promise<Instant | 0>;
+  confirm(): Promise<Instant | 0>;
   /** Looks whether the state went back. @returns as `settle` */
   check(): Promise<Instant | 0>;
   /** Takes note, before it goes out, that something is written to a target. Does not wait for the disk of Redis. */
@@ -116,7 +116,7 @@ export function createStateCounter(parts: StateCounterParts): StateCounter {
     const latestOf = async (ask: (shard: ShardStateCounter) => Promise<Instant | 0>) =>
       Math.max(0, ...(await Promise.all((await shardsWith(existing)).map(ask))));
     return {
-      settle: () => latestOf((shard) => shard.settle()),
+      confirm: () => latestOf((shard) => shard.makeDurable()),
       check: () => latestOf((shard) => shard.lossOf('decisions')),
       async recordWriting() {
         await Promise.all((await shardsWith(existing)).map((shard) => shard.recordWriting()));
@@ -215,7 +215,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
   }
 
   return {
-    settle: shared(makeDurable),
+    makeDurable: shared(makeDurable),
     recordWriting: shared(async () => {
       const { counter, now } = await advance(redis, 1, 'writes');
       await storeMark('writes', counter, now);

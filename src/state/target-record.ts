@@ -333,7 +333,7 @@ export function recordOf(
     outage: outage === 'forged' ? null : outage,
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
     failure: isUnknown ? { ...FORGED, sinceAt: numbers.pausedAt ?? 0 } : failure,
-    gaps: gaps === 'forged' ? [{ code: FORGED.code, count: 0, what: [], near: [] }] : gaps,
+    gaps: gaps === 'forged' ? [{ code: FORGED.code, count: 0, what: [], soon: [] }] : gaps,
     unconfirmed: number('unconfirmed') ?? 0,
     ambiguous: number('ambiguous') ?? 0,
     ...recordListsIn(fields),
@@ -373,5 +373,5 @@ export interface TargetGap {
   /** Codes of the rows, or the ids, or codes of what would have been told. */
   what: readonly string[];
   /** Ids with names that may be meant. */
-  near: readonly string[];
+  soon: readonly string[];
 }

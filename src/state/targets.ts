@@ -63,7 +63,7 @@ export interface TargetStore {
    * @param looked targets with the version of their links
    * @throws MirrorError `conflict`, code `lease-lost`
    */
-  settle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
+  recordIdle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears one. */
   write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isForged'>>): Promise<void>;
   /**
@@ -148,7 +148,7 @@ function openRecords(
       }
       return summaries;
     },
-    async settle(looked, { plannedAt, plannedUnder, asOf }, lease) {
+    async recordIdle(looked, { plannedAt, plannedUnder, asOf }, lease) {
       for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
         const targetKeys = slice.flatMap(([target]) => targetKeysOf(target));
         const values = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];

@@ -49,7 +49,7 @@ export function createTombstoneStore(
   redis: RedisClient,
   tenant: string,
   identityKey: Uint8Array,
-  { keep }: Pick<Protection, 'keep'>,
+  { store }: Pick<Protection, 'store'>,
 ): TombstoneStore {
   const key = derivedKey(identityKey, tenant, 'tombstones');
   const nameOf = (patientId: string) => createHmac('sha256', key()).update(patientId).digest('base64url');
@@ -58,10 +58,10 @@ export function createTombstoneStore(
   return {
     async add(patientId, at) {
       const name = nameOf(patientId);
-      await keep({ table: 'tombstones', name, value: String(at) });
+      await store({ table: 'tombstones', name, value: String(at) });
       return name;
     },
-    remove: (patientId) => keep({ table: 'tombstones', name: nameOf(patientId), value: null }),
+    remove: (patientId) => store({ table: 'tombstones', name: nameOf(patientId), value: null }),
     async load() {
       const names = new Set((await redis.hkeys(table)).sort());
       const version = hash('sha256', [...names].join('\n'), 'base64url');
@@ -71,7 +71,7 @@ export function createTombstoneStore(
     async storeReceipt(content) {
       for (;;) {
         const stored: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
-        if (await keep({ table: 'receipts', name: stored.receipt, value: JSON.stringify(stored) })) return stored;
+        if (await store({ table: 'receipts', name: stored.receipt, value: JSON.stringify(stored) })) return stored;
       }
     },
     async receipts() {

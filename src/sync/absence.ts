@@ -19,7 +19,7 @@ export interface Confirmation<Source> {
   /** They are gone for the first time: believed when a later reading finds the same. */
   missedOnce: Set<string>;
   /** A hold keeps them wherever they are missing: nothing new is said of them. */
-  kept: Set<string>;
+  present: Set<string>;
   /** Asked for by chance, and answered: they tell of those that nobody asked for. */
   sampled: Set<string>;
   /** Absent records that nothing can be done about yet: missed once, unusable, or not asked for. */
@@ -36,7 +36,7 @@ export interface Confirmations {
 /** What is known of absent records from the readings before. */
 export interface Misses {
   /** Records that were gone when they were read alone: when the first reading began that missed them. */
-  known: ReadonlyMap<string, Instant>;
+  missedSince: ReadonlyMap<string, Instant>;
   /** When the reading began that misses them now. */
   readAt: Instant;
 }
@@ -47,7 +47,7 @@ const MISS_LIFE_MS = 7 * DAY_MS;
 /** Nothing was missing. */
 export function nothingMissing<Source>(): Confirmation<Source> {
   const none = () => new Set<string>();
-  const sets = { unusable: none(), vanished: none(), missedOnce: none(), kept: none(), sampled: none() };
+  const sets = { unusable: none(), vanished: none(), missedOnce: none(), present: none(), sampled: none() };
   return { found: [], unlisted: 0, ...sets, unconfirmed: 0 };
 }
 
@@ -57,7 +57,7 @@ export function nothingMissing<Source>(): Confirmation<Source> {
  *   that nothing is written of it meanwhile
  */
 export function evidenceOf(
-  { vanished, missedOnce, kept, sampled }: Confirmation<unknown>,
+  { vanished, missedOnce, present, sampled }: Confirmation<unknown>,
   missing: readonly string[],
   isWritten: (recordId: string) => boolean,
 ): AbsenceEvidence {
@@ -65,7 +65,7 @@ export function evidenceOf(
   const asked = missing.filter((id) => sampled.has(id));
   return {
     isProven: (id) => vanished.has(id) || (missedOnce.has(id) && !isWritten(id)),
-    isUnknown: (id) => !isGone(id) && !kept.has(id),
+    isUnknown: (id) => !isGone(id) && !present.has(id),
     goneShare: goneShareOf(asked.length, asked.filter(isGone).length),
   };
 }
@@ -75,12 +75,12 @@ export function evidenceOf(
  * @param isSeen whether the reading shows a row of it
  */
 export function missesAfter(
-  { known, readAt }: Misses,
+  { missedSince, readAt }: Misses,
   { found, unusable, missedOnce }: Confirmation<{ id: string }>,
   isSeen: (recordId: string) => boolean,
 ): Map<string, Instant> {
   const isThere = new Set([...found.map(({ id }) => id), ...unusable]);
-  const remembered = [...known].filter(
+  const remembered = [...missedSince].filter(
     ([id, missedAt]) => !isSeen(id) && !isThere.has(id) && missedAt > readAt - MISS_LIFE_MS,
   );
   const next = new Map(remembered);

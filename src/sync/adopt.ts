@@ -53,7 +53,7 @@ export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unrea
     fingerprint: remote.item === null ? '' : identity.fingerprint(remote.item),
     versionTag: remote.versionTag,
     ...(remote.item === null ? { startAt: unreadableStartAt, endAt: unreadableStartAt } : identity.spanOf(remote.item)),
-    epoch: idAttempt,
+    idAttempt,
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
     drift: null,
     ...(remote.revision === undefined ? {} : { revision: remote.revision }),

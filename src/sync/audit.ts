@@ -102,22 +102,34 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
  * that write, come late, or of a state that was lost since, that the target holds, and the next plan compares with it.
  */
 export function currentLinkOf(link: Link, asFound: Link): Link {
-  const { observedFingerprint: _, isUnplaced: __, ...known } = link;
-  const { fingerprint, versionTag, epoch, remoteId } = asFound;
-  const isAnother = remoteId !== null && known.remoteId !== null && remoteId !== known.remoteId;
-  const written = isAnother ? { ...known, generation: (known.generation ?? 0) + 1 } : known;
+  const { observedFingerprint: _, isUnplaced: __, ...stored } = link;
+  const { fingerprint, versionTag, idAttempt, remoteId } = asFound;
+  const isAnother = remoteId !== null && stored.remoteId !== null && remoteId !== stored.remoteId;
+  const written = isAnother ? { ...stored, recreations: (stored.recreations ?? 0) + 1 } : stored;
   const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
-  const seen = { ...written, versionTag, epoch, remoteId, drift: null, ...(revision === 0 ? {} : { revision }) };
+  const seen = {
+    ...written,
+    versionTag,
+    idAttempt,
+    remoteId,
+    drift: null,
+    ...(revision === 0 ? {} : { revision }),
+  };
   // Stored again as it was found: a fingerprint of an older version tells less.
   if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
   if (link.storedFingerprint !== undefined && isSameContent(fingerprint, link.storedFingerprint))
     return { ...seen, storedFingerprint: fingerprint };
   const isUntouched = link.drift === null && isSameVersion(link.versionTag, versionTag);
   if (isUntouched)
-    return { ...written, epoch, remoteId, ...(fingerprint === '' ? {} : { storedFingerprint: fingerprint }) };
+    return {
+      ...written,
+      idAttempt,
+      remoteId,
+      ...(fingerprint === '' ? {} : { storedFingerprint: fingerprint }),
+    };
   if (isOtherWrite(link, asFound)) return asWrittenOtherwise(written, asFound);
   const observed = fingerprint === '' ? {} : { observedFingerprint: fingerprint };
-  return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...observed };
+  return { ...written, versionTag, idAttempt, remoteId, drift: 'edited', ...observed };
 }
 
 /** Whether two version tags are of one version, by the weak comparison of RFC 9110 section 8.8.3.2: a weak tag says how it may be used. */
@@ -138,9 +150,9 @@ function isOtherWrite(link: Link, { revision }: Link): boolean {
 }
 
 function asWrittenOtherwise({ storedFingerprint: _, ...link }: Link, asFound: Link): Link {
-  const { fingerprint, startAt, endAt, versionTag, epoch, remoteId } = asFound;
+  const { fingerprint, startAt, endAt, versionTag, idAttempt, remoteId } = asFound;
   const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
-  return { ...link, fingerprint, startAt, endAt, versionTag, epoch, remoteId, drift: null, revision };
+  return { ...link, fingerprint, startAt, endAt, versionTag, idAttempt, remoteId, drift: null, revision };
 }
 
 /** A link whose object is gone. */
@@ -164,7 +176,8 @@ export function fieldsByHand(
 function goneFrom({ reading, identity, window }: AuditInput): (link: Link) => boolean {
   if (reading.scope === 'whole') return (link) => identity.isShown(link, window);
   const removed = new Set(reading.removed);
-  return ({ recordId, remoteId, epoch }) => removed.size > 0 && removed.has(remoteId ?? identity.key(recordId, epoch));
+  return ({ recordId, remoteId, idAttempt }) =>
+    removed.size > 0 && removed.has(remoteId ?? identity.key(recordId, idAttempt));
 }
 
 /** What stands for each record, and what does so beside it. */
@@ -206,13 +219,13 @@ function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolea
 /** Whether an object is the one that a link tells of. */
 export function isSameObject(asFound: Link, link: Link | undefined): boolean {
   if (link === undefined || link.isUnplaced === true) return false;
-  return asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
+  return asFound.idAttempt === link.idAttempt && asFound.remoteId === link.remoteId;
 }
 
 const PARTS = [
   'fingerprint',
   'versionTag',
-  'epoch',
+  'idAttempt',
   'remoteId',
   'isUnplaced',
   'drift',

@@ -95,8 +95,8 @@ export function contactRule(
     if (exclusion !== null) return exclusion;
     const made = mapped(patient);
     const item = 'fault' in made ? made : { ...made, properties: refuse(patient.id, made.properties) };
-    const { street: _, ...place } = patient.address ?? { street: null };
-    const others = [patient.gender, patient.language, ...Object.values(place)];
+    const { street: _, ...location } = patient.address ?? { street: null };
+    const others = [patient.gender, patient.language, ...Object.values(location)];
     return checked(itemOf(item, { contactKey: null, startAt: 0 }), patient, others);
   };
 }
@@ -220,14 +220,14 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
     if (contact === undefined && !contacts.coming.has(patientId)) {
       return { retain: 'contact-unwritten', stopsWriting: true };
     }
-    const contactKey = contacts.target.identity.key(patientId, contact?.epoch ?? 0);
+    const contactKey = contacts.target.identity.key(patientId, contact?.idAttempt ?? 0);
     const itemFor = (recreations: number) =>
       itemOf(map(record), {
         contactKey,
         ...(recreations > 0 && { contactRecreations: recreations }),
         startAt: startOf(record),
       });
-    const decision = itemFor(contact?.generation ?? 0);
+    const decision = itemFor(contact?.recreations ?? 0);
     const made = contact === undefined && isAsWritten(record.id, decision) ? itemFor(1) : decision;
     return checked(made, patient, textsOf(record));
   };
@@ -256,7 +256,7 @@ function counting<Source>(map: (record: Source) => Mapped, unusable: Record<stri
 }
 
 /** What a cycle knows, as far as it tells who is gone. */
-interface Known {
+interface DefinedFields {
   clinicReading: Pick<ClinicShown, 'streams'>;
   confirmations: Pick<Confirmations, 'patients'>;
 }
@@ -272,7 +272,7 @@ interface Known {
 function gonePatients(
   { links }: PushedState,
   { state: theirs, isOpen, gone }: Contacts,
-  { clinicReading, confirmations }: Known,
+  { clinicReading, confirmations }: DefinedFields,
 ): (patientId: string, recordId: string) => boolean {
   const reading = clinicReading.streams.patients;
   const { vanished } = confirmations.patients;

@@ -31,7 +31,7 @@ export interface CycleInput {
   /** That is not known for sure. */
   isUncertain: boolean;
   /** The newest configuration of the tenant: its number, and whether it is the one that this is planned under. */
-  generation: { number: number; isOurs: boolean };
+  configVersion: { number: number; isOurs: boolean };
   /** Of all targets: what is decided meanwhile counts in the next cycle. */
   holds: readonly Hold[];
   /** How texts and local times of the tenant are written. */
@@ -89,7 +89,7 @@ export interface TargetSetup {
   supports: { presets?: readonly string[] };
   /** Null for a calendar. The patient history answers for derived properties; null where the mapping uses none. */
   crm: {
-    mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow' | 'properties' | 'tells' | 'copies'>;
+    mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow' | 'properties' | 'reads' | 'copies'>;
     patientHistory: Pick<PatientHistory, 'of' | 'covers'> | null;
     /** Mapped properties by which people refuse. */
     refusals: readonly Refusal[];

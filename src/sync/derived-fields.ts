@@ -16,7 +16,7 @@ export interface DerivedFields {
   noShows: number;
   /** Start of the earliest visit that the history reaches. */
   firstSeenAt: Instant | null;
-  standing: 'new' | 'active' | 'lapsed';
+  patientStatus: 'new' | 'active' | 'lapsed';
   /** In the currency's unit, to the cent; null when invoices are not counted or the sum can't be told. */
   invoiced: number | null;
   /** As `invoiced`. */
@@ -125,7 +125,7 @@ function attendance(attendances: readonly Attendance[], day: Day, now: Instant) 
     }
   }
   const patientStatus = patientStatusOf(lastVisitAt, isExpected, day);
-  return { lastVisitAt, nextAppointmentAt, visits, noShows, firstSeenAt, standing: patientStatus };
+  return { lastVisitAt, nextAppointmentAt, visits, noShows, firstSeenAt, patientStatus };
 }
 
 /** Somebody came; or nobody said otherwise until the midnight after it. */
@@ -140,7 +140,7 @@ function isOpen({ evidence, startAt, lastAt }: Attendance, day: Day): boolean {
   return evidence === 'came' ? startAt >= day.tomorrowAt : lastAt >= day.todayAt;
 }
 
-function patientStatusOf(lastVisitAt: Instant | null, isExpected: boolean, day: Day): DerivedFields['standing'] {
+function patientStatusOf(lastVisitAt: Instant | null, isExpected: boolean, day: Day): DerivedFields['patientStatus'] {
   if (lastVisitAt === null) return isExpected ? 'new' : 'lapsed';
   return isExpected || lastVisitAt >= day.activeFromAt ? 'active' : 'lapsed';
 }

@@ -162,7 +162,7 @@ function compare<Source>(
     const outside = outsideWindow(record, effective, input);
     if (outside !== 'compare') return outside;
   }
-  const idAttempt = input.state.links.get(id)?.epoch ?? 0;
+  const idAttempt = input.state.links.get(id)?.idAttempt ?? 0;
   const asItIs = () => {
     result.unchanged += 1;
     if (input.state.pending.has(id)) result.unsettled += 1;
@@ -175,7 +175,7 @@ function compare<Source>(
   const decision = input.rule(source, () => input.identity.key(id, idAttempt));
   if (!('item' in decision)) return withoutItem(record, decision, effective, input);
   const fingerprint = input.identity.fingerprint(decision.item);
-  input.fingerprints?.note(source, idAttempt, fingerprint);
+  input.fingerprints?.record(source, idAttempt, fingerprint);
   const difference = writableDifference(differenceOf(effective, fingerprint), id, input);
   if (difference === null) return asItIs();
   const { reason, from } = difference;

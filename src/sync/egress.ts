@@ -148,14 +148,14 @@ export function checkedObject(
   { others, facts }: { others: readonly (string | null)[]; facts: FactSearch },
 ): Decision {
   if (crm === null) return { item };
-  const { properties, tells } = crm.mapping;
+  const { properties, reads } = crm.mapping;
   const disclosed = facts.revealedIn(patient, {
     texts: properties.flatMap(({ name, kind }) => {
       const value = item.properties[name];
       return kind === 'text' && typeof value === 'string' ? [value] : [];
     }),
-    mayReveal: (fact) => stream === 'patients' && FIELDS[fact].some(tells.field),
-    own: () => [...others, ...tells.texts],
+    mayReveal: (fact) => stream === 'patients' && FIELDS[fact].some(reads.field),
+    own: () => [...others, ...reads.texts],
   });
   if (disclosed !== null) return stopped(disclosed);
   return stream !== 'patients' || isAsPatient(item, patient, crm.mapping) ? { item } : stopped('other-person');

@@ -278,7 +278,7 @@ function hmac(key: KeyObject, text: string): Buffer {
 /** Fingerprints of what records become in a target, as far as they are known. */
 export interface CachedFingerprints<Source> {
   get(record: Source, idAttempt: number): string | null;
-  note(record: Source, idAttempt: number, fingerprint: string): void;
+  record(record: Source, idAttempt: number, fingerprint: string): void;
 }
 
 /**
@@ -287,11 +287,11 @@ export interface CachedFingerprints<Source> {
  */
 export class FingerprintMemory {
   #context: string | null = null;
-  #known = new WeakMap<object, { epoch: number; fingerprint: string }>();
+  #stored = new WeakMap<object, { idAttempt: number; fingerprint: string }>();
 
   /** For when the records are not kept: a table of theirs would stay as large as it was. */
   invalidate(): void {
-    this.#known = new WeakMap();
+    this.#stored = new WeakMap();
   }
 
   /**
@@ -300,16 +300,16 @@ export class FingerprintMemory {
    * @param isCacheable whether a record's fingerprint depends on nothing else
    */
   under<Source extends object>(context: string, isCacheable: (record: Source) => boolean): CachedFingerprints<Source> {
-    if (context !== this.#context) this.#known = new WeakMap();
+    if (context !== this.#context) this.#stored = new WeakMap();
     this.#context = context;
-    const all = this.#known;
+    const all = this.#stored;
     return {
       get(record, idAttempt) {
         const cached = all.get(record);
-        return cached?.epoch === idAttempt && isCacheable(record) ? cached.fingerprint : null;
+        return cached?.idAttempt === idAttempt && isCacheable(record) ? cached.fingerprint : null;
       },
-      note(record, idAttempt, fingerprint) {
-        if (isCacheable(record)) all.set(record, { epoch: idAttempt, fingerprint });
+      record(record, idAttempt, fingerprint) {
+        if (isCacheable(record)) all.set(record, { idAttempt, fingerprint });
       },
     };
   }

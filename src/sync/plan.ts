@@ -43,7 +43,7 @@ export function* planTarget(
     unusable: view.unusable,
     unchanged: difference.unchanged,
     unsettled: difference.unsettled,
-    standing: countOtherPending(state, difference.changes),
+    backlog: countOtherPending(state, difference.changes),
     linkCount: state.links.size,
     reading: null,
   };
@@ -64,7 +64,7 @@ export function* planTarget(
   return withholdPeople(input, cycle, holds, { ...base, ...guardResult, abandoned, reading });
 }
 
-function countOtherPending({ pending }: PushedState, changes: readonly PlannedChange[]): TargetPlan['standing'] {
+function countOtherPending({ pending }: PushedState, changes: readonly PlannedChange[]): TargetPlan['backlog'] {
   const replaced = new Set(pending.size === 0 ? [] : changes.map(({ recordId }) => recordId));
   const counts = { waiting: 0, failing: 0 };
   for (const { recordId, lastError } of pending.values()) {
@@ -113,14 +113,18 @@ function tombstonesOf(target: TargetInput['target'], { clinicReading }: CycleInp
 
 /** What is known of records for which changes wait. */
 function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput, view: TargetView) {
-  const { vanished, kept, missedOnce } = cycle.confirmations[target.stream];
+  const { vanished, present, missedOnce } = cycle.confirmations[target.stream];
   const isMissing = new Set(missing);
   const off = new Set(tombstonesOf(target, cycle));
   return {
     window: windowOf(target, cycle.clinicReading.startedAt),
     now: cycle.now,
     speaksOf: (id: string) =>
-      view.shows(id) || off.has(id) || vanished.has(id) || kept.has(id) || (missedOnce.has(id) && !state.links.has(id)),
+      view.shows(id) ||
+      off.has(id) ||
+      vanished.has(id) ||
+      present.has(id) ||
+      (missedOnce.has(id) && !state.links.has(id)),
     isMissing: (id: string) => isMissing.has(id),
   };
 }
@@ -128,7 +132,7 @@ function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput,
 /** How the reading stands to what the target holds. */
 function readingOf(
   { target, state, stored }: TargetInput,
-  { clinicReading, generation }: CycleInput,
+  { clinicReading, configVersion }: CycleInput,
   { changes, holds }: { changes: readonly PlannedChange[]; holds: readonly Hold[] },
 ): ReadingCheck {
   const snapshot = snapshotOf(clinicReading, target);
@@ -136,7 +140,16 @@ function readingOf(
   const startOf = (id: string) => beginningIn(clinicReading, target, id);
   const { comparableUnder } = stored;
   const window = windowRead(target, clinicReading);
-  return checkReading(target, { changes, state, window, isListed, startOf, comparableUnder, holds, generation });
+  return checkReading(target, {
+    changes,
+    state,
+    window,
+    isListed,
+    startOf,
+    comparableUnder,
+    holds,
+    configVersion,
+  });
 }
 
 /** Nothing of a plan goes: it waits for a person, or one said no. */

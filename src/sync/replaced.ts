@@ -6,7 +6,7 @@ import { absentCandidates, type PushedState } from './diff.ts';
 /** How a reading stands to what targets hold. */
 export interface ReadingFacts {
   /** Records of the targets that the reading should show. */
-  known: number;
+  ids: number;
   /** Those of them that it does not show. */
   unlisted: number;
   /** Records that the targets have nothing of. */
@@ -16,9 +16,9 @@ export interface ReadingFacts {
 }
 
 /** The same by ids of records, so that one that several targets hold counts once. */
-export interface ReadingRecords extends Readonly<Record<Exclude<keyof ReadingFacts, 'known'>, ReadonlySet<string>>> {
+export interface ReadingRecords extends Readonly<Record<Exclude<keyof ReadingFacts, 'ids'>, ReadonlySet<string>>> {
   /** Gathered when it is asked for: few readings raise the question. */
-  known(): Iterable<string>;
+  ids(): Iterable<string>;
   /** Where contents can't be compared: by how many milliseconds known records begin later than they did; 0 for one without such a time. */
   shifts: ReadonlyMap<string, number>;
 }
@@ -41,7 +41,7 @@ export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
   const facts: ReadingFacts = {
     unlisted,
     rewritten,
-    get known() {
+    get ids() {
       return distinctIn(all, unlisted + Math.max(unlisted, rewritten) / SHARE + 1);
     },
     get added() {
@@ -54,8 +54,8 @@ export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
 /** How many records are known, counted up to a number above which nearly everything is not replaced, whatever else is. */
 function distinctIn(all: readonly ReadingRecords[], enough: number): number {
   const ids = new Set<string>();
-  for (const { known } of all) {
-    for (const id of known()) {
+  for (const each of all) {
+    for (const id of each.ids()) {
       ids.add(id);
       if (ids.size >= enough) return ids.size;
     }
@@ -87,16 +87,16 @@ export function movedApart(shifts: ReadonlyMap<string, number>): ReadonlySet<str
 export function replacesIds(facts: ReadingFacts): boolean {
   const { unlisted } = facts;
   if (unlisted < IDS_FROM) return false;
-  const { added, known } = facts;
+  const { added, ids } = facts;
   if (added < IDS_FROM) return false;
-  const shown = known - unlisted;
-  return unlisted >= known * SHARE && added >= (added + shown) * SHARE;
+  const shown = ids - unlisted;
+  return unlisted >= ids * SHARE && added >= (added + shown) * SHARE;
 }
 
 /** Whether the records that the target knows are other ones, under the same ids. */
 export function replacesContents(facts: ReadingFacts): boolean {
   const { rewritten, unlisted } = facts;
-  return rewritten >= CONTENTS_FROM && rewritten >= (facts.known - unlisted) * SHARE;
+  return rewritten >= CONTENTS_FROM && rewritten >= (facts.ids - unlisted) * SHARE;
 }
 
 /**
@@ -122,7 +122,7 @@ interface ReadingFor {
   /** Of the target. */
   holds: readonly Hold[];
   /** The configurations of the tenant, as of the cycle. */
-  generation: CycleInput['generation'];
+  configVersion: CycleInput['configVersion'];
 }
 
 type TargetForm = Pick<TargetSetup, 'stream' | 'crm'>;
@@ -145,9 +145,9 @@ export interface ReadingCheck {
  */
 export function checkReading(
   target: TargetForm,
-  { changes, state, window, isListed, startOf, comparableUnder, holds, generation }: ReadingFor,
+  { changes, state, window, isListed, startOf, comparableUnder, holds, configVersion }: ReadingFor,
 ): ReadingCheck {
-  const { number, isOurs } = generation;
+  const { number, isOurs } = configVersion;
   const isReconfigured = comparableUnder !== null && !(isOurs && comparableUnder === number);
   const isNew = ({ recordId, reason }: PlannedChange) =>
     reason === 'new' && !state.links.has(recordId) && !state.pending.has(recordId);
@@ -157,7 +157,7 @@ export function checkReading(
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
   const recordsInWindow = () => absentCandidates(state, window, () => false);
   const records: ReadingRecords = {
-    known: recordsInWindow,
+    ids: recordsInWindow,
     unlisted: new Set(absentCandidates(state, window, isListed)),
     added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
     rewritten: idsOf(changes.filter(isRewritten)),

@@ -41,7 +41,7 @@ export interface TargetPlan {
   /** Of these, records whose change waits, or failed. */
   unsettled: number;
   /** Changes from before that nothing newer takes the place of: those that have not failed, and those whose last try did. */
-  standing: { waiting: number; failing: number };
+  backlog: { waiting: number; failing: number };
   /** Records that the rules leave out or as they are, by the rule's code. */
   omitted: Readonly<Record<string, number>>;
   /** The same by record, for targets in CRMs. */
@@ -60,7 +60,7 @@ export const NOTHING_PLANNED = {
   ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
   ...{
     reach: 'whole' as const,
-    ...{ waiting: 0, unsettled: 0, standing: { waiting: 0, failing: 0 } },
+    ...{ waiting: 0, unsettled: 0, backlog: { waiting: 0, failing: 0 } },
     hasPins: false,
     replaced: false,
     distrustsReading: false,

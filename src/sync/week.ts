@@ -64,7 +64,7 @@ export function recordOf(remote: RemoteItem<CalendarItem>, identity: TargetIdent
 
 /** Compares what a calendar holds with what it should hold, record by record. Pure; what is left out on both sides is not told. */
 export function compareWeek(input: WeekInput): WeekEntry[] {
-  const { found, beside } = objectsOf(input);
+  const { found, extra } = objectsOf(input);
   const entries: WeekEntry[] = [];
   const listed = new Set<string>();
   for (const appointment of input.appointments) {
@@ -79,7 +79,7 @@ export function compareWeek(input: WeekInput): WeekEntry[] {
       : { kind: input.unusable.has(record) ? 'unknown' : 'unlisted' };
     entries.push({ ...nothingOf(record), remote, difference });
   }
-  for (const remote of beside) {
+  for (const remote of extra) {
     const record = recordOf(remote, input.identity);
     entries.push({ ...nothingOf(record), remote, difference: { kind: 'copy' } });
   }
@@ -108,7 +108,7 @@ function objectsOf({ remote, links, identity }: WeekInput) {
       extra.push(each);
     }
   }
-  return { found, beside: extra };
+  return { found, extra };
 }
 
 function entryOf(

@@ -59,7 +59,7 @@ interface HandOverOptions<Item> {
   /** Never throws. */
   send(items: Item[], signal: AbortSignal): Promise<Handed>;
   /** Told when handing over begins to fail, with its code, and when it is well again (null). */
-  tell(trouble: string | null): void;
+  report(trouble: string | null): void;
   /** Most that wait. Default 2,048: a few megabytes. */
   room?: number;
   /** Most of one request. Default 256: writing them out holds the one thread for some milliseconds. */
@@ -131,7 +131,7 @@ export class HandOver<Item> {
     if (handed.result === 'later') {
       const restMs = Math.min(Math.max(FIRST_REST_MS, this.#restMs * 2), LONGEST_REST_MS);
       this.#restMs = Math.max(restMs, Math.min(handed.retryAfterMs ?? 0, LONGEST_REST_MS));
-      this.#note(handed.code);
+      this.#recordFailure(handed.code);
       return;
     }
     this.#waiting.splice(0, items.length);
@@ -139,13 +139,13 @@ export class HandOver<Item> {
     this.counts.sent += items.length - refused;
     this.counts.dropped += refused;
     this.#restMs = 0;
-    this.#note(handed.result === 'refused' ? handed.code : null);
+    this.#recordFailure(handed.result === 'refused' ? handed.code : null);
   }
 
   /** Said when it begins and when it is over, not with each batch. */
-  #note(trouble: string | null): void {
+  #recordFailure(trouble: string | null): void {
     const isWell = trouble === null;
-    if (isWell !== this.#isWell && !this.#isClosed) this.#options.tell(trouble);
+    if (isWell !== this.#isWell && !this.#isClosed) this.#options.report(trouble);
     this.#isWell = isWell;
   }
 
@@ -192,8 +192,8 @@ export function openTelemetry(settings: TelemetrySettings, { http, version, log 
     code === null
       ? log().info({ signal }, 'the collector takes what it is sent again')
       : log().warn({ signal, code }, 'the collector does not take what it is sent: what has no room is dropped');
-  const traces = new HandOver<ReadableSpan>({ send: otlp.traces, tell: logDelivery('traces') });
-  const logs = new HandOver<ReadableLogRecord>({ send: otlp.logs, tell: logDelivery('logs') });
+  const traces = new HandOver<ReadableSpan>({ send: otlp.traces, report: logDelivery('traces') });
+  const logs = new HandOver<ReadableLogRecord>({ send: otlp.logs, report: logDelivery('logs') });
   const resource = resourceFromAttributes({
     ...Object.fromEntries(settings.resource),
     'service.name': settings.serviceName,
@@ -348,7 +348,7 @@ function createSpans(tracer: Tracer): TracedSpans {
 function openSpan(span: Span, within: OpenSpan['within']): OpenSpan {
   return {
     traceparent: traceparentOf(span.spanContext()),
-    tell: (facts) => void span.setAttributes(attributesOf(facts)),
+    addFacts: (facts) => void span.setAttributes(attributesOf(facts)),
     within,
     end(error) {
       if (error !== undefined) {

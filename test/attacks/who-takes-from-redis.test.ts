@@ -44,7 +44,7 @@ async function openClinic(kept: boolean) {
   const hashes = ['+393331111111', '+393332222222'].map((number) => optOuts.hashOf('phone', number));
   for (const hash of hashes) await optOuts.add(hash, GONE_LATER);
   await cycle(tenant);
-  expect(await tenant.protection.doubt()).toBeNull();
+  expect(await tenant.protection.uncertainty()).toBeNull();
   for (const id of ['2', '3']) clinic.appointments.set(id, appointmentOf(id, { patientId: `p${id}` }));
   const all = () => Promise.all([keys.tombstones(TENANT), keys.optOuts(TENANT)].map((key) => connection.hgetall(key)));
   return { connection, tenant, open, model, optOuts, hash: hashes[0] ?? '', all, before: await all(), told };
@@ -87,7 +87,7 @@ describe.each(ATTACKS)('who takes away %s', (_, attack) => {
     expect(tombstones).toEqual(world.before[0]);
     expect(optOuts).toMatchObject(world.before[1] ?? {});
     expect(world.model.objects()).toHaveLength(2);
-    expect(await world.tenant.protection.doubt({ whole: true })).toBeNull();
+    expect(await world.tenant.protection.uncertainty({ whole: true })).toBeNull();
   });
 
   test('has nothing written of people until a person decides, where there is no copy', async () => {
@@ -96,18 +96,18 @@ describe.each(ATTACKS)('who takes away %s', (_, attack) => {
     await cycle(world.tenant);
     expect(world.model.objects()).toHaveLength(1);
     expect((await world.tenant.holds.list()).map(({ kind }) => kind)).toEqual(['people']);
-    expect(await world.tenant.protection.doubt()).toMatchObject({
+    expect(await world.tenant.protection.uncertainty()).toMatchObject({
       code: expect.stringMatching(/record-forged|state-lost/),
     });
     await world.tenant.protection.accept();
-    expect(await world.tenant.protection.doubt({ whole: true })).toBeNull();
+    expect(await world.tenant.protection.uncertainty({ whole: true })).toBeNull();
   });
 });
 
 test('what was taken away while no daemon ran is noticed by the next one', async () => {
   const world = await openClinic(false);
   await world.connection.hdel(keys.optOuts(TENANT), world.hash);
-  expect(await world.open().protection.doubt()).toMatchObject({ code: 'record-forged' });
+  expect(await world.open().protection.uncertainty()).toMatchObject({ code: 'record-forged' });
   expect(world.told).toContainEqual({ code: 'record-forged' });
 });
 
@@ -126,7 +126,7 @@ test('an older state of the tables that is put back with its own record is notic
   };
   for (const daemon of [world.tenant, world.open()]) {
     await goBack();
-    expect(await daemon.protection.doubt()).toBeNull();
+    expect(await daemon.protection.uncertainty()).toBeNull();
     expect(await world.optOuts.find(late)).toEqual(GONE_LATER);
   }
 });
@@ -134,7 +134,7 @@ test('an older state of the tables that is put back with its own record is notic
 test('what is missing is noticed between two cycles too, by the number of entries', async () => {
   const world = await openClinic(false);
   await world.connection.hdel(keys.optOuts(TENANT), world.hash);
-  expect(await world.tenant.protection.doubt()).toMatchObject({ code: 'record-forged' });
+  expect(await world.tenant.protection.uncertainty()).toMatchObject({ code: 'record-forged' });
 });
 
 test('what several processes put in and take out at once adds up', async () => {
@@ -148,5 +148,5 @@ test('what several processes put in and take out at once adds up', async () => {
   );
   await Promise.all([world.optOuts.remove('phone:0-0'), world.optOuts.remove('phone:1-1')]);
   expect(Object.keys((await world.all())[1] ?? {})).toHaveLength(15);
-  expect(await world.tenant.protection.doubt({ whole: true })).toBeNull();
+  expect(await world.tenant.protection.uncertainty({ whole: true })).toBeNull();
 });

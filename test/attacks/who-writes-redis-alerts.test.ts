@@ -30,7 +30,7 @@ const PROBLEMS = Array.from({ length: 6 }, (_, index): Problem => {
   const subject = message('subject.login', { id: `doctor-${index}` });
   return needsPerson({ tenant: 'aurora', subject, code: 'login-ended', sentence: message('login-ended'), next: null });
 });
-const TOLD = { seenAt: 0, goneAt: null, told: 4 };
+const TOLD = { seenAt: 0, goneAt: null, sent: 4 };
 
 /** The alerts of one daemon, by a clock of the test. */
 async function open() {

@@ -234,7 +234,7 @@ describe('a change', () => {
     const { thrown } = await run(['aurora', 'patients', '--write', 'create', '--data', wrong, '--yes']);
     expect(thrown).toMatchObject({ code: 'call-refused', status: 400 });
     const failure = thrown as MirrorError;
-    expect(failure.told()).toEqual(['The request is malformed', expect.stringMatching(/^email: /)]);
+    expect(failure.vendorMessages()).toEqual(['The request is malformed', expect.stringMatching(/^email: /)]);
     expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}The other side says: email: /);
     // Of any other command the words would end in the log of what started it.
     expect(renderError(failure, {})).toContain('it names the field email');
@@ -329,7 +329,9 @@ describe('a change', () => {
       retry: 'never',
       message: 'the clinic does not let an appointment that is cancelled become confirmed',
     });
-    expect((thrown as MirrorError).told()).toEqual(['An appointment that is Cancelled cannot become Confirmed']);
+    expect((thrown as MirrorError).vendorMessages()).toEqual([
+      'An appointment that is Cancelled cannot become Confirmed',
+    ]);
     expect(JSON.parse((await set('cancelled')).out)).toMatchObject({ id, status: 'cancelled' });
   });
 });

@@ -194,7 +194,7 @@ describe('sealed copies of logins', () => {
     const backup = async (tenant: string) => `sealed copy of ${tenant}`;
     const restore = async (_: string, backup: string) => {
       expect(backup).toBe('text of a-file');
-      return { restored: ['clinic'], kept: [], protections: 3, pins: 1, rejections: 2, at: 0 };
+      return { restored: ['clinic'], unchanged: [], protections: 3, pins: 1, rejections: 2, at: 0 };
     };
     expect((await run(['credentials', 'backup', 'studio-rossi'], { backups: { ...FILE, backup, restore } })).out).toBe(
       'sealed copy of studio-rossi\n',
@@ -304,7 +304,7 @@ describe('the check of a specification', () => {
     expect(shown).toMatch(/^start +dataOraInizio +2026-03-29T09:00:00 +2026-03-29T09:00:00\+02:00$/m);
     expect(shown).not.toContain('Bellini');
     const json = JSON.parse((await run(['check-spec', 'clinic.json', '--rows', 'rows.json', '--json'], { files })).out);
-    expect([json.rows.read, json.toDecide[0].place]).toEqual([1, 'appointments.statuses']);
+    expect([json.rows.read, json.toDecide[0].location]).toEqual([1, 'appointments.statuses']);
     const wrong = await run(['check-spec', 'clinic.json', '--rows', 'clinic.json'], { files });
     expect(wrong.thrown).toMatchObject({ actor: 'settings', code: 'rows-unreadable' });
   });

@@ -26,11 +26,11 @@ async function openLog() {
   onTestFinished(() => rm(directory, { recursive: true }));
   const clock = { now: NOW };
   const log = createAuditLog({
-    ...{ redis: redis.connect(), directory, identityKey: Buffer.alloc(32, 7), keepMonths: () => 12 },
+    ...{ redis: redis.connect(), directory, identityKey: Buffer.alloc(32, 7), retentionMonths: () => 12 },
     ...{ clock: () => clock.now, log: silentLogger },
   });
   const acting = openActing({ log, why: 'INC-7' });
-  const patient = acting.desk.keyed('aurora', 'pat0000007');
+  const patient = acting.actServices.keyed('aurora', 'pat0000007');
   await recordAct(acting, { verb: 'forget', tenant: 'aurora', what: { patient } }, async () => {});
   clock.now += DAY_MS;
   const refused = new MirrorError('no', { actor: 'settings', code: 'tenant-paused', retry: 'never' });
@@ -127,7 +127,7 @@ describe('audit-log verify', () => {
   test('ends with 0 for a log that is as it was written, and with 1 and the number for another', async () => {
     const { acting, directory } = await openLog();
     expect(await run(acting, 'verify')).toMatchObject({ code: 0, out: expect.stringContaining('5 entries, 1 to 5') });
-    const [{ chain } = { chain: '' }] = (await acting.desk.log?.verify(new Set()))?.chains ?? [];
+    const [{ chain } = { chain: '' }] = (await acting.actServices.log?.verify(new Set()))?.chains ?? [];
     await writeFile(join(directory, 'audit-log', chain, '00000', '00000003.json'), '{}\n');
     const { out, code } = await run(acting, 'verify');
     expect([code, out]).toEqual([1, expect.stringMatching(/FAULT +\S+, entry 3: is not as it was written/)]);

@@ -40,7 +40,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
       startedAt: 0,
       finishedAt: 1_000,
       snapshot: { completeness: 'complete', reason: null, records: 10, requests: 1 },
-      near: null,
+      soon: null,
       pace: FIRST_PACE,
       hourly: NO_CHANGES,
       unusable: {},

@@ -67,7 +67,7 @@ const gaps = fc.array(
     ),
     count: counts,
     what: fc.array(names, { maxLength: 5 }),
-    near: fc.array(names, { maxLength: 5 }),
+    soon: fc.array(names, { maxLength: 5 }),
   }),
   { maxLength: 2 },
 );
@@ -158,7 +158,7 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
       { requiredKeys: ['completeness', 'reason', 'records', 'requests'] },
     ),
   ),
-  near: fc.option(fc.record({ records: counts, requests: counts })),
+  soon: fc.option(fc.record({ records: counts, requests: counts })),
   hourly: fc.constant(NO_CHANGES),
   pace: fc.record({ soonPerWhole: counts, soonSince: counts, late: counts, inTime: counts, isPlain: fc.boolean() }),
   unusable: fc.dictionary(names, counts, { maxKeys: 8 }),
@@ -242,7 +242,9 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
       targets: fc.array(targets, { maxLength: 4 }),
       removed: fc.array(removals, { maxLength: 2 }),
       approvals: fc.array(approvals, { maxLength: 2 }),
-      doubt: fc.option(fc.record({ code: fc.constantFrom('state-went-back', 'state-lost'), sinceAt: fc.nat(NOW) })),
+      uncertainty: fc.option(
+        fc.record({ code: fc.constantFrom('state-went-back', 'state-lost'), sinceAt: fc.nat(NOW) }),
+      ),
       reminders: fc.option(
         fc.record({
           waiting: counts,
@@ -315,7 +317,7 @@ const lines: fc.Arbitrary<PlanLineView> = fc.record({
   fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
   startAt: times,
   title: fc.option(foreign),
-  verdict: fc.constantFrom('go', 'held', 'refused'),
+  decision: fc.constantFrom('go', 'held', 'refused'),
   fingerprint: fc.option(names),
   fieldChanges: fc.array(fc.record({ field: names, before: values, after: values }), { maxLength: 4 }),
 });
@@ -329,7 +331,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
     unusable: counts,
   }),
   unconfirmed: counts,
-  left: fc.array(fc.record({ target: names, code: names }), { maxLength: 3 }),
+  skippedTargets: fc.array(fc.record({ target: names, code: names }), { maxLength: 3 }),
   targets: fc.array(
     fc.record({
       target: names,
@@ -448,7 +450,7 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
         }),
         readBack: fc.record({ at: times, covers: fc.option(fc.boolean()) }),
       }),
-      link: fc.option(fc.record({ startAt: fc.nat(NOW), epoch: fc.nat(8), remoteId: foreign })),
+      link: fc.option(fc.record({ startAt: fc.nat(NOW), idAttempt: fc.nat(8), remoteId: foreign })),
       byHand: fc.option(
         fc.record({
           done: fc.constantFrom('edited', 'removed'),

@@ -23,7 +23,7 @@ export interface Ran {
 }
 
 /** What is loaded when a command asks for it. */
-type Later = 'desk' | 'clinic' | 'backups' | 'access' | 'state';
+type Later = 'services' | 'clinic' | 'backups' | 'access' | 'state';
 
 /** What it works on, that which is loaded later too, and the files that it may read. */
 export interface Given
@@ -39,13 +39,13 @@ export async function runProgram(args: readonly string[], given: Given): Promise
   const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], roles: [], written: {} };
   const refuse = () => Promise.reject(new Error('not in this test'));
   const refusing = <Part>() => new Proxy({}, { get: (_, name) => (name === 'then' ? undefined : refuse) }) as Part;
-  const { desk, clinic, backups, access, state, ...rest } = given;
+  const { services: desk, clinic, backups, access, state, ...rest } = given;
   const outside: CliOutside = {
     async withInstallation(options, work) {
       ran.configs.push(options.config);
       return work({
         installation: openInstallation({ tenants: [] }),
-        desk: async () => desk ?? refusing(),
+        services: async () => desk ?? refusing(),
         clinic: async (tenant) => clinic?.(tenant) ?? refuse(),
         backups: async () => backups ?? { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
         access: async () => access ?? refusing(),

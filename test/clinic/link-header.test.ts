@@ -99,7 +99,11 @@ describe('a document', () => {
       const found = compared({ parameters: named(name), responses: { 200: { content: rows } } });
       expect(pagingIn(found)).toEqual([]);
       expect(found.findings).toContainEqual(
-        expect.objectContaining({ place: 'agendas.paging', verdict: 'undecided', ask: expect.stringContaining(name) }),
+        expect.objectContaining({
+          location: 'agendas.paging',
+          result: 'undecided',
+          ask: expect.stringContaining(name),
+        }),
       );
     },
   );
@@ -108,7 +112,7 @@ describe('a document', () => {
     const found = compared({ responses: { 200: { content: rows } } });
     expect(pagingIn(found)).toMatchObject([{ value: { style: 'none' }, comment: expect.stringContaining('likely') }]);
     expect(found.findings).toContainEqual(
-      expect.objectContaining({ verdict: 'undecided', ask: expect.stringContaining('paging.cap') }),
+      expect.objectContaining({ result: 'undecided', ask: expect.stringContaining('paging.cap') }),
     );
   });
 });

@@ -14,13 +14,13 @@ test('an act where no audit log is kept is one JSON line when it begins and one 
   const written: string[] = [];
   const stores = { auditLog: null } as unknown as Stores;
   const lines = { write: (line: string) => written.push(line) };
-  const desk = openActServices(
+  const actServices = openActServices(
     () => CONFIGURATION,
     stores,
     () => NOW,
     lines,
   );
-  const acting = { who: person('anna', 'Anna Bianchi'), why: 'INC-7', desk };
+  const acting = { who: person('anna', 'Anna Bianchi'), why: 'INC-7', actServices };
   await recordAct(acting, { verb: 'forget', tenant: 'aurora', what: { erased: 3 } }, async () => 'done');
   expect(written.every((line) => line.endsWith('\n') && line.trim().split('\n').length === 1)).toBe(true);
   const told = {

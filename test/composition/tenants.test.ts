@@ -46,8 +46,8 @@ test('who did not change stays open; who did is opened anew, under another gener
   const [changed, same] = [entry(composition, 'clinic-1'), entry(composition, 'clinic-2')];
   expect(same).toBe(two);
   expect(changed).not.toBe(one);
-  expect(changed.tenant.generation).not.toBe(one.tenant.generation);
-  expect([one.tenant.generation.hasEnded(), changed.tenant.generation.hasEnded()]).toEqual([true, false]);
+  expect(changed.tenant.configVersion).not.toBe(one.tenant.configVersion);
+  expect([one.tenant.configVersion.hasEnded(), changed.tenant.configVersion.hasEnded()]).toEqual([true, false]);
   expect(changed.tenant.targets.get('doctor-1')?.configuration.title).toBe('busy');
   expect(changed.tenant.protection).toBe(one.tenant.protection);
   expect(changed.tenant.memory).not.toBe(one.tenant.memory);
@@ -62,10 +62,10 @@ test('what changes no plan opens the tenants anew, with all that is known of the
   expect(await takeUp()).toMatchObject({ changed: [], reopened: ['clinic-1', 'clinic-2'], unchanged: 0 });
   const after = entry(composition, 'clinic-1');
   expect(after.tenant.slice.operations).toBe(17);
-  for (const part of ['generation', 'links', 'memory', 'protection'] as const) {
+  for (const part of ['configVersion', 'links', 'memory', 'protection'] as const) {
     expect(after.tenant[part], part).toBe(before.tenant[part]);
   }
-  expect(before.tenant.generation.hasEnded()).toBe(false);
+  expect(before.tenant.configVersion.hasEnded()).toBe(false);
 });
 
 test('who is taken out is gone for all who ask, and who comes is there', async () => {
@@ -77,7 +77,7 @@ test('who is taken out is gone for all who ask, and who comes is there', async (
   await leases.tryTake('plan');
   const removed = await takeUp();
   await composition.register(removed, { anew: false });
-  expect([tenants.size, tenants.get('clinic-2'), composition.generations.has('clinic-2')]).toEqual([
+  expect([tenants.size, tenants.get('clinic-2'), composition.configVersions.has('clinic-2')]).toEqual([
     1,
     undefined,
     false,
@@ -86,7 +86,7 @@ test('who is taken out is gone for all who ask, and who comes is there', async (
   await writeFile(tenantFile(world, 'clinic-2'), content);
   await composition.register(await takeUp(), { anew: false });
   expect(tenants.get('clinic-2')?.id).toBe('clinic-2');
-  expect((await composition.generations.get('clinic-2')?.newest())?.isOurs).toBe(true);
+  expect((await composition.configVersions.get('clinic-2')?.newest())?.isOurs).toBe(true);
 });
 
 test('nothing is replaced while a rotated token is in memory alone', async () => {

@@ -17,10 +17,10 @@ async function linesOfStart(told: Durability | null, now: Durability): Promise<R
     wentBackTo: null,
     writesLostAt: null,
   };
-  const epoch: Pick<StateCounter, 'requireIdentity' | 'check' | 'settle' | 'view'> = {
+  const epoch: Pick<StateCounter, 'requireIdentity' | 'check' | 'confirm' | 'view'> = {
     requireIdentity: async () => {},
     check: async () => 0,
-    settle: async () => {
+    confirm: async () => {
       view.durability = now;
       return 0;
     },
@@ -28,7 +28,7 @@ async function linesOfStart(told: Durability | null, now: Durability): Promise<R
   };
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
-  const end = await watchStateCounter({ epoch: epoch as StateCounter, redis: redis.connect(), log });
+  const end = await watchStateCounter({ stateCounter: epoch as StateCounter, redis: redis.connect(), log });
   await setImmediate();
   end();
   return lines.map((line) => JSON.parse(line));
@@ -62,10 +62,10 @@ test.each(['settle', 'view'] as const)(
       wentBackTo: null,
       writesLostAt: null,
     } as const;
-    const epoch: Pick<StateCounter, 'requireIdentity' | 'check' | 'settle' | 'view'> = {
+    const epoch: Pick<StateCounter, 'requireIdentity' | 'check' | 'confirm' | 'view'> = {
       requireIdentity: async () => {},
       check: async () => 0,
-      settle: async () => {
+      confirm: async () => {
         if (asked === 'settle') await pending.promise;
         // What the start itself asks was answered; what comes after it is not.
         epoch.view = () => pending.promise;
@@ -75,7 +75,7 @@ test.each(['settle', 'view'] as const)(
     };
     const lines: string[] = [];
     const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
-    const end = await watchStateCounter({ epoch: epoch as StateCounter, redis: redis.connect(), log });
+    const end = await watchStateCounter({ stateCounter: epoch as StateCounter, redis: redis.connect(), log });
     await setImmediate();
     end();
     // As ioredis rejects what is pending when its connection is closed.

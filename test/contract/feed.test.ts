@@ -18,7 +18,7 @@ const NEVER = () => Promise.reject(new Error('nobody edits a feed'));
 async function openFeedTarget(): Promise<ContractTarget> {
   const proxy = await startFaultProxy('http://127.0.0.1:9');
   const feeds = createTenantFeeds(redis.connect(), 'aurora', createSealer(RING, 'aurora'), Buffer.alloc(32, 4));
-  const shelf = feeds.shelf(randomUUID());
+  const shelf = feeds.feedStore(randomUUID());
   async function objects(): Promise<RemoteObject[]> {
     const entries = await shelf.entries();
     const calendar = ICAL.Component.fromString(calendarText('Room; 1', entries));
@@ -39,7 +39,7 @@ async function openFeedTarget(): Promise<ContractTarget> {
     container: 'feed',
     authorizer,
     open: ({ createCalendar: _, ...worker }) => {
-      return feed.open({ ...worker, settings: { name: 'Room; 1' }, shelf, clock, zone: 'Europe/Rome' });
+      return feed.open({ ...worker, settings: { name: 'Room; 1' }, feedStore: shelf, clock, zone: 'Europe/Rome' });
     },
     proxy,
     server: {

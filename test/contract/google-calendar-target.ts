@@ -187,7 +187,7 @@ function dialectOf(sandbox: GoogleSandbox, proxy: FaultProxy): ContractDialect {
     requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
     requestsForRetriedCreates: (n) => 3 * Math.ceil(n / BATCH_SIZE),
     hideObjects: () => void sandbox.faults.add({ match: { path: '/events' }, fault: { kind: 'status', status: 404 } }),
-    withUnknownFields: withUnknownFields,
+    withUnknownFields,
     poison: (operation) =>
       operation.kind === 'delete' ? operation : { ...operation, item: backwards(operation.item) },
     failOnce: ({ key }) =>

@@ -40,7 +40,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
   const state = { now: NOW, access: choice.access === undefined ? accessSettings() : choice.access };
   const sealer = createAccessSealer(Buffer.alloc(32, 7));
   const clock = () => state.now;
-  const { desk: acts, recorded } = openActing({ clock });
+  const { actServices: acts, recorded } = openActing({ clock });
   const desk: AccessServices = {
     settings: () => state.access,
     publicUrl: () => publicUrl,

@@ -27,7 +27,7 @@ export interface ActingChoice {
   why?: string | null;
   policy?: Partial<ApprovalSettings>;
   store?: ApprovalStore;
-  reasonFor?: Acting['desk']['reasonFor'];
+  reasonFor?: Acting['actServices']['reasonFor'];
   /** Default: one that keeps drafts in memory. */
   log?: AuditLog | null;
   clock?: () => number;
@@ -42,9 +42,9 @@ export function openActing(choice: ActingChoice = {}): Acting & { recorded: Audi
     who: choice.who ?? person('anna'),
     why: choice.why ?? null,
     recorded,
-    desk: {
+    actServices: {
       log,
-      tell: (draft) => void recorded.push(draft),
+      announce: (draft) => void recorded.push(draft),
       reasonFor: choice.reasonFor ?? [],
       approvalsOf: () => ({ policy: { ...ONE_PERSON, ...choice.policy }, store: choice.store ?? noStore }),
       keyed: (tenant, id) => createHash('sha256').update(`${tenant} ${id}`).digest('base64url').slice(0, 22),

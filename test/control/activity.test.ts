@@ -13,7 +13,7 @@ const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };
 /** A log in memory: what it was given, oldest first. @param looked told of each entry that is looked at */
 function logOf(entries: readonly AuditEntry[], looked = (_: number) => {}): AuditLog {
   return {
-    ...(openActing().desk.log as AuditLog),
+    ...(openActing().actServices.log as AuditLog),
     async *readBack(before) {
       for (const entry of entries.toReversed()) {
         const { chain, sequence } = entry;
@@ -42,7 +42,7 @@ async function readAll(
   sees = (_: string | null) => true,
   filter: AuditLogFilter = EVERYTHING,
 ) {
-  const { desk } = openActing({ log: logOf(entries) });
+  const { actServices: desk } = openActing({ log: logOf(entries) });
   const lines: ActivityLine[] = [];
   const sizes: number[] = [];
   let after: string | null = null;
@@ -103,7 +103,7 @@ test('numbers of one chain say nothing of another one', async () => {
 });
 
 test('what is no place in the log is refused', async () => {
-  const { desk } = openActing({ log: logOf([]) });
+  const { actServices: desk } = openActing({ log: logOf([]) });
   for (const place of ['../../etc/passwd', '0001-abc.1.x', '0001-abc', { chain: '0001-abc', sequence: 1 }, null]) {
     const question = { after: cursorOf(place), limit: 1, sees: () => true, filter: EVERYTHING };
     await expect(readActivity(desk, question)).rejects.toMatchObject({ code: 'cursor-unusable' });
@@ -111,7 +111,7 @@ test('what is no place in the log is refused', async () => {
 });
 
 test('what was asked for alone is told, an act by its end, however it is cut into pages', async () => {
-  const { desk } = openActing();
+  const { actServices: desk } = openActing();
   const record = desk.keyed('rossi', 'apt-1');
   const entries = [
     entryOf(1),
@@ -140,7 +140,7 @@ test('a page looks at no more of a long log than it shows, and at so much at mos
   const count = () => {
     looked += 1;
   };
-  const { desk } = openActing({ log: logOf(entries, count) });
+  const { actServices: desk } = openActing({ log: logOf(entries, count) });
   const question = { after: null, limit: 5, sees: () => true, filter: EVERYTHING };
   expect((await readActivity(desk, question)).lines).toHaveLength(5);
   expect(looked).toBe(6);
@@ -152,7 +152,7 @@ test('a page looks at no more of a long log than it shows, and at so much at mos
 });
 
 test('where no log is kept nothing is claimed', async () => {
-  const { desk } = openActing({ log: null });
+  const { actServices: desk } = openActing({ log: null });
   const question = { after: null, limit: 1, sees: () => true, filter: EVERYTHING };
   await expect(readActivity(desk, question)).rejects.toMatchObject({ code: 'no-audit-log' });
 });

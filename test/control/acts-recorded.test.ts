@@ -50,7 +50,7 @@ const withConfigurations = (desk: ConfigurationServices, acting: Acting) =>
   contextWith({ installation: NO_TENANTS, acting, configurations: async () => desk });
 const logins = () => openActsLogins(() => redis.connect());
 /** A hash under the tenant's key, as the desk makes it. */
-const keyed = (id: string) => openActing().desk.keyed(TENANT, id);
+const keyed = (id: string) => openActing().actServices.keyed(TENANT, id);
 
 async function decided(decision: 'approved' | 'rejected'): Promise<Given> {
   const { installation, heldRun } = await world();
@@ -196,7 +196,7 @@ const OF_TARGETS: GivenByVerb<
 
 const BACKUPS = async () => ({
   backup: async () => 'sealed',
-  restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, rejections: 0, at: 0 }),
+  restore: async () => ({ restored: ['clinic'], unchanged: [], protections: 3, pins: 2, rejections: 0, at: 0 }),
   seal: (text: string) => text,
   open: (text: string) => text,
 });
@@ -360,7 +360,7 @@ const OF_STATE: GivenByVerb<
           contextWith({ installation, acting, backups: BACKUPS }),
         ),
       what: { backup: expect.stringMatching(/^[\w-]{43}$/) },
-      facts: { logins: 1, kept: 0, protections: 3, pins: 2 },
+      facts: { logins: 1, unchanged: 0, protections: 3, pins: 2 },
     };
   },
   async 'accept-loss'() {

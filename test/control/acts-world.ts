@@ -103,7 +103,7 @@ export async function openActsLogins(connect: () => Redis) {
   server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600 } });
   server.onDevice = () => ({ status: 400, body: { error: 'unauthorized_client' } });
   const worker = openWorker({ redis: connect(), issuer: server.url });
-  const target = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
+  const target = { context: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
   const desk: LoginServices = {
     target: () => target,
     isUsed: () => true,

@@ -245,7 +245,7 @@ test('a backup is restored by two persons who have the same one', async () => {
     backup: async () => '',
     async restore(_: string, text: string) {
       restored.push(text);
-      return { restored: [], kept: [], protections: 0, pins: 0, rejections: 0, at: NOW };
+      return { restored: [], unchanged: [], protections: 0, pins: 0, rejections: 0, at: NOW };
     },
   };
   const as = (who: string) => openActing({ who: person(who), store, policy: { restore: true } });

@@ -136,7 +136,7 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
     'the clinic lists no agenda of its name',
     async ({ cycle: first, tenant }) => {
       await first();
-      const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
+      const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
       await tenant.targetStore.write('doctor', { gaps: [gap] });
     },
   ],
@@ -231,7 +231,7 @@ describe('every surface says the same two words of a clinic', () => {
       `clinic_mirror_tenant_state{tenant="${TENANT}",${labels}} 1`,
       `clinic_mirror_target_state{tenant="${TENANT}",target="doctor",${labels}} 1`,
     ]);
-    for (const problem of [...told.problems, ...told.payload]) expect(problem.stands).toEqual(axes);
+    for (const problem of [...told.problems, ...told.payload]) expect(problem.axes).toEqual(axes);
     if (told.problems.length > 0) expect(told.mail).toContain(`the clinic: ${AXES_WORDS.en[inStep]}, ${able}`);
     // A first sync is neither well nor the matter of somebody.
     const others = told.problems.length > 0 || inStep === 'first-sync' ? 0 : 1;

@@ -21,8 +21,8 @@ function lookingUp(known: readonly string[], silent = '') {
   return { asked, resolve };
 }
 
-async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['places'], managed: readonly string[] = []) {
-  const findings = await findingsOf({ resolve, places }, managed);
+async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['hosts'], managed: readonly string[] = []) {
+  const findings = await findingsOf({ resolve, hosts: places }, managed);
   return findings.filter(({ subject }) => subject === 'DNS');
 }
 
@@ -33,7 +33,7 @@ async function findingsOf(probe: Partial<StateProbe>, managed: readonly string[]
   const state: StateProbe = {
     ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
     ...{ unopened: async () => [], openSecrets: () => [], lacksTrustedProxies: () => false, time: async () => NOW },
-    ...{ places: () => [], resolve: null },
+    ...{ hosts: () => [], resolve: null },
     view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),
     ...probe,
   };

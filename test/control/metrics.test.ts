@@ -110,7 +110,7 @@ test('requests are counted by their constant names and the class of the answer, 
 
 test('that Redis is away is told in place of figures that nobody knows', async () => {
   const view = () => Promise.reject(redisUnreachable(null));
-  const metrics = createMetrics(() => ({ ...openInstallation({ tenants: [] }), epoch: { view } }));
+  const metrics = createMetrics(() => ({ ...openInstallation({ tenants: [] }), stateCounter: { view } }));
   const samples = samplesOf(await metrics.render());
   expect(samples.get('clinic_mirror_problems{tenant="",needs="person",code="redis-unreachable"}')).toBe(1);
   expect(samples.has('clinic_mirror_state_age_seconds')).toBe(false);

@@ -28,7 +28,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     unchecked: new Set(),
     refused: choice.refused ?? [],
     connections: async () => [...(choice.connections ?? [])],
-    epoch: {
+    stateCounter: {
       view: async () => ({
         durability: 'durable',
         directory: 'kept',
@@ -39,7 +39,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     },
     reloads: async () => [],
     alerts: { read: async () => new Map() },
-    outlook: async () => ({ endings: [], quotas: [], unkept: null }),
+    forecast: async () => ({ endings: [], quotas: [], unkept: null }),
     approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), retentionMs: 0 },
     queues: async () => [],

@@ -61,7 +61,7 @@ test('a login that was refused once is told with the next try', () => {
 });
 
 describe('a target', () => {
-  const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
+  const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
   test.each<[TargetState, Partial<TargetStatus>, 'person' | 'time', string, string | null]>([
     ['stopped', { failure: FAILURE }, 'person', 'calendar-gone', 'run: clinic-mirror sync aurora'],
     ['resting', { failure: RESTING }, 'time', 'throttled', null],
@@ -171,7 +171,7 @@ test('what concerns the configuration, the state and the way of telling is told 
   } as const;
   const found = problems(
     {
-      doubt: { code: 'state-lost', sinceAt: NOW },
+      uncertainty: { code: 'state-lost', sinceAt: NOW },
       reminders: {
         waiting: 2,
         closedChannels: [{ channel: 'sms', code: 'webhook-gone', at: NOW }],

@@ -75,7 +75,7 @@ describe('an act', () => {
     const directory = await mkdtemp(join(tmpdir(), 'clinic-mirror-acts-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     await writeFile(join(directory, 'audit-log'), '');
-    const parts = { redis: redis.connect(), directory, identityKey: KEY, keepMonths: () => 12 };
+    const parts = { redis: redis.connect(), directory, identityKey: KEY, retentionMonths: () => 12 };
     const log = createAuditLog({ ...parts, clock: () => NOW, log: silentLogger });
     let begun = false;
     const work = async () => {

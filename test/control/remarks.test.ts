@@ -73,7 +73,7 @@ describe('what readings show of the clinic profile', () => {
         openSecrets: () => [],
         lacksTrustedProxies: () => false,
         time: async () => NOW,
-        places: () => [],
+        hosts: () => [],
         resolve: null,
       },
       view: async () => ({

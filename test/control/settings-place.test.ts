@@ -49,7 +49,7 @@ test.each([
   const feed = await remedyOf(withdrawFeed(installation, 'aurora', 'door'));
   expect(feed).toBe(`add a target with connector: feed to ${place}`);
   const gaps = (['agenda', 'treatment'] as const).map(
-    (part) => ({ code: `${part}-unknown`, count: 1, what: ['4'], near: [] }) as const,
+    (part) => ({ code: `${part}-unknown`, count: 1, what: ['4'], soon: [] }) as const,
   );
   const told = problems({ targets: [targetOf('incomplete', { gaps })] }, {}, managed);
   expect(told.map(({ next }) => next)).toEqual([

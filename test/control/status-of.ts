@@ -71,7 +71,7 @@ export function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
       lastRun: null,
       cycleEveryMs: 5 * MINUTE_MS,
       removed: [],
-      doubt: null,
+      uncertainty: null,
       approvals: [],
     },
     configuration: { number: 1, isOurs: true, supersededAt: null },

@@ -54,7 +54,7 @@ describe('rows that can not be read', () => {
     for (const id of clinic.appointments.keys()) clinic.unusable.add(id);
     const { doctor, whole, ...told } = await sync();
     expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null, links: 0 });
-    expect(doctor?.gaps).toEqual([{ code: 'rows-unread', count: 3, what: ['bad-time'], near: [] }]);
+    expect(doctor?.gaps).toEqual([{ code: 'rows-unread', count: 3, what: ['bad-time'], soon: [] }]);
     expect(whole).toBe(false);
     for (const text of [told.sync, told.status]) expect(text).toContain("doctor: 3 records can't be read: bad-time");
   });
@@ -164,7 +164,7 @@ describe('ids that the configuration names', () => {
 
   test('a name in place of an id is told with its id', async () => {
     const { sync } = open({ agendas: ['agenda a2'] });
-    expect((await sync()).doctor?.gaps).toMatchObject([{ code: 'agenda-unknown', near: ['a2 (Agenda a2)'] }]);
+    expect((await sync()).doctor?.gaps).toMatchObject([{ code: 'agenda-unknown', soon: ['a2 (Agenda a2)'] }]);
   });
 
   test('it is known with the next cycle that finds it, without an hour of waiting', async () => {
@@ -184,7 +184,7 @@ describe('ids that the configuration names', () => {
     const { clinic, sync } = open({ treatments: ['t1'] });
     clinic.treatments = async () => [{ id: 't2', name: 'Visit' }];
     expect((await sync()).doctor?.gaps).toMatchObject([
-      { code: 'treatment-unknown', what: ['t1'], near: ['t2 (Visit)'] },
+      { code: 'treatment-unknown', what: ['t1'], soon: ['t2 (Visit)'] },
     ]);
     clinic.treatments = async () => [{ id: 't1', name: 'Visit' }];
     expect((await sync()).doctor).toMatchObject({ state: 'in-sync' });
@@ -196,7 +196,7 @@ describe('ids that the configuration names', () => {
       throw new MirrorError('no', { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 });
     };
     const { doctor, whole, sync: told } = await sync();
-    expect(doctor?.gaps).toEqual([{ code: 'agenda-unconfirmed', count: 1, what: ['a9'], near: [] }]);
+    expect(doctor?.gaps).toEqual([{ code: 'agenda-unconfirmed', count: 1, what: ['a9'], soon: [] }]);
     expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null });
     expect(whole).toBe(false);
     expect(told).toContain('not readable, and so left out of entries: agendas (missing-claim)');

@@ -71,9 +71,9 @@ test('who looks after ten minutes without anybody sees what was known while that
   const late = Promise.withResolvers<void>();
   const outlook = async () => {
     await late.promise;
-    return installation.outlook();
+    return installation.forecast();
   };
-  expect(await statuses.readSoFar({ ...installation, outlook }, 1)).toBe(before);
+  expect(await statuses.readSoFar({ ...installation, forecast: outlook }, 1)).toBe(before);
   late.resolve();
   await expect.poll(async () => (await statuses.readSoFar(installation, 1)).at).toBe(clock.now);
 });

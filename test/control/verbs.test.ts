@@ -118,7 +118,7 @@ describe('the word for a target', () => {
     const { clinic, model, clock, tenant } = open(3);
     await pull(tenant);
     expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', firstSync: { written: 0, of: 3 } });
-    const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
+    const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
     await tenant.targetStore.write('doctor', { gaps: [gap] });
     await drain(tenant, targetOf(tenant));
     await tenant.targetStore.write('doctor', { gaps: [gap], idleAsOf: null });
@@ -212,7 +212,7 @@ describe('a plan', () => {
         reason: 'new',
         fields: [],
         startAt: NOW + 2 * HOUR_MS,
-        verdict: 'go',
+        decision: 'go',
         fingerprint: expect.any(String),
         title: 'Appointment',
       },
@@ -223,7 +223,7 @@ describe('a plan', () => {
         fields: [],
         startAt: NOW + 25 * HOUR_MS,
         title: null,
-        verdict: 'go',
+        decision: 'go',
         fingerprint: null,
       },
       {
@@ -233,7 +233,7 @@ describe('a plan', () => {
         fields: ['time'],
         startAt: NOW + 100 * HOUR_MS,
         title: 'Appointment',
-        verdict: 'go',
+        decision: 'go',
         fingerprint: expect.any(String),
       },
     ]);
@@ -248,7 +248,9 @@ describe('a plan', () => {
     for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
     const verdicts = async () =>
       new Set(
-        (await planTenant(installation, 'studio-rossi', SILENT, NEVER)).targets[0]?.lines.map(({ verdict }) => verdict),
+        (await planTenant(installation, 'studio-rossi', SILENT, NEVER)).targets[0]?.lines.map(
+          ({ decision: verdict }) => verdict,
+        ),
       );
     expect(await verdicts()).toEqual(new Set(['held']));
     expect(await tenant.holds.list()).toEqual([]);
@@ -318,7 +320,7 @@ describe('an explanation', () => {
     await tenant.targetStore.write('doctor', { failure: failureOf('remote') });
     const key = targetOf(tenant).identity.key('29', 0);
     expect((await explain(installation, 'studio-rossi', '29', NEVER)).targets[0]).toMatchObject({
-      link: { startAt: NOW + 53 * HOUR_MS, epoch: 0, remoteId: key },
+      link: { startAt: NOW + 53 * HOUR_MS, idAttempt: 0, remoteId: key },
       pending: { reason: 'content-changed', want: 'present', attempts: 1, lastError: 'server-error', parked: false },
       holds: [],
       failure: 'x',

@@ -24,7 +24,7 @@ test('the profile that check-spec proposes for another dialect, unedited, brings
   expect([sync.code, sync.err]).toEqual([0, expect.not.stringContaining('What to do')]);
   expect(await world.compareAll()).toEqual(world.targets.map(() => expect.objectContaining(EXACT)));
   const again = JSON.parse((await world.cli('check-spec', FIXTURE, '--profile', 'mine', '--json')).out) as ProfileCheck;
-  expect([again.fits, again.findings.filter(({ verdict }) => verdict === 'differs')]).toEqual([true, []]);
+  expect([again.fits, again.findings.filter(({ result: verdict }) => verdict === 'differs')]).toEqual([true, []]);
 });
 
 test('the commands on the clinic work under the tenant’s own login, and a proposed profile serves the next sync', async () => {

@@ -67,14 +67,14 @@ test('a tenant that is opened again by a process with an older configuration doe
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, targets: ['google-calendar'] });
   const older = openNarrow(world);
   await sync(older, 'clinic-1');
-  await requireEntry(older.generations, 'clinic-1').join();
+  await requireEntry(older.configVersions, 'clinic-1').join();
   const newer = openNarrow(world);
   const hash = 'of-another-file';
-  const { number } = await requireEntry(older.generations, 'clinic-1').newest();
+  const { number } = await requireEntry(older.configVersions, 'clinic-1').newest();
   await newer.redis.hset('cm:{clinic-1}:configuration', { number: number + 1, hash });
   older.composed.get('clinic-2');
   await expect(sync(older, 'clinic-1')).rejects.toMatchObject({ code: 'configuration-superseded' });
-  expect(await requireEntry(newer.generations, 'clinic-1').newest()).toMatchObject({
+  expect(await requireEntry(newer.configVersions, 'clinic-1').newest()).toMatchObject({
     number: number + 1,
     isOurs: false,
   });

@@ -124,10 +124,10 @@ test('two files whose logins lead to one clinic are said, since neither file tel
     unopened: async () => [],
     openSecrets: () => [],
     lacksTrustedProxies: () => false,
-    places: () => [],
+    hosts: () => [],
     resolve: null,
     time: async () => installation.clock(),
-    view: () => installation.epoch.view(),
+    view: () => installation.stateCounter.view(),
   };
   const findings = await Array.fromAsync(
     examine({ ...installation, tenants: twice }, state, {}, AbortSignal.timeout(paced(20_000))),

@@ -86,10 +86,10 @@ function refusedBefore(revoke: (world: FaultWorld) => void): Play['induce'] {
   };
 }
 
-function told(report: Parameters<FaultWorld['composition']['reloads']['tell']>[0]): Play {
+function told(report: Parameters<FaultWorld['composition']['reloads']['write']>[0]): Play {
   return {
-    induce: ({ composition }) => composition.reloads.tell(report),
-    mend: ({ composition }) => composition.reloads.tell(null),
+    induce: ({ composition }) => composition.reloads.write(report),
+    mend: ({ composition }) => composition.reloads.write(null),
   };
 }
 

@@ -26,7 +26,7 @@ async function startForAdministrators(settings: object) {
   const [told, logged]: [string[], string[]] = [[], []];
   const log = createLogger({ level: 'debug', destination: { write: (line) => logged.push(line) } });
   const startOne = async () => {
-    const daemon = await startDaemon(world.open().configuration, log, NEVER, { tell: (text) => told.push(text) });
+    const daemon = await startDaemon(world.open().configuration, log, NEVER, { report: (text) => told.push(text) });
     started.push(daemon);
     return daemon;
   };

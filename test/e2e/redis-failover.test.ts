@@ -68,7 +68,7 @@ describe.each([
 
     const { state, tenants } = await status(world.opened().installation);
     expect(state.writesLostAt).not.toBeNull();
-    expect(tenants.map(({ doubt }) => doubt)).toEqual([null]);
+    expect(tenants.map(({ uncertainty: doubt }) => doubt)).toEqual([null]);
     await expectExact(world);
     await expectEnd(daemon, world);
   });

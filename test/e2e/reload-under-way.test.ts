@@ -41,11 +41,11 @@ async function open(hold: (world: SmallWorld, until: Promise<void>) => void) {
 
 /** Takes up what the files are, and waits until it counts among all processes. */
 async function reload({ composition, reload: ask }: Daemon, tenant: string): Promise<void> {
-  const before = composition.generations.get(tenant);
+  const before = composition.configVersions.get(tenant);
   ask();
   const after = await waitFor(
     () => {
-      const now = composition.generations.get(tenant);
+      const now = composition.configVersions.get(tenant);
       return now !== before && now;
     },
     { what: 'the changed file to be taken up' },

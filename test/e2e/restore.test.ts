@@ -94,7 +94,10 @@ async function told({ installation }: Composition) {
   const [tenant] = (await status(installation)).tenants;
   const holds = await tenantOf({ installation } as Composition).holds.list();
   const open = holds.filter(({ state }) => state === 'open');
-  return { doubt: tenant?.doubt?.code ?? null, held: open.map(({ kind, recordIds }) => [kind, recordIds.length]) };
+  return {
+    doubt: tenant?.uncertainty?.code ?? null,
+    held: open.map(({ kind, recordIds }) => [kind, recordIds.length]),
+  };
 }
 
 test('Redis is emptied: nobody is written of until the backup is restored, and then nobody who was forgotten', async () => {

@@ -334,7 +334,7 @@ test('a login while the clinic is away is kept, and says that its user is not kn
     signal,
   );
   await Promise.all(visits);
-  expect(result.doubt).toMatchObject({ actor: 'remote', status: 503 });
+  expect(result.uncertainty).toMatchObject({ actor: 'remote', status: 503 });
   expect((await shown(world)).connections[0]).toMatchObject({ state: 'connected' });
 });
 

@@ -17,7 +17,7 @@ type Answer = 'gone' | 'there' | 'unusable' | 'away';
 /** What the tests choose; else everything missing is gone, nothing was missed before, and nobody decided anything. */
 interface Choice {
   missing: Record<string, readonly string[]>;
-  known?: Record<string, Instant>;
+  missedSince?: Record<string, Instant>;
   holds?: Partial<Hold>[];
   answer?: (id: string) => Answer;
   /** What a steady clock says; else as much as the other one. */
@@ -74,7 +74,7 @@ async function confirm(choice: Choice) {
     elapsedBetween: choice.elapsedBetween ?? ((from: Instant, to: Instant) => to - from),
   };
   const missing = new Map(Object.entries(choice.missing));
-  const misses = { known: missedAt(choice.known ?? {}), readAt: NOW };
+  const misses = { missedSince: missedAt(choice.missedSince ?? {}), readAt: NOW };
   const confirmation = await confirmAbsence<Row>(
     tenant,
     { missing, misses },
@@ -85,8 +85,8 @@ async function confirm(choice: Choice) {
 }
 
 describe('a record that the list should have shown and that is there', () => {
-  const known = { 1: NOW - MISSED_FOR_MS, 2: NOW - MISSED_FOR_MS };
-  const proof = { missing: { doctor: ['1', '2', '3'] }, known, belongsOnList: ({ id }: Row) => id === '3' };
+  const missedSince = { 1: NOW - MISSED_FOR_MS, 2: NOW - MISSED_FOR_MS };
+  const proof = { missing: { doctor: ['1', '2', '3'] }, missedSince, belongsOnList: ({ id }: Row) => id === '3' };
   const answer = (id: string) => (id === '3' ? 'there' : 'gone');
 
   test('proves the list incomplete: what is gone by two readings waits for a complete list', async () => {
@@ -116,17 +116,17 @@ describe('a record that a complete list should have shown', () => {
   });
 
   test('is believed to be gone when a reading that began long enough before missed it too', async () => {
-    const second = await confirm({ missing: { doctor: ['1'] }, known: { 1: NOW - MISSED_FOR_MS } });
+    const second = await confirm({ missing: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS } });
     expect([[...second.vanished], [...second.missedOnce], second.unconfirmed]).toEqual([['1'], [], 0]);
     // What it told is no sample of those that nobody asked for: those were picked for having been gone before.
     expect([...second.sampled]).toEqual([]);
-    const early = await confirm({ missing: { doctor: ['1'] }, known: { 1: NOW - MISSED_FOR_MS + 1 } });
+    const early = await confirm({ missing: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS + 1 } });
     expect([[...early.vanished], [...early.missedOnce], early.unconfirmed]).toEqual([[], ['1'], 1]);
     expect(early.asked).toEqual([]);
   });
 
   test('is not believed to be gone where the clock jumped between the two readings', async () => {
-    const choice = { missing: { doctor: ['1'] }, known: { 1: NOW - HOUR_MS } };
+    const choice = { missing: { doctor: ['1'] }, missedSince: { 1: NOW - HOUR_MS } };
     const early = await confirm({ ...choice, elapsedBetween: () => MISSED_FOR_MS - 1 });
     expect([[...early.vanished], [...early.missedOnce], early.asked]).toEqual([[], ['1'], []]);
     const later = await confirm({ ...choice, elapsedBetween: () => MISSED_FOR_MS });
@@ -135,8 +135,8 @@ describe('a record that a complete list should have shown', () => {
 
   test('is there after all, or there and of no use, also at the second look', async () => {
     const answer = (id: string): Answer => (id.startsWith('there') ? 'there' : 'unusable');
-    for (const known of [{}, { there1: NOW - HOUR_MS, unusable1: NOW - HOUR_MS }]) {
-      const result = await confirm({ missing: { doctor: ['there1', 'unusable1', 'unusable2'] }, known, answer });
+    for (const missedSince of [{}, { there1: NOW - HOUR_MS, unusable1: NOW - HOUR_MS }]) {
+      const result = await confirm({ missing: { doctor: ['there1', 'unusable1', 'unusable2'] }, missedSince, answer });
       expect(result.found).toEqual([{ id: 'there1' }]);
       expect([...result.unusable].sort()).toEqual(['unusable1', 'unusable2']);
       expect([...result.vanished, ...result.missedOnce]).toEqual([]);
@@ -150,14 +150,14 @@ describe('a record that a complete list should have shown', () => {
     expect(unconfirmed).toBe(2);
   });
 
-  test('is counted as one of which too little is known until it is there, proven gone, or kept', async () => {
+  test('is counted as one of which too little is missedSince until it is there, proven gone, or kept', async () => {
     const result = await confirm({
       missing: { doctor: ['there', 'gone', 'once', 'kept', 'kept-too'] },
-      known: { gone: NOW - HOUR_MS },
+      missedSince: { gone: NOW - HOUR_MS },
       holds: [{ recordIds: ['kept', 'kept-too'] }],
       answer: (id) => (id === 'there' ? 'there' : 'gone'),
     });
-    expect([...result.kept].sort()).toEqual(['kept', 'kept-too']);
+    expect([...result.present].sort()).toEqual(['kept', 'kept-too']);
     expect(result.unconfirmed).toBe(1);
   });
 });
@@ -170,8 +170,11 @@ describe('when much is missing', () => {
 
   test('second looks leave half of them to first ones, and take what those leave', async () => {
     const looks = async (due: number, others: number) => {
-      const known = Object.fromEntries(ids('due', due).map((id) => [id, NOW - HOUR_MS]));
-      const { asked } = await confirm({ missing: { doctor: [...ids('due', due), ...ids('new', others)] }, known });
+      const missedSince = Object.fromEntries(ids('due', due).map((id) => [id, NOW - HOUR_MS]));
+      const { asked } = await confirm({
+        missing: { doctor: [...ids('due', due), ...ids('new', others)] },
+        missedSince,
+      });
       return { second: asked.filter((id) => id.startsWith('due')).length, all: asked.length };
     };
     expect(await looks(150, 250)).toEqual({ second: 100, all: 200 });
@@ -189,10 +192,10 @@ describe('when much is missing', () => {
 
   test('each one is as likely to be asked for first, for the first and for the second time', async () => {
     const random = seeded();
-    for (const known of [{}, { a0: NOW - HOUR_MS, a1: NOW - HOUR_MS, a2: NOW - HOUR_MS }]) {
+    for (const missedSince of [{}, { a0: NOW - HOUR_MS, a1: NOW - HOUR_MS, a2: NOW - HOUR_MS }]) {
       const orders = new Map<string, number>();
       for (let round = 0; round < 300; round += 1) {
-        const { asked } = await confirm({ missing: { doctor: ids('a', 3) }, known, random });
+        const { asked } = await confirm({ missing: { doctor: ids('a', 3) }, missedSince, random });
         orders.set(asked.join(), (orders.get(asked.join()) ?? 0) + 1);
       }
       expect(orders.size).toBe(6);
@@ -251,10 +254,10 @@ describe('a person’s decision', () => {
     async (state) => {
       const result = await confirm({
         missing: { doctor: ['1'] },
-        known: { 1: NOW - MINUTE_MS },
+        missedSince: { 1: NOW - MINUTE_MS },
         holds: [{ state, recordIds: ['1'] }],
       });
-      expect([[...result.kept], [...result.vanished], [...result.missedOnce]]).toEqual([['1'], [], []]);
+      expect([[...result.present], [...result.vanished], [...result.missedOnce]]).toEqual([['1'], [], []]);
       expect([...result.sampled]).toEqual([]);
     },
   );
@@ -265,7 +268,7 @@ describe('a person’s decision', () => {
     { why: 'another target', hold: { target: 'reception', recordIds: ['1'] } },
     { why: 'another record', hold: { recordIds: ['2'] } },
   ] as const)('a hold of $why says nothing of a record that is missing', async ({ hold }) => {
-    const { kept, vanished, missedOnce } = await confirm({ missing: { doctor: ['1'] }, holds: [hold] });
+    const { present: kept, vanished, missedOnce } = await confirm({ missing: { doctor: ['1'] }, holds: [hold] });
     expect([[...kept], [...vanished], [...missedOnce]]).toEqual([[], [], ['1']]);
   });
 
@@ -273,7 +276,7 @@ describe('a person’s decision', () => {
     const missing = { doctor: ['1'], reception: ['1'] };
     for (const state of ['approved', 'rejected'] as const) {
       const inOne = await confirm({ missing, holds: [{ state, recordIds: ['1'] }] });
-      expect([[...inOne.missedOnce], [...inOne.kept], [...inOne.vanished]], state).toEqual([['1'], [], []]);
+      expect([[...inOne.missedOnce], [...inOne.present], [...inOne.vanished]], state).toEqual([['1'], [], []]);
     }
     const undecided = await confirm({
       missing,
@@ -284,7 +287,7 @@ describe('a person’s decision', () => {
     });
     expect([[...undecided.missedOnce], [...undecided.vanished]]).toEqual([['1'], []]);
     const both = ['doctor', 'reception'].map((target) => ({ target, recordIds: ['1'] }));
-    expect([...(await confirm({ missing, holds: both })).kept]).toEqual(['1']);
+    expect([...(await confirm({ missing, holds: both })).present]).toEqual(['1']);
     const approved = both.map((hold) => ({ ...hold, state: 'approved' as const }));
     expect([...(await confirm({ missing, holds: approved })).vanished]).toEqual(['1']);
   });
@@ -294,12 +297,12 @@ describe('what a hold keeps', () => {
   const kept = { missing: { doctor: ids('a', 250) }, holds: [{ recordIds: ids('a', 250) }] };
 
   test('is looked at all the same, twenty of them in a cycle, and stays in the hold', async () => {
-    const { asked, kept: staying, found, unconfirmed } = await confirm(kept);
+    const { asked, present: staying, found, unconfirmed } = await confirm(kept);
     expect([asked.length, staying.size, found, unconfirmed]).toEqual([20, 250, [], 0]);
   });
 
   test('leaves the hold when it is there, and then more are looked at', async () => {
-    const { asked, kept: staying, found, unconfirmed } = await confirm({ ...kept, answer: () => 'there' });
+    const { asked, present: staying, found, unconfirmed } = await confirm({ ...kept, answer: () => 'there' });
     expect([asked.length, staying.size, found.length, unconfirmed]).toEqual([200, 50, 200, 0]);
     expect(found.map(({ id }) => id)).toEqual(asked);
     expect(asked.some((id) => staying.has(id))).toBe(false);
@@ -307,9 +310,9 @@ describe('what a hold keeps', () => {
 
   test('stays in the hold when it can’t be used, or the clinic doesn’t answer', async () => {
     const unusable = await confirm({ ...kept, answer: () => 'unusable' });
-    expect([unusable.asked.length, unusable.kept.size]).toEqual([20, 250]);
+    expect([unusable.asked.length, unusable.present.size]).toEqual([20, 250]);
     const away = await confirm({ ...kept, answer: () => 'away' });
-    expect([away.asked.length, away.kept.size]).toEqual([3, 250]);
+    expect([away.asked.length, away.present.size]).toEqual([3, 250]);
   });
 
   test('gets its turn by chance', async () => {

@@ -289,8 +289,8 @@ describe('a calendar for which nothing was planned', () => {
 
   test('is left as it is by a note that comes after another change of it', async () => {
     const { shared, tenant } = await settled();
-    const { settle } = tenant.targetStore;
-    vi.spyOn(tenant.targetStore, 'settle').mockImplementation(async (...told) => {
+    const { recordIdle: settle } = tenant.targetStore;
+    vi.spyOn(tenant.targetStore, 'recordIdle').mockImplementation(async (...told) => {
       await tenant.targetStore.write('doctor', {
         failure: {
           ...storedError(new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' })),

@@ -902,7 +902,7 @@ describe('an operation that fails', () => {
   test('between the call and our noting it is not carried out twice', async () => {
     const { clinic, model, clock, tenant, again } = open(4);
     const dying = again();
-    dying.outbox.settle = () => Promise.reject(new Error('the process died'));
+    dying.outbox.complete = () => Promise.reject(new Error('the process died'));
     await pull(dying);
     await pushTarget(dying, targetOf(dying), { stop: NEVER, abort: NEVER });
     expect(model.objects()).toHaveLength(4);
@@ -1049,9 +1049,9 @@ describe('a lane', () => {
     tenant.slice = { operations: 20, durationMs: 20_000 };
     await pull(tenant);
     const signals = { stop: NEVER, abort: NEVER };
-    expect(await pushTarget(tenant, targetOf(tenant), signals)).toEqual({ settled: 20, idle: false, nextInMs: 0 });
-    expect(await pushTarget(tenant, targetOf(tenant), signals)).toMatchObject({ settled: 20, nextInMs: 0 });
-    expect(await pushTarget(tenant, targetOf(tenant), signals)).toMatchObject({ settled: 10, nextInMs: null });
+    expect(await pushTarget(tenant, targetOf(tenant), signals)).toEqual({ doneCount: 20, idle: false, nextInMs: 0 });
+    expect(await pushTarget(tenant, targetOf(tenant), signals)).toMatchObject({ doneCount: 20, nextInMs: 0 });
+    expect(await pushTarget(tenant, targetOf(tenant), signals)).toMatchObject({ doneCount: 10, nextInMs: null });
   });
 
   test('stops between two calls when it is told to', async () => {
@@ -1060,7 +1060,7 @@ describe('a lane', () => {
     const stop = new AbortController();
     model.beforeApply = () => stop.abort();
     const turn = await pushTarget(tenant, targetOf(tenant), { stop: stop.signal, abort: NEVER });
-    expect(turn.settled).toBe(10);
+    expect(turn.doneCount).toBe(10);
     expect(await tenant.outbox.counts('doctor')).toEqual({ pending: 40, failing: 0 });
   });
 

@@ -80,7 +80,7 @@ describe('of two processes with different configurations', () => {
     const [plan, lane] = [await before.leases.tryTake('plan'), await before.leases.tryTake('lane-doctor')];
     await before.leases.tryTake('streams');
     const after = start({ title: 'busy' });
-    await after.generation.join();
+    await after.configVersion.join();
     expect(await after.leases.tryTake('streams')).not.toBeNull();
     await expect(before.leases.tryTake('streams')).rejects.toMatchObject(SUPERSEDED);
     const change = {

@@ -41,7 +41,7 @@ function large(size: number) {
         versionTag: 'v1',
         startAt,
         endAt,
-        epoch: 0,
+        idAttempt: 0,
         remoteId: null,
         drift: null,
       },

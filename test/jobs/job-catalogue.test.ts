@@ -38,7 +38,7 @@ function report(code: string | null): RunReport {
       startedAt: 1,
       finishedAt: 2,
       snapshot: null,
-      near: null,
+      soon: null,
       pace: FIRST_PACE,
       hourly: NO_CHANGES,
       unusable: {},

@@ -79,7 +79,7 @@ async function untilWhole(next: () => Promise<RunReport>): Promise<void> {
   throw new Error('no cycle reads all');
 }
 
-function readingOf({ near }: RunReport): 'near' | 'whole' {
+function readingOf({ soon: near }: RunReport): 'near' | 'whole' {
   return near === null ? 'whole' : 'near';
 }
 
@@ -104,7 +104,7 @@ describe('a cycle that comes late', () => {
     book(clinic, 'new', 6);
     book(clinic, 'far-0', 150);
     book(clinic, 'far-1', 30);
-    expect(await next()).toMatchObject({ near: { records: 8, requests: 1 }, targets: [{ planned: { new: 1 } }] });
+    expect(await next()).toMatchObject({ soon: { records: 8, requests: 1 }, targets: [{ planned: { new: 1 } }] });
     expect(held(world)).toMatchObject({ 'near-0': 4, new: 6, 'far-0': 100, 'far-1': 30 });
     await untilWhole(next);
     expect(held(world)).toMatchObject({ 'far-0': 150 });
@@ -132,9 +132,9 @@ describe('a cycle that comes late', () => {
   test('reads all for whoever asks, and for a person', async () => {
     const { clock, tenant } = await tightWorld();
     clock.now += STEADY_MS;
-    expect(await pullTenant(tenant, NEVER, { asked: true })).toMatchObject({ near: null });
+    expect(await pullTenant(tenant, NEVER, { asked: true })).toMatchObject({ soon: null });
     clock.now += STEADY_MS;
-    expect(await pullWhenFree(tenant, () => {}, NEVER)).toMatchObject({ near: null });
+    expect(await pullWhenFree(tenant, () => {}, NEVER)).toMatchObject({ soon: null });
   });
 
   test('reads all in another process under another configuration, and goes on in one under the same', async () => {
@@ -231,7 +231,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
   test('a cancellation', async () => {
     const world = await tightWorld();
     book(world.clinic, 'near-0', 2, 'cancelled');
-    expect(await world.next()).toMatchObject({ near: null, targets: [{ planned: { cancelled: 1 } }] });
+    expect(await world.next()).toMatchObject({ soon: null, targets: [{ planned: { cancelled: 1 } }] });
     expect(held(world)).not.toHaveProperty('near-0');
   });
 
@@ -243,7 +243,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
       const theirs = [...world.clinic.appointments.keys()].map((id, index) => (own ? id : `theirs-${index}`));
       world.clinic.appointments.clear();
       theirs.forEach((id, index) => void book(world.clinic, id, 3 + index * index * 6));
-      expect(await world.next()).toMatchObject({ near: null });
+      expect(await world.next()).toMatchObject({ soon: null });
       expect(held(world)).toEqual(before);
       expect(await world.tenant.holds.list()).toMatchObject([{ kind: 'replaced', state: 'open' }]);
       expect(readingOf(await world.next())).toBe('whole');
@@ -276,7 +276,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
     const world = await tightWorld();
     const before = held(world);
     world.clinic.truncatedAfter = 3;
-    expect(await world.next()).toMatchObject({ near: null, snapshot: { completeness: 'partial' } });
+    expect(await world.next()).toMatchObject({ soon: null, snapshot: { completeness: 'partial' } });
     world.clinic.truncatedAfter = null;
     expect(readingOf(await world.next())).toBe('whole');
     const all = [...world.clinic.appointments];
@@ -309,7 +309,7 @@ describe('how old the data is', () => {
     const look = () => targetStatus(tenant, targetOf(tenant), []);
     expect(await look()).toMatchObject({ state: 'in-sync', inSyncAsOf: wholeAt, soonAsOf: clock.now });
     const run = await next();
-    expect(run).toMatchObject({ snapshot: { completeness: 'complete', records: 12 }, near: { records: 6 } });
+    expect(run).toMatchObject({ snapshot: { completeness: 'complete', records: 12 }, soon: { records: 6 } });
     expect(await look()).toMatchObject({ inSyncAsOf: wholeAt, soonAsOf: clock.now });
   });
 

@@ -111,7 +111,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     redis,
     tenant: choice.formerly ?? id,
     identityKey: IDENTITY_KEY,
-    epoch: openEpoch(redis, clock, choice.dataDirectory),
+    stateCounter: openEpoch(redis, clock, choice.dataDirectory),
     clock,
     log: choice.log ?? silentLogger,
   });
@@ -157,7 +157,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     reminders: null,
     followers: [],
     triggers: choice.triggers ?? null,
-    generation,
+    configVersion: generation,
     pullEveryMs: choice.pullEveryMs ?? NEVER_LATE_MS,
     planLifeMs: 2 * HOUR_MS,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
@@ -191,7 +191,7 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
     connector: model.open(identity.ownerTag),
     fingerprints: new FingerprintMemory(),
     preparedContainer: null,
-    settled: null,
+    idleTarget: null,
   };
 }
 

@@ -28,13 +28,13 @@ function itemOf(name: string, optedOut: boolean | null): CrmItem {
 
 function entryOf(item: CrmItem): OutboxEntry {
   const fingerprint = target.identity.fingerprint(item);
-  const tries = { attempts: 0, lastError: null, sent: false, sentAt: null, parked: false, revision: 2, epoch: 0 };
+  const tries = { attempts: 0, lastError: null, sent: false, sentAt: null, parked: false, revision: 2, idAttempt: 0 };
   const times = { startAt: 0, endAt: 0, enqueuedAt: NOW, dueAt: NOW };
   return { recordId: '1', reason: 'new', want: 'present', fingerprint, item, ...tries, ...times } as OutboxEntry;
 }
 
 function linkOf(item: CrmItem, drift: Link['drift'] = null): Link {
-  const object = { versionTag: null, startAt: 0, endAt: 0, epoch: 0, remoteId: 'r1', drift };
+  const object = { versionTag: null, startAt: 0, endAt: 0, idAttempt: 0, remoteId: 'r1', drift };
   return { recordId: '1', fingerprint: target.identity.fingerprint(item), ...object };
 }
 

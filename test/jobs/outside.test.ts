@@ -21,7 +21,7 @@ function linkOf(recordId: string, inDays: number): Link {
     versionTag: null,
     startAt,
     endAt: startAt + HOUR_MS,
-    epoch: 0,
+    idAttempt: 0,
     remoteId: null,
     drift: null,
   };
@@ -38,7 +38,7 @@ interface Choice {
   absent?: readonly string[];
   targets?: number;
   lookedOutsideTo?: string | null;
-  note?: boolean;
+  isRecorded?: boolean;
   stream?: OpenTarget['stream'];
 }
 
@@ -58,7 +58,7 @@ async function next(choice: Choice) {
     clinicReading,
     state: { links, pending: new Map() },
     targets: choice.targets ?? 1,
-    note: choice.note ?? true,
+    isRecorded: choice.isRecorded ?? true,
   };
   const asked = await nextOutside(
     store,
@@ -101,7 +101,7 @@ describe('records outside the window', () => {
   });
 
   test('are not passed over because somebody looked at a plan', async () => {
-    const { asked, write } = await next({ beyond: ids(3), note: false });
+    const { asked, write } = await next({ beyond: ids(3), isRecorded: false });
     expect([asked, write.mock.calls]).toEqual([ids(3), []]);
   });
 });

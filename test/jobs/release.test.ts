@@ -140,10 +140,10 @@ describe('what is kept of a target that was taken out of the configuration', () 
     await look([without]);
     clock.now += KEEP_MS - 1;
     // It is back for a moment, too short for a look.
-    await start().generation.join();
+    await start().configVersion.join();
     expect(await connection.exists(keys.removed(without.id))).toBe(0);
     const again = start({ targets: ['doctor'] });
-    await again.generation.join();
+    await again.configVersion.join();
     clock.now += HOUR_MS;
     await look([again]);
     expect((await names()).filter(isOfRoom)).toEqual(before);
@@ -230,7 +230,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
     await world.connection.hset(keys.receipts(gone.id), 'receipt', '{}');
     await world.connection.hset(keys.optOuts(gone.id), 'hash', '{}');
     await world.connection.zadd(keys.remindersOpen(gone.id), 1, 'reminder');
-    await gone.protection.doubt();
+    await gone.protection.uncertainty();
     const other = world.start({ id: 'studio-bianchi' });
     await cycle(other);
     const isOfGone = (name: string) => name.includes(`{${gone.id}}`);
@@ -297,7 +297,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
     await look([other]);
     clock.now += KEEP_MS;
     // Just before the look, by a command.
-    await start().generation.join();
+    await start().configVersion.join();
     await look([other]);
     expect((await names()).filter(isOfGone)).toEqual(before);
   });
@@ -308,13 +308,13 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
     const leases = createLeases(connection, gone.id, 60_000);
     const before = (await names()).filter(isOfGone);
     const lease = await leases.take('plan', 1_000, NEVER);
-    await start().generation.join();
+    await start().configVersion.join();
     expect(await removed.releaseTenant(gone.id, new Set(), lease)).toBeNull();
     expect((await names()).filter((name) => isOfGone(name) && name !== lease.key)).toEqual(
       before.filter((name) => name !== keys.configuration(gone.id)),
     );
     // Its number was gone by then, so that it took the lease away.
-    await start().generation.join();
+    await start().configVersion.join();
     await expect(removed.releasePart(gone.id, 'target/room', new Set(), lease)).rejects.toMatchObject({
       code: 'lease-lost',
     });

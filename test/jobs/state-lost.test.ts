@@ -73,7 +73,7 @@ describe('a state that was emptied', () => {
     expect(world.shown()).toBe(6);
     const installation = openInstallation({ tenants: [tenant] });
     const [seen] = (await status(installation)).tenants;
-    expect(seen?.doubt).toMatchObject({ code: 'state-lost' });
+    expect(seen?.uncertainty).toMatchObject({ code: 'state-lost' });
     expect(seen?.targets[0]).toMatchObject({ state: 'held', held: 2 });
     const [hold] = await listHolds(installation);
     expect(hold).toMatchObject({ kind: 'people', state: 'open' });
@@ -85,7 +85,10 @@ describe('a state that was emptied', () => {
     await cycle(tenant);
     expect(world.shown()).toBe(7);
     expect((await listHolds(installation)).filter(({ state }) => state === 'open')).toEqual([]);
-    expect((await status(installation)).tenants[0]).toMatchObject({ doubt: null, targets: [{ state: 'in-sync' }] });
+    expect((await status(installation)).tenants[0]).toMatchObject({
+      uncertainty: null,
+      targets: [{ state: 'in-sync' }],
+    });
   });
 
   it('is decided for the whole tenant by whoever approves the hold', async () => {
@@ -98,7 +101,7 @@ describe('a state that was emptied', () => {
     const installation = openInstallation({ tenants: [tenant] });
     const [hold] = await listHolds(installation);
     await decideHold(installation, { tenant: tenant.id, hold: hold?.id ?? '', decision: 'approved' });
-    expect(await tenant.protection.doubt()).toBeNull();
+    expect(await tenant.protection.uncertainty()).toBeNull();
     await cycle(tenant);
     expect(world.shown()).toBe(7);
   });
@@ -138,17 +141,17 @@ describe('a state that was emptied', () => {
     await cycle(ran);
     await redis.connect().flushall();
     const looked = world.open();
-    expect(await looked.protection.doubt({ lookOnly: true })).toBeNull();
-    expect((await status(openInstallation({ tenants: [looked] }))).tenants[0]?.doubt).toBeNull();
-    expect(await ran.protection.doubt()).toMatchObject({ code: 'state-lost' });
-    expect(await looked.protection.doubt({ lookOnly: true })).toMatchObject({ code: 'state-lost' });
+    expect(await looked.protection.uncertainty({ lookOnly: true })).toBeNull();
+    expect((await status(openInstallation({ tenants: [looked] }))).tenants[0]?.uncertainty).toBeNull();
+    expect(await ran.protection.uncertainty()).toMatchObject({ code: 'state-lost' });
+    expect(await looked.protection.uncertainty({ lookOnly: true })).toMatchObject({ code: 'state-lost' });
   });
 
   it('nothing is noted of a tenant that was only looked at', async () => {
     const tenant = createWorld(dataDirectory).open();
-    expect(await tenant.protection.doubt({ lookOnly: true })).toBeNull();
+    expect(await tenant.protection.uncertainty({ lookOnly: true })).toBeNull();
     expect((await redis.connect().keys('*')).filter((key) => key.endsWith(':protection'))).toEqual([]);
-    expect(await tenant.protection.doubt({ lookOnly: true })).toBeNull();
+    expect(await tenant.protection.uncertainty({ lookOnly: true })).toBeNull();
   });
 
   it('a new installation is not held, nor is a tenant or a target that is added later', async () => {
@@ -227,7 +230,7 @@ describe('a record of a target that is not proved, while its links survived', ()
     const tenant = open();
     await cycle(tenant);
     expect(await tenant.targetStore.read('doctor')).toMatchObject({ container: 'calendar-1', adopted: 6 });
-    expect(await tenant.protection.doubt()).toBeNull();
+    expect(await tenant.protection.uncertainty()).toBeNull();
   });
 });
 

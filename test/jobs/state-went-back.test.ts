@@ -81,7 +81,7 @@ describe('Redis that goes back', () => {
     await goBackTo(connection, before);
     expect((await world.tenant.tombstones.load())('p2')).toBe(false);
     await world.cycle();
-    expect(await world.tenant.protection.doubt()).toBeNull();
+    expect(await world.tenant.protection.uncertainty()).toBeNull();
     expect((await world.tenant.tombstones.load())('p2')).toBe(true);
     expect(await world.tenant.reminders?.optOuts.find(hash)).toMatchObject({ source: 'reply' });
   });
@@ -104,7 +104,7 @@ describe('Redis that goes back', () => {
       await cycle(tenant);
       expect(model.objects()).toHaveLength(3);
       if (lost.startsWith('a decision')) {
-        await tenant.protection.keep({ table: 'optOuts', name: 'somebody', value: '{}' });
+        await tenant.protection.store({ table: 'optOuts', name: 'somebody', value: '{}' });
       }
       await goBackTo(connection, before);
       clinic.appointments.delete('goes');
@@ -127,12 +127,12 @@ describe('Redis that goes back', () => {
     await world.cycle();
     const before = await copyState(connection);
     const tenant = world.open();
-    await tenant.protection.keep({ table: 'optOuts', name: 'somebody', value: '{}' });
+    await tenant.protection.store({ table: 'optOuts', name: 'somebody', value: '{}' });
     await goBackTo(connection, before);
     world.now += DAY_MS + MINUTE_MS;
     const [entry] = await world.entries();
     await remind(tenant, entry?.id ?? '', SIGNALS);
-    expect(await tenant.protection.doubt()).toMatchObject({ code: 'state-went-back' });
+    expect(await tenant.protection.uncertainty()).toMatchObject({ code: 'state-went-back' });
     expect(world.gateway.calls).toEqual([]);
     expect(await world.fate()).toBe('planned');
   });
@@ -143,7 +143,7 @@ describe('Redis that goes back', () => {
     const slow = Object.assign(new Error('late'), { code: 'state-not-durable' });
     const world = createReminderWorld(connection, {
       epoch: {
-        settle: async () => {
+        confirm: async () => {
           if (isSlow) throw slow;
           return 0;
         },

@@ -9,7 +9,7 @@ function open() {
   const ended: Promise<void>[] = [];
   const come = (work: string, shares: readonly Share[], job = work): string => {
     const admission = turns.admit({ work, job, shares, call: async () => void come(work, shares, job) });
-    if (admission.verdict !== 'begin') return admission.verdict;
+    if (admission.turn !== 'begin') return admission.turn;
     begun.push(work);
     const gate = Promise.withResolvers<void>();
     working.set(work, gate);
@@ -56,13 +56,13 @@ describe('a share', () => {
     const ask = (work: string) =>
       turns.admit({ work, job: work, shares: [one], call: async () => void called.push(work) });
     const first = ask('first');
-    const ended = first.verdict === 'begin' ? first.run(() => gate.promise) : null;
-    expect(ask('second')).toEqual({ verdict: 'wait', ahead: 0 });
+    const ended = first.turn === 'begin' ? first.run(() => gate.promise) : null;
+    expect(ask('second')).toEqual({ turn: 'wait', ahead: 0 });
     gate.resolve();
     await ended;
     expect(called).toEqual(['second']);
-    expect(ask('third')).toEqual({ verdict: 'wait', ahead: 0 });
-    expect(ask('second').verdict).toBe('begin');
+    expect(ask('third')).toEqual({ turn: 'wait', ahead: 0 });
+    expect(ask('second').turn).toBe('begin');
   });
 
   test('goes to the next one when whoever was called can not come', async () => {
@@ -142,7 +142,7 @@ describe('a turn', () => {
     };
     const come = (work: string): void => {
       const admission = turns.admit({ work, job: work, shares: [share], call: async () => come(work) });
-      if (admission.verdict !== 'begin') return;
+      if (admission.turn !== 'begin') return;
       void admission.run(async () => {
         steps.push(`${work} begins`);
         await answerTo(`${work}, at once`);

@@ -52,7 +52,7 @@ async function open(large: number, small: number) {
     gateway: createModelGateway(),
     alarms: { wakes: new Map() },
     epoch: openEpoch(connection, () => clock.now),
-    keep: base.protection.keep,
+    keep: base.protection.store,
   });
   const tenant = withReminders(base, reminders);
   const everything = () => JSON.stringify(Object.values(models).map((model) => model.objects()));

@@ -170,7 +170,7 @@ describe('what waits in an outbox', () => {
     const tenant = isAnother ? world.start() : running;
     await tenant.outbox.hurry('doctor', world.clock.now);
     const sent = world.model.calls.operations;
-    expect(await drain(tenant, targetOf(tenant))).toMatchObject({ settled: 0, nextInMs: null });
+    expect(await drain(tenant, targetOf(tenant))).toMatchObject({ doneCount: 0, nextInMs: null });
     expect(world.model.calls.operations).toBe(sent);
   });
 

@@ -28,7 +28,7 @@ async function logIn(
   if (aheadMs !== 0) server.dateHeader = () => new Date(Date.now() + aheadMs).toUTCString();
   const provider = provide?.(server.url) ?? googleProvider({ ...CLIENT, issuer: server.url });
   const worker = openWorker({ redis: redis.connect(), issuer: server.url, provider, scopes: SCOPES });
-  const target: LoginTarget = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
+  const target: LoginTarget = { context: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const url = await beginLogin(target, logins, REDIRECT);
   const now = Math.floor((Date.now() + aheadMs) / 1_000);

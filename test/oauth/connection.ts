@@ -77,7 +77,7 @@ export function openWorker(options: WorkerOptions): Worker {
   const server = createAuthorizationServer({ provider, http, clock });
   const scopes = options.scopes ?? SCOPES;
   const refresher = createRefresher({
-    place,
+    context: place,
     server,
     scopes,
     clock,

@@ -26,7 +26,7 @@ async function openHubSpot(options: HubSpotSandboxOptions = {}, changes: { token
   });
   const newWorker = () => openWorker({ redis: redis.connect(), issuer: provider.issuer, provider, scopes: SCOPES });
   const worker = newWorker();
-  const target: LoginTarget = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
+  const target: LoginTarget = { context: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const visit = async (url: URL, deny = false) =>
     void (await fetch(await sandbox.authorizeInBrowser(url.href, { account: 'admin@clinic.example', deny })));

@@ -19,7 +19,7 @@ async function open() {
   const server = await startTokenServer();
   const worker = openWorker({ redis: redis.connect(), issuer: server.url });
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
-  const target: LoginTarget = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
+  const target: LoginTarget = { context: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
   const find = (tenant: string, connection: string) => (tenant === TENANT && connection === 'clinic' ? target : null);
   server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600 } });
   const begin = async () => {

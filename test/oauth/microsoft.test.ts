@@ -84,7 +84,7 @@ describe('against the login of the Graph sandbox', () => {
     });
     const newWorker = () => openWorker({ redis: redis.connect(), issuer: provider.issuer, provider, scopes });
     const worker = newWorker();
-    const target: LoginTarget = { place: worker.place, server: worker.server, scopes, clock: Date.now };
+    const target: LoginTarget = { context: worker.place, server: worker.server, scopes, clock: Date.now };
     const visit = async (url: URL) => void (await fetch(await sandbox.authorizeInBrowser(url.href, { account })));
     const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
     const login = () => loginOnLoopback(target, { pending: logins }, (url) => void visit(url), NEVER);

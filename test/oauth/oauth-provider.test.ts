@@ -34,7 +34,7 @@ async function openScripted(changes: Partial<OAuthProviderSettings> = {}, scopes
     ...changes,
   });
   const worker = openWorker({ redis: redis.connect(), issuer: server.url, provider, scopes });
-  const target: LoginTarget = { place: worker.place, server: worker.server, scopes, clock: Date.now };
+  const target: LoginTarget = { context: worker.place, server: worker.server, scopes, clock: Date.now };
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const login = async (more: Record<string, string> = {}) => {
     const url = await beginLogin(target, logins, CALLBACK);
@@ -44,7 +44,7 @@ async function openScripted(changes: Partial<OAuthProviderSettings> = {}, scopes
     }
     return { url, result: await completeLogin({ callback: back }, logins, () => target, NEVER) };
   };
-  onTestFinished(() => worker.refresher.settled());
+  onTestFinished(() => worker.refresher.whenIdle());
   return { server, worker, login };
 }
 

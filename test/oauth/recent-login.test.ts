@@ -73,7 +73,7 @@ test('whoever is not logged in is looked at with each request', async () => {
   const lease = await peer.place.leases.take('credential:clinic', 1_000, NEVER);
   await peer.credentials.write(lease, 'clinic', null, { ...login, state: 'needs-login', reason: 'login-ended' });
   await expect(headers(1)).rejects.toMatchObject({ code: 'login-ended' });
-  await peer.credentials.note(lease, 'clinic', login.version, login);
+  await peer.credentials.record(lease, 'clinic', login.version, login);
   expect(await headers(1)).toEqual(['Bearer access-0']);
   expect(await worker.credentials.recent('clinic')).toMatchObject({ state: 'connected' });
 });

@@ -60,7 +60,7 @@ describe('one refresh at a time', () => {
     impatient.abort();
     await expect(abandoned).rejects.toMatchObject({ actor: 'remote', code: 'aborted' });
     let isIdle = false;
-    const settled = worker.refresher.settled().then(() => (isIdle = true));
+    const settled = worker.refresher.whenIdle().then(() => (isIdle = true));
     expect(await worker.credentials.read('clinic')).toMatchObject({ version: 1, unansweredSince: expect.any(Number) });
     expect(isIdle).toBe(false);
     answer({ body: { ...tokensNamed(1), expires_in: 3_600 } });
@@ -119,7 +119,7 @@ describe('what was received is stored before anybody uses it', () => {
     const { server, worker } = await open({
       wrapStore: (store) => ({
         ...store,
-        async note() {
+        async record() {
           throw new MirrorError('away', { actor: 'remote', code: 'redis-failed', retry: 'later' });
         },
       }),
@@ -476,7 +476,7 @@ describe('when the refresh fails', () => {
     const peer = openWorker({ redis: redis.connect(), issuer: server.url });
     const lease = await peer.place.leases.take('credential:clinic', 60_000, NEVER);
     const ended = { state: 'needs-login', reason: 'login-ended', since: 1, unansweredSince: null } as const;
-    expect(await peer.credentials.note(lease, 'clinic', version, ended)).toBe(true);
+    expect(await peer.credentials.record(lease, 'clinic', version, ended)).toBe(true);
     const { tryTake } = worker.place.leases;
     let looks = 0;
     worker.place.leases.tryTake = async (...args) => {

@@ -55,7 +55,7 @@ function open({ stored = STORED as Credential | null, answers = [ANSWER] as (Tok
       world.stored = next;
       return true;
     },
-    async note(_lease, _connection, version, standing) {
+    async record(_lease, _connection, version, standing) {
       events.push(`note ${standing.state} ${standing.reason} ${standing.unansweredSince}`);
       if (world.notesFail) throw away;
       if (world.stored?.version !== version) return false;
@@ -81,7 +81,7 @@ function open({ stored = STORED as Credential | null, answers = [ANSWER] as (Tok
   };
   const asked: string[] = [];
   const refresher = createRefresher({
-    place: {
+    context: {
       tenant: 'studio',
       connection: 'clinic',
       credentials,
@@ -154,7 +154,7 @@ describe('a refresh', () => {
     meanwhile.asked = () => answer.promise;
     const flight = refresher.refresh(1);
     let isIdle = false;
-    const settled = refresher.settled().then(() => {
+    const settled = refresher.whenIdle().then(() => {
       isIdle = true;
     });
     await new Promise((resolve) => setImmediate(resolve));

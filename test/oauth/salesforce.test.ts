@@ -37,7 +37,7 @@ async function openSalesforce(options: SalesforceSandboxOptions = {}) {
       ...(clock === undefined ? {} : { clock }),
     });
   const worker = newWorker();
-  const target: LoginTarget = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
+  const target: LoginTarget = { context: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const visit = async (url: URL) => void (await fetch(await sandbox.authorizeInBrowser(url.href, { account: USER })));
   const login = () => loginOnLoopback(target, { pending: logins }, (url) => void visit(url), NEVER);

@@ -65,7 +65,7 @@ async function openGoogle(options: GoogleSandboxOptions = {}) {
 /** The command line's login, with a scripted person. */
 function loginAs(worker: Worker, scopes: readonly string[], visit: (url: string) => Promise<string>) {
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
-  const target: LoginTarget = { place: worker.place, server: worker.server, scopes, clock: Date.now };
+  const target: LoginTarget = { context: worker.place, server: worker.server, scopes, clock: Date.now };
   return loginOnLoopback(
     target,
     { pending: logins },
@@ -169,7 +169,12 @@ describe('against the authorization server of the clinic sandbox', () => {
 
   test('a device login polls, slows down when told to, and stores its tokens', async () => {
     const { worker, user, userinfo } = await openClinic({ deviceIntervalSeconds: 0.05, slowDownSeconds: 0.05 });
-    const target: LoginTarget = { place: worker.place, server: worker.server, scopes: CLINIC_SCOPES, clock: Date.now };
+    const target: LoginTarget = {
+      context: worker.place,
+      server: worker.server,
+      scopes: CLINIC_SCOPES,
+      clock: Date.now,
+    };
     const prompts: DevicePrompt[] = [];
     let polls = 0;
     const answer = await loginByDevice(

@@ -28,7 +28,7 @@ async function open(settings: Partial<Pick<LoginTarget, 'expected' | 'takesAnyAc
   };
   const logIn = (account: Account | null, way: LoginWay): Promise<LoginResult> => {
     const told = { ...worker.server, accountOf: async () => account };
-    const target: LoginTarget = { place: worker.place, server: told, scopes: [], clock: Date.now, ...settings };
+    const target: LoginTarget = { context: worker.place, server: told, scopes: [], clock: Date.now, ...settings };
     return storeLogin(target, answer, { way }, NEVER);
   };
   const authorizer = (expected: ExpectedAccount | null = settings.expected ?? null) =>
@@ -51,7 +51,7 @@ describe('a login whose user the clinic was asked for', () => {
     ['settings', 'tenant-choice'],
   ] as const)('is kept when the profile or the settings are not right yet (%s %s)', async (actor, code) => {
     const { logIn, stored } = await open({ verify: failing(actor, code) });
-    expect(await logIn(ROSSI, 'here')).toMatchObject({ doubt: { code } });
+    expect(await logIn(ROSSI, 'here')).toMatchObject({ uncertainty: { code } });
     expect(await stored()).not.toBeNull();
   });
 

@@ -28,15 +28,15 @@ test('check-spec and probe tell a zone that rows name and the profile does not r
     site: { tz: 'Asia/Tokyo' },
   }));
   const document = JSON.stringify({ openapi: '3.0.0', info: { title: 'x', version: '1' }, paths: {} });
-  const told = (check: ProfileCheck) => renderProfileCheck(check).replaceAll(/\s+/g, ' ');
+  const values = (check: ProfileCheck) => renderProfileCheck(check).replaceAll(/\s+/g, ' ');
   const sentence = 'appointments: site.tz names the zone Asia/Tokyo in 2 rows';
   const profile = profileOf({ appointments: { fields: { zone: ['timeZone'] } } });
-  expect(told(checkSpecification(document, profile, JSON.stringify(rows)))).toContain(sentence);
+  expect(values(checkSpecification(document, profile, JSON.stringify(rows)))).toContain(sentence);
   // A probe concludes in the same way, from rows of the clinic itself.
   const compared = { findings: [], changes: [] } as unknown as Parameters<typeof concluded>[0];
-  expect(told(concluded(compared, profile, [], (proposed) => readRows(rows, proposed)))).toContain(sentence);
+  expect(values(concluded(compared, profile, [], (proposed) => readRows(rows, proposed)))).toContain(sentence);
   const named = profileOf({ appointments: { fields: { zone: ['site.tz'] } } });
-  expect(told(checkSpecification(document, named, JSON.stringify(rows)))).not.toContain('site.tz names');
+  expect(values(checkSpecification(document, named, JSON.stringify(rows)))).not.toContain('site.tz names');
 });
 
 describe('what a profile reads of some rows', () => {
@@ -49,8 +49,8 @@ describe('what a profile reads of some rows', () => {
       read: 4,
       unusable: [],
       statuses: [
-        { status: 'booked', told: ['Booked'], rows: 3 },
-        { status: 'cancelled', told: ['Cancelled'], rows: 1 },
+        { status: 'booked', values: ['Booked'], rows: 3 },
+        { status: 'cancelled', values: ['Cancelled'], rows: 1 },
       ],
     });
     const start = '2026-03-29T09:00:00+02:00';
@@ -79,7 +79,7 @@ describe('what a profile reads of some rows', () => {
     }));
     expect(shown(many)).toMatchObject({
       rows: 20,
-      statuses: [{ rows: 12 }, { status: 'unknown', told: ['Lost'], rows: 8 }],
+      statuses: [{ rows: 12 }, { status: 'unknown', values: ['Lost'], rows: 8 }],
     });
   });
 

@@ -21,8 +21,8 @@ function compared(document: string) {
   return compareSpecification(readSpecification(document), DOCUMENTED);
 }
 
-function changed(document: string, place: string): unknown {
-  return compared(document).changes.find(({ path }) => path.join('.') === place)?.value;
+function changed(document: string, location: string): unknown {
+  return compared(document).changes.find(({ path }) => path.join('.') === location)?.value;
 }
 
 describe('a document that can not be used', () => {
@@ -89,7 +89,7 @@ describe('a document that is strange', () => {
     const document = withAppointments({ $ref: '#/components/schemas/Row' }, { components: { schemas: { Row: row } } });
     expect(readSpecification(document).remarks).toEqual([expect.stringContaining('other.yaml')]);
     expect(compared(document).findings).toContainEqual(
-      expect.objectContaining({ place: 'appointments.fields.id', verdict: 'fits' }),
+      expect.objectContaining({ location: 'appointments.fields.id', result: 'fits' }),
     );
   });
 
@@ -152,8 +152,8 @@ describe('fields', () => {
     for (const field of ['start', 'id']) {
       expect(findings).toContainEqual(
         expect.objectContaining({
-          place: `appointments.fields.${field}`,
-          verdict: 'undecided',
+          location: `appointments.fields.${field}`,
+          result: 'undecided',
           ask: expect.stringContaining('which field'),
         }),
       );
@@ -190,8 +190,8 @@ describe('statuses', () => {
 describe('states', () => {
   const withState = (state: object, more: object = {}) =>
     withAppointments({ type: 'object', properties: { id: { type: 'string' }, state, ...more } });
-  const questionOf = (document: string, place: string) =>
-    compared(document).findings.find((one) => one.place === place && one.verdict === 'undecided');
+  const questionOf = (document: string, location: string) =>
+    compared(document).findings.find((one) => one.location === location && one.result === 'undecided');
 
   test('that are numbers are asked about, with each number, and stand in the profile as not known', () => {
     const document = withState({ type: 'integer', enum: [0, 1, -1] });
@@ -218,10 +218,10 @@ describe('states', () => {
 
   test('of which none means cancelled are asked about, unless a flag says it', () => {
     const state = { type: 'string', enum: ['booked', 'done'] };
-    const place = 'appointments.statuses (cancelled)';
-    expect(questionOf(withState(state), place)).toMatchObject({ there: 'booked, done' });
-    expect(questionOf(withState(state, { cancelled_at: { type: 'string' } }), place)).toBe(undefined);
-    expect(questionOf(withState({ ...state, enum: ['booked', 'void'] }), place)).toBe(undefined);
+    const location = 'appointments.statuses (cancelled)';
+    expect(questionOf(withState(state), location)).toMatchObject({ there: 'booked, done' });
+    expect(questionOf(withState(state, { cancelled_at: { type: 'string' } }), location)).toBe(undefined);
+    expect(questionOf(withState({ ...state, enum: ['booked', 'void'] }), location)).toBe(undefined);
   });
 
   test('that nothing tells are asked for, with the fields that have few values', () => {
@@ -251,7 +251,7 @@ describe('windows', () => {
     const { findings, changes } = compared(
       withAppointments(row, {}, [parameter('starts_from', time), parameter('horizon', time)]),
     );
-    const asked = findings.filter(({ place }) => place === 'appointments.query').map(({ ask }) => ask);
+    const asked = findings.filter(({ location }) => location === 'appointments.query').map(({ ask }) => ask);
     expect(asked).toEqual([
       expect.stringContaining('which end of a window'),
       expect.stringContaining('which end of a window'),
@@ -263,8 +263,8 @@ describe('windows', () => {
 describe('operations that are not there', () => {
   test('are no difference, but those without which nothing is kept in step', () => {
     const { findings } = compared(withAppointments({ type: 'object', properties: { id: { type: 'string' } } }));
-    const routes = (verdict: string) =>
-      findings.filter((one) => one.area === 'routes' && one.verdict === verdict).map(({ place }) => place);
+    const routes = (result: string) =>
+      findings.filter((one) => one.area === 'routes' && one.result === result).map(({ location }) => location);
     expect(routes('differs')).toEqual(['userInfo.read', 'agendas.list', 'appointments.read', 'locations.list']);
     expect(routes('absent')).toContain('invoices.create');
   });
@@ -299,7 +299,7 @@ describe('a filter for what changed', () => {
   const found = (document: string, parameter: string | null) => {
     const { findings, changes } = compareSpecification(readSpecification(document), profileWith(parameter));
     const change = changes.find(({ path }) => path.join('.') === PLACE);
-    return [findings.find(({ place }) => place === PLACE)?.verdict, change?.value];
+    return [findings.find(({ location }) => location === PLACE)?.result, change?.value];
   };
 
   test('is asked about, and never proposed by itself', () => {

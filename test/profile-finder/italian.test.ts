@@ -41,11 +41,11 @@ describe('the Swagger 2.0 document of an Italian clinic', () => {
     const asked = compared.findings.filter(({ ask }) => ask !== null);
     expect(asked).toContainEqual(
       expect.objectContaining({
-        place: 'patients.list',
+        location: 'patients.list',
         there: '/gestionale/v3/tenants/{id}/pazienti',
       }),
     );
-    expect(asked).toContainEqual(expect.objectContaining({ verdict: 'undecided', there: 'SOSPESO' }));
+    expect(asked).toContainEqual(expect.objectContaining({ result: 'undecided', there: 'SOSPESO' }));
   });
 
   test('is met by the profile that it gave: nothing is left to change', () => {

@@ -36,12 +36,12 @@ describe('the document of a clinic of numbers', () => {
 
   test('asks first what its states mean, and fits nothing before that is said', () => {
     expect(check.toDecide[0]).toMatchObject({
-      place: 'appointments.statuses',
+      location: 'appointments.statuses',
       there: '0, 10, 20, 30, 40, 90, 91',
       ask: expect.stringContaining('cancelled ones too'),
     });
     const again = checkSpecification(document, profileOf(parse(check.proposedProfile) as WrittenProfile));
-    expect([again.fits, again.findings.filter(({ verdict }) => verdict === 'differs')]).toEqual([false, []]);
+    expect([again.fits, again.findings.filter(({ result: verdict }) => verdict === 'differs')]).toEqual([false, []]);
     expect(checkSpecification(document, profileOf(answered(check.proposedProfile))).fits).toBe(true);
   });
 

@@ -38,7 +38,8 @@ test('the document of a clinic with numbered pages gives a profile that reads it
   const { yaml, omitted, findings } = proposed();
   expect(omitted).toEqual([]);
   expect(
-    findings.filter(({ place, verdict }) => verdict === 'fits' && place.includes('appointments')).length,
+    findings.filter(({ location: place, result: verdict }) => verdict === 'fits' && place.includes('appointments'))
+      .length,
   ).toBeGreaterThan(2);
   const snapshot = await readWith(parse(yaml) as WrittenProfile);
   expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [] });

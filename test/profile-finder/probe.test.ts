@@ -69,8 +69,8 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
   });
 
   test('ends with what its profile reads of 20 rows, and begins with the states of them that nobody knows', () => {
-    const open = probe.rows?.statuses.flatMap(({ status, told }) => (status === 'unknown' ? told : [])) ?? [];
-    const question = probe.toDecide.find(({ place }) => place === 'appointments.statuses');
+    const open = probe.rows?.statuses.flatMap(({ status, values: told }) => (status === 'unknown' ? told : [])) ?? [];
+    const question = probe.toDecide.find(({ location: place }) => place === 'appointments.statuses');
     expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, unusable: [] });
     expect(question?.there.split(', ') ?? []).toEqual(expect.arrayContaining(open));
     expect(probe.toDecide.indexOf(question as (typeof probe.toDecide)[number])).toBeLessThanOrEqual(0);
@@ -100,7 +100,8 @@ test('a clinic that fits the profile is told so, with what reading can not tell'
   const access = openClinicAccess(sandbox, await frontDeskToken(sandbox), DOCUMENTED, { clock: () => NOW });
   const { findings } = await probeClinic(access, () => {}, unhurried());
   await sandbox.close();
-  const told = (verdict: string) => findings.filter((one) => one.verdict === verdict).map(({ place }) => place);
+  const told = (verdict: string) =>
+    findings.filter((one) => one.result === verdict).map(({ location: place }) => place);
   expect(told('differs').filter((place) => place !== 'paging')).toEqual([]);
   expect(told('fits')).toEqual(expect.arrayContaining(['appointments.window.leadHours', 'appointments (cancelled)']));
   expect(told('undecided')).toContain('errors.missingClaim');
@@ -181,7 +182,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     const failure = await failureOf(probe);
     expect(failure).toMatchObject({ actor: 'settings', code: 'probe-refused' });
     expect(failure.message).toMatch(/refused every question about its list of appointments: \d+ with 400$/);
-    expect(failure.told()).toContain('send facilityCode');
+    expect(failure.vendorMessages()).toContain('send facilityCode');
     expect(server.requests.length).toBeLessThanOrEqual(MOST_REQUESTS);
     const asked = server.requests.flatMap(({ query }) => [...query.values()]);
     expect(asked.filter((value) => /^\d+$/.test(value)).length).toBeGreaterThan(10);

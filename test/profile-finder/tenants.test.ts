@@ -49,7 +49,9 @@ describe('a probe of a clinic whose user information no profile reads yet', () =
     const { proposedProfile, toDecide } = await probe({ sub: 'u1', work: { clinics: [{ uid: 't1', title: 'Uno' }] } });
     expect(proposedProfile).toMatch(/tenants:\n.*\n? *path: work\.clinics/);
     expect(proposedProfile).toContain('id: [uid]');
-    expect(toDecide.find(({ place }) => place === 'tenants.path')?.ask).toContain('does work.clinics list the clinics');
+    expect(toDecide.find(({ location: place }) => place === 'tenants.path')?.ask).toContain(
+      'does work.clinics list the clinics',
+    );
   });
 
   test('goes on with the one that the operator chose', async () => {

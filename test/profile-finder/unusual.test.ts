@@ -130,7 +130,7 @@ describe('a clinic whose names no profile has', () => {
           filters: { agenda: manner.agenda },
           patientFullName: { path: manner.whole },
         });
-        const asked = probe.toDecide.map(({ place }) => place);
+        const asked = probe.toDecide.map(({ location: place }) => place);
         expect(asked).toContain('appointments.patientFullName');
         if (manner.id !== '_id') expect(asked).toContain('appointments.fields.id');
       }),
@@ -141,7 +141,7 @@ describe('a clinic whose names no profile has', () => {
   test('has whole names proposed, and the order of names is asked', async () => {
     const { probe, profile } = await probed(MANNER);
     expect(profile.patients.fullName).toMatchObject({ path: 'fullName' });
-    expect(probe.toDecide.find(({ place }) => place === 'patients.fullName')?.ask).toContain('given name');
+    expect(probe.toDecide.find(({ location: place }) => place === 'patients.fullName')?.ask).toContain('given name');
     expect(probe.proposedProfile).not.toContain('x.example');
   });
 
@@ -150,7 +150,7 @@ describe('a clinic whose names no profile has', () => {
     async (patient) => {
       const { probe, profile } = await probed({ ...MANNER, patient });
       expect(profile.patients.fullName).toMatchObject({ path: patient });
-      expect(probe.toDecide.map(({ place }) => place)).toContain('patients.fullName');
+      expect(probe.toDecide.map(({ location: place }) => place)).toContain('patients.fullName');
     },
   );
 

@@ -112,7 +112,7 @@ test('the example of docs/crm-mapping.md is without faults', () => {
 test('a kind goes through transforms one after the other', () => {
   expect(kindAfter('instant', ['date', 'year'])).toEqual({ kind: 'number' });
   expect(kindAfter('text', [])).toEqual({ kind: 'text' });
-  expect(kindAfter('text', ['lower', 'date'])).toEqual({ misfit: 'date', given: 'text' });
+  expect(kindAfter('text', ['lower', 'date'])).toEqual({ misfit: 'date', actual: 'text' });
   for (const transform of TRANSFORMS) {
     const { takes, gives } = CRM_TRANSFORMS[transform];
     for (const kind of takes) expect(kindAfter(kind, [transform])).toEqual({ kind: gives });

@@ -240,7 +240,7 @@ function push(world: World, { fates, crash }: Extract<Step, { do: 'push' }>): vo
 }
 
 function linkOf(recordId: string, { fingerprint, startAt, endAt }: Omit<StoredObject, 'item'>): Link {
-  return { recordId, fingerprint, startAt, endAt, versionTag: null, epoch: 0, remoteId: null, drift: null };
+  return { recordId, fingerprint, startAt, endAt, versionTag: null, idAttempt: 0, remoteId: null, drift: null };
 }
 
 function take(world: World, step: Step): void {

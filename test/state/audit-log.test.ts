@@ -25,7 +25,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 
 function open(more: { directory?: string; identityKey?: Buffer; folderEntries?: number } = {}): AuditLog {
   return createAuditLog({
-    ...{ redis: redis.connect(), directory, identityKey: KEY, folderEntries: 8, keepMonths: () => 12 },
+    ...{ redis: redis.connect(), directory, identityKey: KEY, folderEntries: 8, retentionMonths: () => 12 },
     ...{ clock: () => clock.now, log: silentLogger },
     ...more,
   });

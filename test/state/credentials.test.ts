@@ -125,7 +125,7 @@ describe('writing', () => {
     expect(await Promise.all([first, second])).toEqual([true, false]);
     expect((await store.read('clinic'))?.reason).toBe('first');
     expect(await store.write(lease, 'clinic', null, credential({ version: 2_000 }))).toBe(false);
-    expect(await store.note(lease, 'clinic', 1_000, credential({ reason: 'late' }))).toBe(false);
+    expect(await store.record(lease, 'clinic', 1_000, credential({ reason: 'late' }))).toBe(false);
   });
 
   test('is refused when the lease is not held any more', async () => {
@@ -139,7 +139,7 @@ describe('writing', () => {
       code: 'lease-lost',
     });
     await store.write(held, 'clinic', null, credential());
-    await expect(store.note(lost, 'clinic', 1_000, credential())).rejects.toMatchObject({ code: 'lease-lost' });
+    await expect(store.record(lost, 'clinic', 1_000, credential())).rejects.toMatchObject({ code: 'lease-lost' });
     expect(await store.read('clinic')).toEqual(credential());
   });
 
@@ -149,7 +149,7 @@ describe('writing', () => {
     const lease = await takeLease(connection);
     await store.write(lease, 'clinic', null, credential());
     const note = { state: 'needs-login', reason: 'login-ended', since: 77, unansweredSince: 66 } as const;
-    expect(await store.note(lease, 'clinic', 1_000, note)).toBe(true);
+    expect(await store.record(lease, 'clinic', 1_000, note)).toBe(true);
     expect(await store.read('clinic')).toEqual(credential(note));
   });
 
@@ -227,7 +227,7 @@ describe('a backup', () => {
     await store.write(lease, 'google', null, google);
     const backup = await store.readAll(['clinic', 'google', 'never-connected']);
     await connection.flushall();
-    expect(await store.restore(backup)).toEqual({ restored: ['clinic', 'google'], kept: [] });
+    expect(await store.restore(backup)).toEqual({ restored: ['clinic', 'google'], unchanged: [] });
     expect(await store.read('clinic')).toEqual(credential());
     expect(await store.read('google')).toEqual(google);
   });
@@ -240,7 +240,7 @@ describe('a backup', () => {
     const backup = await store.readAll(['clinic']);
     const newer = credential({ version: 1_001, tokens: { accessToken: 'x', refreshToken: 'y' } });
     await store.write(lease, 'clinic', 1_000, newer);
-    expect(await store.restore(backup)).toEqual({ restored: [], kept: ['clinic'] });
+    expect(await store.restore(backup)).toEqual({ restored: [], unchanged: ['clinic'] });
     expect(await store.read('clinic')).toEqual(newer);
   });
 });

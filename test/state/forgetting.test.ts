@@ -29,7 +29,7 @@ const linkOf = (recordId: string): Link => ({
   versionTag: null,
   startAt: NOW,
   endAt: NOW,
-  epoch: 0,
+  idAttempt: 0,
   remoteId: null,
   drift: null,
 });
@@ -60,7 +60,7 @@ describe('an erasure in the outbox', () => {
     const [entry] = await outbox.due('doctor', NOW, 10);
     if (entry === undefined) throw new Error('nothing is due');
     await outbox.put('doctor', [removal('one', reason)], { now: NOW, lease });
-    await outbox.settle('doctor', [{ entry, kind: 'done', link: linkOf('one'), effect: 'updated' }], {
+    await outbox.complete('doctor', [{ entry, kind: 'done', link: linkOf('one'), effect: 'updated' }], {
       now: NOW,
       lease,
     });

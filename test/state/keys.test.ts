@@ -52,7 +52,7 @@ const MAKERS: Readonly<Record<string, Make>> = {
   loginLinks: makeLoginLink,
   loginLink: makeLoginLink,
   async feed(connection) {
-    const shelf = createTenantFeeds(connection, TENANT, sealer, IDENTITY_KEY).shelf('doctor');
+    const shelf = createTenantFeeds(connection, TENANT, sealer, IDENTITY_KEY).feedStore('doctor');
     await shelf.put('e1', { revision: 1, text: 'BEGIN:VEVENT' } as never);
     return async () => (await shelf.entries(['e1'])).get('e1') ?? null;
   },

@@ -29,7 +29,7 @@ export const someLinks = fc.uniqueArray(
           ),
         ),
         ...instants,
-        epoch: fc.nat(8),
+        idAttempt: fc.nat(8),
         remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
         drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
         revision: fc.integer({ min: 1, max: 1e12 }),
@@ -37,7 +37,18 @@ export const someLinks = fc.uniqueArray(
           ['storedFingerprint', 'observedFingerprint'].map((name) => [name, fc.stringMatching(/^[\w.-]{22}$/)]),
         ),
       },
-      { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'lengthMs', 'epoch', 'remoteId', 'drift'] },
+      {
+        requiredKeys: [
+          'recordId',
+          'fingerprint',
+          'versionTag',
+          'startAt',
+          'lengthMs',
+          'idAttempt',
+          'remoteId',
+          'drift',
+        ],
+      },
     )
     .map(({ lengthMs, ...link }): Link => ({ ...link, endAt: link.startAt + lengthMs })),
   { selector: ({ recordId }) => recordId, maxLength: 30 },

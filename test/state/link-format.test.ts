@@ -11,13 +11,13 @@ const format = createLinkFormat(IDENTITY_KEY, 'studio-rossi');
 function linkOf(changes: Partial<Link> = {}): Link {
   return {
     ...{ recordId: '1', fingerprint: 'f'.repeat(22), versionTag: '"3"', startAt: NOW, endAt: NOW + 3_600_000 },
-    ...{ epoch: 0, remoteId: null, drift: null, revision: 7 },
+    ...{ idAttempt: 0, remoteId: null, drift: null, revision: 7 },
     ...changes,
   };
 }
 
 /** What is left of a place that is not proved. */
-const UNPLACED = { epoch: 0, remoteId: null, isUnplaced: true };
+const UNPLACED = { idAttempt: 0, remoteId: null, isUnplaced: true };
 
 test('a link reads as it was stored, whatever is in it', () => {
   fc.assert(
@@ -29,13 +29,13 @@ test('a link reads as it was stored, whatever is in it', () => {
 });
 
 test('how often an object had to be made again is kept', () => {
-  const link = linkOf({ generation: 3 });
+  const link = linkOf({ recreations: 3 });
   expect(format.decode('doctor', '1', format.encode('doctor', link))).toEqual(link);
 });
 
 describe('where the object of a link is', () => {
   test('is proved in the same way by each version, so that an upgrade looks for nothing', () => {
-    const stored = format.encode('doctor', linkOf({ epoch: 1, remoteId: 'AAMk=' }));
+    const stored = format.encode('doctor', linkOf({ idAttempt: 1, remoteId: 'AAMk=' }));
     expect(stored.split('\t').at(-1)).toBe('wQXGj7mzAAMk=');
   });
 
@@ -45,10 +45,10 @@ describe('where the object of a link is', () => {
     expect(format.decode('nurse', 'another', stored)).toEqual(linkOf({ recordId: 'another' }));
   });
 
-  test.each([{ remoteId: 'AAMk=' }, { epoch: 2 }, { epoch: 1, remoteId: 'AAMk=' }])(
+  test.each([{ remoteId: 'AAMk=' }, { idAttempt: 2 }, { idAttempt: 1, remoteId: 'AAMk=' }])(
     'is told as it was noted: %o',
-    (place) => {
-      const link = linkOf(place);
+    (location) => {
+      const link = linkOf(location);
       expect(format.decode('doctor', '1', format.encode('doctor', link))).toEqual(link);
     },
   );
@@ -58,7 +58,7 @@ describe('where the object of a link is', () => {
     ['another target', 'studio-rossi', 'nurse', '1'],
     ['another tenant', 'other', 'doctor', '1'],
   ])('is not believed of %s', (_, tenant, target, recordId) => {
-    const link = linkOf({ remoteId: 'AAMk=', epoch: 1 });
+    const link = linkOf({ remoteId: 'AAMk=', idAttempt: 1 });
     const stored = createLinkFormat(IDENTITY_KEY, tenant).encode(target, { ...link, recordId });
     expect(format.decode('doctor', '1', stored)).toEqual({ ...link, ...UNPLACED });
   });
@@ -71,19 +71,25 @@ describe('where the object of a link is', () => {
 
   test('is not believed when its proof, its id or its epoch is another one, whichever', () => {
     const link = linkOf({ remoteId: 'AAMkAGI2=' });
-    const [fingerprint = '', time = '', write = '', tag = '', place = ''] = format.encode('doctor', link).split('\t');
-    const other = (changed: { write?: string; place?: string }) =>
-      format.decode('doctor', '1', [fingerprint, time, changed.write ?? write, tag, changed.place ?? place].join('\t'));
+    const [fingerprint = '', time = '', write = '', tag = '', location = ''] = format
+      .encode('doctor', link)
+      .split('\t');
+    const other = (changed: { write?: string; location?: string }) =>
+      format.decode(
+        'doctor',
+        '1',
+        [fingerprint, time, changed.write ?? write, tag, changed.location ?? location].join('\t'),
+      );
     expect(other({})).toEqual(link);
     fc.assert(
       fc.property(fc.stringMatching(/^[\w=-]{0,24}$/), (forged) => {
-        fc.pre(forged !== place && forged !== '');
-        expect(other({ place: forged })).toEqual({ ...link, ...UNPLACED });
+        fc.pre(forged !== location && forged !== '');
+        expect(other({ location: forged })).toEqual({ ...link, ...UNPLACED });
       }),
     );
     expect(other({ write: 'l7' })).toEqual({ ...link, ...UNPLACED });
-    expect(other({ place: '' })).toEqual({ ...link, remoteId: null });
-    expect(other({ write: 'l7', place: '' })).toEqual({ ...link, ...UNPLACED });
+    expect(other({ location: '' })).toEqual({ ...link, remoteId: null });
+    expect(other({ write: 'l7', location: '' })).toEqual({ ...link, ...UNPLACED });
   });
 
   test('without its proof, as versions before kept it, is not told; the version tag is', () => {

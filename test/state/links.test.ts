@@ -41,7 +41,7 @@ function linkOf(recordId: string, changes: Partial<Link> = {}): Link {
     versionTag: '"3181161784712000"',
     startAt: NOW,
     endAt: NOW,
-    epoch: 0,
+    idAttempt: 0,
     remoteId: null,
     drift: null,
     ...changes,
@@ -126,7 +126,7 @@ describe('links', () => {
   test('take the time of their record as it is now, unless they tell of another item by then', async () => {
     const { connection, links, lease } = await open();
     const place = `cm:{${TENANT}}:links:doctor:0:0`;
-    await links.writeAll('doctor', [linkOf('old', { versionTag: '"3"', epoch: 1, remoteId: 'remote' })], lease);
+    await links.writeAll('doctor', [linkOf('old', { versionTag: '"3"', idAttempt: 1, remoteId: 'remote' })], lease);
     const [fingerprint, , ...rest] = ((await connection.hget(place, 'old')) ?? '').split('\t');
     // As versions before wrote times.
     await connection.hset(place, { old: [fingerprint, 'td0n80', ...rest].join('\t') });
@@ -138,7 +138,7 @@ describe('links', () => {
     const told = ids.map((recordId) => ({ recordId, fingerprint: 'f'.repeat(22), ...time }));
     await links.recordTimes('doctor', told, lease);
     const expected = [
-      linkOf('old', { versionTag: '"3"', epoch: 1, remoteId: 'remote', ...time }),
+      linkOf('old', { versionTag: '"3"', idAttempt: 1, remoteId: 'remote', ...time }),
       { ...drifted, ...time },
       other,
     ];
@@ -173,10 +173,10 @@ describe('a table of links', () => {
       await links.fit('doctor', size, lease);
       await links.writeAll('doctor', many(size), lease);
       expect(await links.count('doctor')).toBe(size);
-      expect((await links.layout('doctor')).generation).toBe(index);
+      expect((await links.layout('doctor')).layoutVersion).toBe(index);
     }
     expect(await links.read('doctor')).toEqual(new Map(many(8_000).map((link) => [link.recordId, link])));
-    const { generation, buckets } = await links.layout('doctor');
+    const { layoutVersion: generation, buckets } = await links.layout('doctor');
     const stored = await connection.keys('*links:doctor:*');
     expect(stored.every((key) => key.includes(`:doctor:${generation}:`))).toBe(true);
     expect(stored.length).toBeLessThanOrEqual(buckets);
@@ -186,7 +186,7 @@ describe('a table of links', () => {
     const { connection, links, lease } = await open();
     await links.fit('doctor', 8_000, lease);
     await links.writeAll('doctor', many(8_000), lease);
-    const { generation } = await links.layout('doctor');
+    const { layoutVersion: generation } = await links.layout('doctor');
     const buckets = await connection.keys(`cm:{${TENANT}}:links:doctor:${generation}:*`);
     const encodings = await Promise.all(buckets.map((key) => connection.object('ENCODING', key)));
     expect(new Set(encodings)).toEqual(new Set(['listpack']));
@@ -220,7 +220,7 @@ describe('a table of links', () => {
 
 describe('whoever lost the lease', () => {
   test.each<[string, (links: ReturnType<typeof createLinkStore>, lease: Lease) => Promise<void>]>([
-    ['writes no link', (links, lease) => links.writeAll('doctor', many(1, { epoch: 5 }), lease)],
+    ['writes no link', (links, lease) => links.writeAll('doctor', many(1, { idAttempt: 5 }), lease)],
     [
       'notes no time',
       (links, lease) => links.recordTimes('doctor', [linkOf('appointment-0', { startAt: NOW + 60_000 })], lease),
@@ -303,14 +303,14 @@ describe('links that are kept in memory', () => {
     const { connection, lease, links, plain } = await openKept();
     const outbox = createOutbox(connection, TENANT, SEALERS, links);
     const before = await links.read('doctor');
-    await settle(outbox, [linkOf('appointment-1', { epoch: 2 }), linkOf('new')], lease);
+    await settle(outbox, [linkOf('appointment-1', { idAttempt: 2 }), linkOf('new')], lease);
     await links.release('doctor', ['appointment-2'], lease);
     const commands = vi.spyOn(connection, 'sendCommand');
     const after = await links.read('doctor');
     expect(commands).toHaveBeenCalledOnce();
     expect(after).toEqual(await plain.read('doctor'));
     expect([before.size, after.size]).toEqual([5, 5]);
-    expect(before.get('appointment-1')?.epoch).toBe(0);
+    expect(before.get('appointment-1')?.idAttempt).toBe(0);
   });
 
   test('are those of Redis, whoever changes them how and whenever they are read', async () => {
@@ -326,17 +326,17 @@ describe('links that are kept in memory', () => {
       by: fc.nat({ max: 2 }),
       what: fc.constantFrom('settle', 'remove', 'release', 'read', 'read', 'write'),
       id,
-      epoch: fc.nat({ max: 8 }),
+      idAttempt: fc.nat({ max: 8 }),
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
-        for (const { by, what, id, epoch } of steps) {
+        for (const { by, what, id, idAttempt } of steps) {
           const store = stores[by] as LinkStore;
           const [outbox, lane] = [outboxes[by] as Outbox, lanes[by] as Lease];
-          if (what === 'settle') await settle(outbox, [linkOf(id, { epoch })], lane);
+          if (what === 'settle') await settle(outbox, [linkOf(id, { idAttempt })], lane);
           if (what === 'remove') await settle(outbox, [], lane, [id]);
           if (what === 'release') await store.release('doctor', [id], lease);
-          if (what === 'write') await store.writeAll('doctor', [linkOf(id, { epoch })], lease);
+          if (what === 'write') await store.writeAll('doctor', [linkOf(id, { idAttempt })], lease);
           if (what === 'read') expect(await store.read('doctor')).toEqual(await plain.read('doctor'));
         }
         for (const store of stores) expect(await store.read('doctor')).toEqual(await plain.read('doctor'));
@@ -421,8 +421,8 @@ async function settle(outbox: Outbox, links: readonly Link[], lease: Lease, remo
   const changed = links.map((link) => ({ recordId: link.recordId, link }));
   const gone = removed.map((recordId) => ({ recordId, link: null }));
   const settlements = [...changed, ...gone].map(({ recordId, link }): OutboxSettlement => {
-    const entry = { recordId, revision: 1, epoch: 0, run: null } as OutboxEntry;
+    const entry = { recordId, revision: 1, idAttempt: 0, run: null } as OutboxEntry;
     return { entry, kind: 'done', link };
   });
-  await outbox.settle('doctor', settlements, { now: NOW, lease });
+  await outbox.complete('doctor', settlements, { now: NOW, lease });
 }

@@ -67,7 +67,7 @@ function absent(recordId: string): PlannedChange {
 function done(entry: OutboxEntry, versionTag = 'v1'): OutboxSettlement {
   const { recordId, startAt, endAt } = entry;
   const fingerprint = entry.fingerprint ?? '';
-  const link = { recordId, fingerprint, versionTag, startAt, endAt, epoch: 0, remoteId: null, drift: null };
+  const link = { recordId, fingerprint, versionTag, startAt, endAt, idAttempt: 0, remoteId: null, drift: null };
   return { entry, kind: 'done', link };
 }
 
@@ -89,7 +89,15 @@ describe('what is put in', () => {
     expect(await outbox.due('doctor', NOW, 10)).toMatchObject([{ recordId: '1' }]);
     const entries = await outbox.due('doctor', NOW + 5, 10);
     expect(entries).toMatchObject([
-      { recordId: '1', want: 'present', item: itemOf('earlier'), sent: false, epoch: 0, attempts: 0, parked: false },
+      {
+        recordId: '1',
+        want: 'present',
+        item: itemOf('earlier'),
+        sent: false,
+        idAttempt: 0,
+        attempts: 0,
+        parked: false,
+      },
       { recordId: '2', want: 'present', item: itemOf('later'), enqueuedAt: NOW + 5, lastError: null },
     ]);
     expect(await outbox.due('doctor', NOW + 5, 1)).toHaveLength(1);
@@ -151,7 +159,7 @@ describe('what is put in', () => {
     });
     const entry = only(await outbox.due('doctor', NOW, 10));
     await outbox.markSent('doctor', [entry], NOW, lane);
-    await outbox.settle('doctor', [{ entry, kind: 'retry', error: 'x', dueAt: NOW, parked: false }], {
+    await outbox.complete('doctor', [{ entry, kind: 'retry', error: 'x', dueAt: NOW, parked: false }], {
       now: NOW,
       lease: lane,
     });
@@ -184,7 +192,7 @@ describe('an entry that is in flight', () => {
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
     await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
-    await opened.outbox.settle('doctor', [done(entry)], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(entry)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
     expect(await opened.outbox.nextDueAt('doctor')).toBeNull();
     expect(await opened.outbox.oldestAt('doctor')).toBeNull();
@@ -197,11 +205,11 @@ describe('an entry that is in flight', () => {
     const entry = await takeDue(opened);
     await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
     await opened.outbox.put('doctor', [present('1', 'new')], { now: NOW, lease: opened.planner });
-    await opened.outbox.settle('doctor', [done(entry)], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(entry)], { now: NOW, lease: opened.lane });
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('old'));
     const newer = await takeDue(opened);
     expect(newer).toMatchObject({ item: itemOf('new'), sent: false });
-    await opened.outbox.settle('doctor', [done(newer)], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(newer)], { now: NOW, lease: opened.lane });
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('new'));
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
@@ -211,16 +219,16 @@ describe('an entry that is in flight', () => {
     await opened.outbox.put('doctor', [present('1', 'old')], { now: NOW, lease: opened.planner });
     // As a connection does that fell silent: what was sent over it arrives once more, late.
     const send = vi.spyOn(opened.connection, 'eval');
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     const [sent] = send.mock.calls.slice(-1);
     const again = () => opened.connection.eval(...(sent as Parameters<typeof opened.connection.eval>));
     await opened.outbox.put('doctor', [present('1', 'new')], { now: NOW, lease: opened.planner });
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     await again();
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('new'));
     await opened.outbox.put('doctor', [absent('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [{ entry, kind: 'done', link: null }], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [{ entry, kind: 'done', link: null }], { now: NOW, lease: opened.lane });
     await again();
     expect(await opened.links.count('doctor')).toBe(0);
   });
@@ -231,7 +239,7 @@ describe('an entry that is in flight', () => {
       await opened.outbox.put('doctor', ids.map(absent), { now: NOW, lease: opened.planner });
       const entries = await opened.outbox.due('doctor', NOW, 10);
       const settlements = entries.map((entry) => ({ entry, kind: 'done', link: null }) as const);
-      await opened.outbox.settle('doctor', settlements, {
+      await opened.outbox.complete('doctor', settlements, {
         now: NOW,
         lease: opened.lane,
         recordTakenOut: ids.includes('1'),
@@ -242,7 +250,7 @@ describe('an entry that is in flight', () => {
     await takeOut('3');
     expect(await known()).toEqual(new Set(['1', '2']));
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     expect(await known()).toEqual(new Set(['2']));
     await opened.links.erase('doctor', ['2']);
     expect(await known()).toEqual(new Set());
@@ -254,7 +262,7 @@ describe('an entry that is in flight', () => {
     const entry = await takeDue(opened);
     await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
     await opened.outbox.put('doctor', [absent('1')], { now: NOW, lease: opened.planner });
-    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [retry(entry, { dueAt: NOW + 60_000 })], { now: NOW, lease: opened.lane });
     expect(await takeDue(opened)).toMatchObject({ want: 'absent', sent: true, attempts: 0, lastError: null });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 0 });
   });
@@ -263,13 +271,13 @@ describe('an entry that is in flight', () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [retry(entry, { dueAt: NOW + 60_000 })], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.due('doctor', NOW + 59_999, 10)).toEqual([]);
     expect(await opened.outbox.nextDueAt('doctor')).toBe(NOW + 60_000);
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 1 });
     const again = await takeDue(opened, NOW + 60_000);
     expect(again).toMatchObject({ attempts: 1, lastError: 'server-error', parked: false, dueAt: NOW + 60_000 });
-    await opened.outbox.settle('doctor', [done(again)], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(again)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
@@ -278,7 +286,7 @@ describe('an entry that is in flight', () => {
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const about = async () => (await opened.outbox.pendingOf('doctor', '1'))?.about;
     const fail = async (changes: { about?: string }) =>
-      opened.outbox.settle('doctor', [retry(await takeDue(opened), changes)], { now: NOW, lease: opened.lane });
+      opened.outbox.complete('doctor', [retry(await takeDue(opened), changes)], { now: NOW, lease: opened.lane });
     await fail({ about: 'contacts.phone' });
     expect(await about()).toBe('contacts.phone');
     expect((await opened.outbox.pending('doctor')).get('1')?.about).toBe('contacts.phone');
@@ -293,12 +301,12 @@ describe('an entry that is in flight', () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const parked = { dueAt: NOW + 86_400_000, parked: true };
-    await opened.outbox.settle('doctor', [retry(await takeDue(opened), parked)], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [retry(await takeDue(opened), parked)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.pendingOf('doctor', '1')).toMatchObject({ parked: true });
     await opened.outbox.put('doctor', [present('1', 'newer')], { now: NOW, lease: opened.planner });
     const freed = await takeDue(opened);
     expect(freed).toMatchObject({ parked: false, attempts: 0, lastError: null });
-    await opened.outbox.settle('doctor', [retry(freed, parked)], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [retry(freed, parked)], { now: NOW, lease: opened.lane });
     expect(await opened.outbox.hurry('doctor', NOW + 1)).toBe(1);
     expect(await takeDue(opened, NOW + 1)).toMatchObject({ recordId: '1' });
   });
@@ -307,18 +315,18 @@ describe('an entry that is in flight', () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [{ entry, kind: 'next-epoch' }], { now: NOW, lease: opened.lane });
-    expect(await takeDue(opened)).toMatchObject({ epoch: 1 });
+    await opened.outbox.complete('doctor', [{ entry, kind: 'next-epoch' }], { now: NOW, lease: opened.lane });
+    expect(await takeDue(opened)).toMatchObject({ idAttempt: 1 });
     await opened.outbox.put('doctor', [present('1', 'newer')], { now: NOW, lease: opened.planner });
-    expect(await takeDue(opened)).toMatchObject({ epoch: 1, item: itemOf('newer') });
+    expect(await takeDue(opened)).toMatchObject({ idAttempt: 1, item: itemOf('newer') });
   });
 
   test('was removed: its link goes with it', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
-    await opened.outbox.settle('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     await opened.outbox.put('doctor', [absent('1')], { now: NOW, lease: opened.planner });
-    await opened.outbox.settle('doctor', [{ entry: await takeDue(opened), kind: 'done', link: null }], {
+    await opened.outbox.complete('doctor', [{ entry: await takeDue(opened), kind: 'done', link: null }], {
       now: NOW,
       lease: opened.lane,
     });
@@ -329,8 +337,8 @@ describe('an entry that is in flight', () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
-    await opened.outbox.settle('doctor', [done(entry)], { now: NOW, lease: opened.lane });
-    await opened.outbox.settle('doctor', [retry(entry), { entry, kind: 'next-epoch' }], {
+    await opened.outbox.complete('doctor', [done(entry)], { now: NOW, lease: opened.lane });
+    await opened.outbox.complete('doctor', [retry(entry), { entry, kind: 'next-epoch' }], {
       now: NOW,
       lease: opened.lane,
     });
@@ -354,7 +362,10 @@ describe('whoever lost the lease', () => {
     ['puts nothing in', ({ outbox, planner }) => outbox.put('doctor', [absent('1')], { now: NOW, lease: planner })],
     ['notes nothing as sent', ({ outbox, lane }, entry) => outbox.markSent('doctor', [entry], NOW, lane)],
     ['takes no mark back', ({ outbox, lane }, entry) => outbox.markUnsent('doctor', [entry], lane)],
-    ['settles nothing', ({ outbox, lane }, entry) => outbox.settle('doctor', [done(entry)], { now: NOW, lease: lane })],
+    [
+      'settles nothing',
+      ({ outbox, lane }, entry) => outbox.complete('doctor', [done(entry)], { now: NOW, lease: lane }),
+    ],
   ])('%s', async (_, act) => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });

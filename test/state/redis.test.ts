@@ -324,16 +324,16 @@ describe('a replica that is gone', () => {
 describe('a replica that takes over', () => {
   test('knows every decision that was answered for', async () => {
     const epoch = openEpoch(redis.connect(), 1);
-    expect(await epoch.settle()).toBe(0);
+    expect(await epoch.confirm()).toBe(0);
     await part();
     expect(await openEpoch(replica, 0).check()).toBe(0);
   });
 
   test('and lacks a decision that nobody waited for at replicas is known to have gone back', async () => {
     const primary = redis.connect();
-    await openEpoch(primary, 1).settle();
+    await openEpoch(primary, 1).confirm();
     await part();
-    expect(await openEpoch(primary, 0).settle()).toBe(0);
+    expect(await openEpoch(primary, 0).confirm()).toBe(0);
     const now = Date.now();
     expect(await openEpoch(replica, 0, () => now).check()).toBe(now);
   });
@@ -342,10 +342,10 @@ describe('a replica that takes over', () => {
     const primary = redis.connect();
     const call = vi.spyOn(primary, 'call').mockResolvedValueOnce(0);
     const epoch = openEpoch(primary, 1);
-    await expect(epoch.settle()).rejects.toMatchObject({ actor: 'remote', code: 'state-not-durable', retry: 'later' });
+    await expect(epoch.confirm()).rejects.toMatchObject({ actor: 'remote', code: 'state-not-durable', retry: 'later' });
     expect(call).toHaveBeenCalledExactlyOnceWith('WAIT', 1, 5_000);
     expect(await epoch.view()).toMatchObject({ durability: 'late' });
-    await epoch.settle();
+    await epoch.confirm();
     expect(await epoch.view()).toMatchObject({ durability: safe });
   });
 
@@ -357,6 +357,6 @@ describe('a replica that takes over', () => {
       return 1;
     });
     const now = Date.now();
-    expect(await openEpoch(primary, 1, () => now).settle()).toBe(now);
+    expect(await openEpoch(primary, 1, () => now).confirm()).toBe(now);
   });
 });

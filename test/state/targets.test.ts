@@ -190,7 +190,7 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     startedAt: NOW + index,
     finishedAt: NOW + index,
     snapshot: null,
-    near: null,
+    soon: null,
     pace: FIRST_PACE,
     hourly: NO_CHANGES,
     unusable: {},

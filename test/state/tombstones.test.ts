@@ -16,7 +16,14 @@ const NOW = Date.parse('2026-06-15T10:00:00Z');
 function protectionOf(connection: RedisClient, tenant = TENANT) {
   const clock = () => NOW;
   const epoch = openEpoch(connection, clock);
-  return createProtection({ redis: connection, tenant, identityKey: IDENTITY_KEY, epoch, clock, log: silentLogger });
+  return createProtection({
+    redis: connection,
+    tenant,
+    identityKey: IDENTITY_KEY,
+    stateCounter: epoch,
+    clock,
+    log: silentLogger,
+  });
 }
 
 describe('a tombstone', () => {

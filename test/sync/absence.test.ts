@@ -29,7 +29,7 @@ describe('what one target learns of its absent records', () => {
     ...nothingMissing<Row>(),
     vanished: new Set(['twice']),
     missedOnce: new Set(['once', 'sampled-once']),
-    kept: new Set(['kept']),
+    present: new Set(['kept']),
     sampled: new Set(['sampled-once', 'sampled-there', 'elsewhere']),
   };
   const missing = ['twice', 'once', 'sampled-once', 'sampled-there', 'kept', 'not-asked'];
@@ -59,7 +59,7 @@ describe('what one target learns of its absent records', () => {
 
 describe('the misses that the next cycle knows', () => {
   const nextMisses = (known: Record<string, Instant>, found: Partial<Confirmation<Row>>, seen: string[] = []) =>
-    missesAfter({ known: missedAt(known), readAt: NOW }, { ...nothingMissing<Row>(), ...found }, (id) =>
+    missesAfter({ missedSince: missedAt(known), readAt: NOW }, { ...nothingMissing<Row>(), ...found }, (id) =>
       seen.includes(id),
     );
 

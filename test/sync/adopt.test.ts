@@ -38,7 +38,7 @@ describe('an object with our owner tag', () => {
           versionTag: 'v1',
           startAt: Date.parse('2026-06-16T07:00:00Z'),
           endAt: Date.parse('2026-06-16T08:00:00Z'),
-          epoch: 0,
+          idAttempt: 0,
           remoteId: null,
           drift: null,
         },
@@ -50,7 +50,7 @@ describe('an object with our owner tag', () => {
 
   test('keeps the epoch of its key, and the id under which the target knows it', () => {
     const { links } = adopted([remote('1', { key: identity.key('1', 3), remoteId: 'AAMk=' })], identity, 0);
-    expect(links).toMatchObject([{ epoch: 3, remoteId: 'AAMk=' }]);
+    expect(links).toMatchObject([{ idAttempt: 3, remoteId: 'AAMk=' }]);
   });
 
   test('that a person changed beyond reading is linked, and differs from everything', () => {
@@ -90,22 +90,24 @@ describe('an object with our owner tag', () => {
 });
 
 test('of several objects for one record the last written is linked, and the highest revision is told', () => {
-  const twins = [4, 7, 6].map((revision, epoch) => ({
-    ...remote('1', { key: identity.key('1', epoch), remoteId: `r${epoch}` }),
+  const twins = [4, 7, 6].map((revision, idAttempt) => ({
+    ...remote('1', { key: identity.key('1', idAttempt), remoteId: `r${idAttempt}` }),
     revision,
   }));
   const strange = { ...remote('2', { sealedRecordId: null }), revision: 12 };
   expect(adopted([...twins, strange], identity, 0)).toMatchObject({
-    links: [{ recordId: '1', epoch: 1, revision: 7 }],
+    links: [{ recordId: '1', idAttempt: 1, revision: 7 }],
     ambiguous: 2,
     revision: 12,
   });
 });
 
 test('of several objects for one record one is linked and the record is counted once', () => {
-  const twins = [0, 1, 2].map((epoch) => remote('1', { key: identity.key('1', epoch), remoteId: `r${epoch}` }));
+  const twins = [0, 1, 2].map((idAttempt) =>
+    remote('1', { key: identity.key('1', idAttempt), remoteId: `r${idAttempt}` }),
+  );
   expect(adopted([...twins, remote('2')], identity, 0)).toMatchObject({
-    links: [{ recordId: '1', epoch: 0 }, { recordId: '2' }],
+    links: [{ recordId: '1', idAttempt: 0 }, { recordId: '2' }],
     ambiguous: 1,
   });
 });

@@ -29,16 +29,16 @@ function link(recordId: string, changes: Partial<Link> = {}): Link {
     versionTag: 'v1',
     startAt: START_AT,
     endAt: END_AT,
-    epoch: 0,
+    idAttempt: 0,
     remoteId: null,
     drift: null,
     ...changes,
   };
 }
 
-function remote(recordId: string, changes: Partial<RemoteItem> & { epoch?: number } = {}): RemoteItem {
-  const { epoch = 0, ...rest } = changes;
-  const key = identity.key(recordId, epoch);
+function remote(recordId: string, changes: Partial<RemoteItem> & { idAttempt?: number } = {}): RemoteItem {
+  const { idAttempt = 0, ...rest } = changes;
+  const key = identity.key(recordId, idAttempt);
   return {
     key,
     sealedRecordId: identity.sealedRecordId(recordId),
@@ -177,12 +177,12 @@ describe('an object with a link', () => {
   test('is found untouched by its version tag, and where it is, though its link does not prove its place', () => {
     const { fingerprint } = link('1', { fingerprint: identity.fingerprint({ ...ITEM, title: 'As we sent it' }) });
     const { touched, changed } = compare(
-      [remote('1', { epoch: 2, remoteId: 'AAMk' })],
+      [remote('1', { idAttempt: 2, remoteId: 'AAMk' })],
       [link('1', { isUnplaced: true, fingerprint })],
     );
     expect(touched).toEqual([]);
     const storedFingerprint = identity.fingerprint(ITEM);
-    expect(changed).toEqual([link('1', { fingerprint, storedFingerprint, epoch: 2, remoteId: 'AAMk' })]);
+    expect(changed).toEqual([link('1', { fingerprint, storedFingerprint, idAttempt: 2, remoteId: 'AAMk' })]);
   });
 
   test('is found edited without any version tag, by its content', () => {
@@ -298,9 +298,9 @@ describe('an object that another one took the place of', () => {
     compare([remote('1', remoteId === undefined ? {} : { remoteId })], [link('1', before)]).changed;
 
   test('is a new generation: what belongs to it must be joined again', () => {
-    const after = link('1', { remoteId: 'vendor-2', generation: 1 });
+    const after = link('1', { remoteId: 'vendor-2', recreations: 1 });
     expect(replaced({ remoteId: 'vendor-1' }, 'vendor-2')).toEqual([after]);
-    expect(replaced({ remoteId: 'vendor-1', generation: 2 }, 'vendor-2')).toEqual([{ ...after, generation: 3 }]);
+    expect(replaced({ remoteId: 'vendor-1', recreations: 2 }, 'vendor-2')).toEqual([{ ...after, recreations: 3 }]);
   });
 
   test('is the same one under the id that was learned, or under its key', () => {
@@ -324,8 +324,8 @@ describe('an object that another one took the place of', () => {
 
 test('an object that a whole reading shows for a link that lies outside its window is the one that counts', () => {
   const outside = { startAt: WINDOW.toAt, endAt: WINDOW.toAt + 1 };
-  const found = compare([remote('1', { epoch: 1 })], [link('1', outside)]);
-  expect(found).toEqual({ checked: 1, ...NOTHING, changed: [link('1', { ...outside, epoch: 1 })] });
+  const found = compare([remote('1', { idAttempt: 1 })], [link('1', outside)]);
+  expect(found).toEqual({ checked: 1, ...NOTHING, changed: [link('1', { ...outside, idAttempt: 1 })] });
 });
 
 describe('a feed', () => {
@@ -342,7 +342,7 @@ describe('a feed', () => {
   });
 
   test('names what is gone by remote ids, those of strangers among them', () => {
-    const links = [link('1'), link('2', { remoteId: 'vendor-2' }), link('3', { epoch: 1 }), link('4')];
+    const links = [link('1'), link('2', { remoteId: 'vendor-2' }), link('3', { idAttempt: 1 }), link('4')];
     const removed = [identity.key('1', 0), 'vendor-2', identity.key('3', 1), 'somebody-elses', identity.key('4', 1)];
     expect(since([], links, removed).removed.map(({ recordId }) => recordId)).toEqual(['1', '2', '3']);
     expect(missingFrom(inputOf([], links, [], { scope: 'since', removed }))).toEqual(links.slice(0, 3));
@@ -353,9 +353,9 @@ describe('a feed', () => {
   });
 
   test('that names another object for a record says nothing of the linked one, unless that is gone', () => {
-    const beside = remote('1', { epoch: 1, versionTag: 'v9' });
+    const beside = remote('1', { idAttempt: 1, versionTag: 'v9' });
     expect(since([beside], [link('1')])).toEqual({ checked: 1, ...NOTHING, ambiguous: 1 });
-    const instead = [link('1', { epoch: 1, versionTag: 'v9' })];
+    const instead = [link('1', { idAttempt: 1, versionTag: 'v9' })];
     expect(since([beside], [link('1')], [identity.key('1', 0)])).toMatchObject({ changed: instead, ambiguous: 0 });
     expect(since([beside], [link('1', { drift: 'removed' })])).toMatchObject({ changed: instead, ambiguous: 0 });
   });
@@ -372,8 +372,8 @@ describe('an object without a link', () => {
   });
 
   test('of which there are two is linked to the one that was read first, and counted', () => {
-    const both = [remote('1'), remote('1', { epoch: 1 })];
-    const surplus = [link('1', { epoch: 1 })];
+    const both = [remote('1'), remote('1', { idAttempt: 1 })];
+    const surplus = [link('1', { idAttempt: 1 })];
     expect(compare(both, [])).toEqual({ checked: 0, ...NOTHING, unlinked: [link('1')], ambiguous: 1, surplus });
   });
 
@@ -397,22 +397,22 @@ describe('an object that names no record for certain', () => {
 
   test.for(['first', 'last'])('for a record that has a linked object too is left alone, read %s', (position) => {
     const old = { ...edited('1', { title: 'From the trash' }), ...{ key: identity.key('1', 0) } };
-    const linked = remote('1', { epoch: 1 });
+    const linked = remote('1', { idAttempt: 1 });
     const read = position === 'first' ? [old, linked] : [linked, old];
-    const found = compare(read, [link('1', { epoch: 1 })]);
+    const found = compare(read, [link('1', { idAttempt: 1 })]);
     expect(found).toEqual({ checked: 1, ...NOTHING, ambiguous: 1, surplus: found.surplus });
-    expect(found.surplus).toMatchObject([{ recordId: '1', epoch: 0, versionTag: old.versionTag }]);
+    expect(found.surplus).toMatchObject([{ recordId: '1', idAttempt: 0, versionTag: old.versionTag }]);
   });
 
   test('of two without a link the one that was written last counts, and a feed calls none surplus', () => {
-    const [early, late] = [remote('1', { epoch: 1, revision: 3 }), remote('1', { revision: 5 })];
+    const [early, late] = [remote('1', { idAttempt: 1, revision: 3 }), remote('1', { revision: 5 })];
     for (const read of [
       [early, late],
       [late, early],
     ]) {
-      const found = compare(read, [link('1', { epoch: 2 })]);
-      expect(found.surplus).toMatchObject([{ epoch: 1, revision: 3 }]);
-      expect(found.changed).toMatchObject([{ epoch: 0, revision: 5 }]);
+      const found = compare(read, [link('1', { idAttempt: 2 })]);
+      expect(found.surplus).toMatchObject([{ idAttempt: 1, revision: 3 }]);
+      expect(found.changed).toMatchObject([{ idAttempt: 0, revision: 5 }]);
     }
     const named = since([early], [link('1')]);
     expect(named).toMatchObject({ surplus: [], ambiguous: 1 });
@@ -464,7 +464,7 @@ describe('an object that carries another revision than its link', () => {
       link('1', { revision: 3, fingerprint: 'late', versionTag: 'v2' }),
     ];
     expect(asOtherWrite(before, late)).toEqual({ ...late, revision: 5 });
-    expect(asOtherWrite(before, { ...late, epoch: 1 })).toBeNull();
+    expect(asOtherWrite(before, { ...late, idAttempt: 1 })).toBeNull();
     expect(asOtherWrite(before, { ...late, remoteId: 'other' })).toBeNull();
     expect(asOtherWrite(before, { ...late, fingerprint: before.fingerprint })).toBeNull();
     expect(asOtherWrite(before, { ...late, revision: 5 })).toBeNull();

@@ -48,7 +48,7 @@ export interface CycleChoice {
   /** For each change of before in turn. */
   written: ('written' | 'edited' | 'removed' | 'waits' | 'sent' | 'not')[];
   /** For each absent record in turn: what reading it alone told. */
-  alone: ('found' | 'unusable' | 'vanished' | 'missedOnce' | 'kept' | 'nothing')[];
+  alone: ('found' | 'unusable' | 'vanished' | 'missedOnce' | 'present' | 'nothing')[];
   holds: { target: string; kind: Hold['kind']; state: Hold['state']; recordIds: string[] }[];
   pinned: string[];
   forgotten: string[];
@@ -109,7 +109,9 @@ export const cycleChoices: fc.Arbitrary<CycleChoice> = fc.record({
   written: fc.array(fc.constantFrom('written', 'written', 'written', 'edited', 'removed', 'waits', 'sent', 'not'), {
     minLength: 1,
   }),
-  alone: fc.array(fc.constantFrom('found', 'unusable', 'vanished', 'missedOnce', 'kept', 'nothing'), { minLength: 1 }),
+  alone: fc.array(fc.constantFrom('found', 'unusable', 'vanished', 'missedOnce', 'present', 'nothing'), {
+    minLength: 1,
+  }),
   holds: fc.array(
     fc.record({
       target: fc.constantFrom(...TARGETS),
@@ -195,7 +197,7 @@ function stateAfter(changes: readonly PlannedChange[], written: CycleChoice['wri
     const done = written[index % written.length];
     if (done === 'written' || done === 'edited' || done === 'removed') {
       const drift = done === 'written' ? null : done;
-      const object = { versionTag: null, epoch: 0, remoteId: null, drift };
+      const object = { versionTag: null, idAttempt: 0, remoteId: null, drift };
       links.set(recordId, { recordId, fingerprint, startAt, endAt, ...object });
     } else if (done !== 'not') {
       const tries = { attempts: 0, lastError: null, sent: done === 'sent', parked: false };
@@ -247,7 +249,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
     },
     isForgotten: (patientId) => choice.forgotten.includes(patientId),
     isUncertain: choice.isUncertain,
-    generation: { number: 2, isOurs: true },
+    configVersion: { number: 2, isOurs: true },
     holds: choice.holds.map((hold, index) => ({ id: `h${index}`, ...hold, ...times })),
     locale: { language: 'en', zone: 'Europe/Rome' },
     targets: inputs.filter((input) => !isResting(input)),

@@ -80,7 +80,7 @@ describe('an appointment of yesterday', () => {
     expect(fields).toMatchObject({ visits, noShows, nextAppointmentAt: null });
     expect(fields.lastVisitAt).toBe(visits === 1 ? startAt : null);
     expect(fields.firstSeenAt).toBe(visits === 1 ? startAt : null);
-    expect(fields.standing).toBe(visits === 1 ? 'active' : 'lapsed');
+    expect(fields.patientStatus).toBe(visits === 1 ? 'active' : 'lapsed');
   });
 });
 
@@ -95,7 +95,7 @@ describe('an appointment of tomorrow', () => {
     const startAt = NOW + DAY_MS;
     expect(derived([timed('1', startAt, 30, changes)])).toMatchObject({
       nextAppointmentAt: isNext ? startAt : null,
-      standing: isNext ? 'new' : 'lapsed',
+      patientStatus: isNext ? 'new' : 'lapsed',
       visits: 0,
       noShows: 0,
     });
@@ -115,14 +115,14 @@ describe('an appointment of today', () => {
     const patientHistory = createPatientHistory(RULES);
     patientHistory.put(timed('1', ahead, 30));
     const midnight = TODAY + DAY_MS;
-    expect(patientHistory.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
-    expect(patientHistory.of('p1', midnight)).toMatchObject({ visits: 1, lastVisitAt: ahead, standing: 'active' });
-    expect(patientHistory.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
+    expect(patientHistory.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, patientStatus: 'new' });
+    expect(patientHistory.of('p1', midnight)).toMatchObject({ visits: 1, lastVisitAt: ahead, patientStatus: 'active' });
+    expect(patientHistory.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, patientStatus: 'new' });
   });
 
   test('is a visit as soon as the patient arrived, even before its time', () => {
     const fields = derived([timed('1', ahead, 30, { status: 'arrived' })]);
-    expect(fields).toMatchObject({ visits: 1, lastVisitAt: ahead, nextAppointmentAt: null, standing: 'active' });
+    expect(fields).toMatchObject({ visits: 1, lastVisitAt: ahead, nextAppointmentAt: null, patientStatus: 'active' });
   });
 
   test('that ends at midnight belongs to the day before', () => {
@@ -132,8 +132,8 @@ describe('an appointment of today', () => {
 
   test('without length at midnight belongs to the day that begins', () => {
     const appointments = [timed('1', TODAY, 0)];
-    expect(derived(appointments)).toMatchObject({ visits: 0, standing: 'new' });
-    expect(derived(appointments, TODAY + DAY_MS)).toMatchObject({ visits: 1, standing: 'active' });
+    expect(derived(appointments)).toMatchObject({ visits: 0, patientStatus: 'new' });
+    expect(derived(appointments, TODAY + DAY_MS)).toMatchObject({ visits: 1, patientStatus: 'active' });
   });
 
   test('is one as long as a day of 25 hours lasts', () => {
@@ -144,8 +144,8 @@ describe('an appointment of today', () => {
 
   test('that goes past midnight is a visit from the next midnight on', () => {
     const appointments = [timed('1', TODAY + 23 * HOUR_MS, 61)];
-    expect(derived(appointments, TODAY + DAY_MS)).toMatchObject({ visits: 0, standing: 'new' });
-    expect(derived(appointments, TODAY + 2 * DAY_MS)).toMatchObject({ visits: 1, standing: 'active' });
+    expect(derived(appointments, TODAY + DAY_MS)).toMatchObject({ visits: 0, patientStatus: 'new' });
+    expect(derived(appointments, TODAY + 2 * DAY_MS)).toMatchObject({ visits: 1, patientStatus: 'active' });
   });
 });
 
@@ -158,9 +158,9 @@ test('a whole day counts like any other appointment, from the midnight at which 
 
 describe('a day at the edge', () => {
   test.each([
-    ['of the period', RULES.periodDays, { visits: 1, standing: 'active' }, { visits: 0, standing: 'active' }],
-    ['of lapsing', RULES.lapsedAfterDays, { standing: 'active' }, { standing: 'lapsed', visits: 0 }],
-    ['of the history', RULES.historyDays, { standing: 'lapsed' }, { firstSeenAt: null, lastVisitAt: null }],
+    ['of the period', RULES.periodDays, { visits: 1, patientStatus: 'active' }, { visits: 0, patientStatus: 'active' }],
+    ['of lapsing', RULES.lapsedAfterDays, { patientStatus: 'active' }, { patientStatus: 'lapsed', visits: 0 }],
+    ['of the history', RULES.historyDays, { patientStatus: 'lapsed' }, { firstSeenAt: null, lastVisitAt: null }],
   ])('%s is inside from its first moment on', (_, days, inside, outside) => {
     const edge = TODAY - days * DAY_MS;
     expect(derived([timed('1', edge, 30)])).toMatchObject({ lastVisitAt: edge, ...inside });
@@ -189,7 +189,7 @@ describe('standing', () => {
   const visit = (daysAgo: number) => timed(`visit-${daysAgo}`, NOW - daysAgo * DAY_MS, 30, { status: 'completed' });
   const ahead = timed('ahead', NOW + DAY_MS, 30);
 
-  test.each<[string, Appointment[], DerivedFields['standing']]>([
+  test.each<[string, Appointment[], DerivedFields['patientStatus']]>([
     ['a first appointment ahead: new', [ahead], 'new'],
     ['a visit lately: active', [visit(19)], 'active'],
     ['a visit long ago, and an appointment ahead: active', [visit(25), ahead], 'active'],
@@ -197,8 +197,8 @@ describe('standing', () => {
     ['visits long ago and lately: active', [visit(25), visit(3)], 'active'],
     ['nobody came, and nothing ahead: lapsed', [{ ...visit(3), status: 'no_show' }], 'lapsed'],
     ['nothing known: lapsed', [], 'lapsed'],
-  ])('%s', (_, appointments, standing) => {
-    expect(derived(appointments).standing).toBe(standing);
+  ])('%s', (_, appointments, patientStatus) => {
+    expect(derived(appointments).patientStatus).toBe(patientStatus);
   });
 });
 
@@ -394,7 +394,7 @@ function recomputed(world: World, rules: HistoryRules, patientId: string, now: I
     visits: inPeriod(visits),
     noShows: inPeriod(known.filter(({ status, firstDate }) => status === 'no_show' && firstDate <= today)),
     firstSeenAt: starts[0] ?? null,
-    standing: expected.length > 0 ? (lastVisitAt === null ? 'new' : 'active') : isRecent ? 'active' : 'lapsed',
+    patientStatus: expected.length > 0 ? (lastVisitAt === null ? 'new' : 'active') : isRecent ? 'active' : 'lapsed',
     ...recomputedAmounts(world, rules, patientId, daysBefore(today, rules.historyDays)),
   };
 }

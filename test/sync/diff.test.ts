@@ -60,7 +60,7 @@ function carriedOut(before: ReadonlyMap<string, Link>, changes: readonly Planned
 }
 
 function linkOf(recordId: string, fingerprint: string, { startAt, endAt }: TimeSpan): Link {
-  return { recordId, fingerprint, startAt, endAt, versionTag: 'v', epoch: 0, remoteId: null, drift: null };
+  return { recordId, fingerprint, startAt, endAt, versionTag: 'v', idAttempt: 0, remoteId: null, drift: null };
 }
 
 /** Links as they are after these appointments were written. */
@@ -183,7 +183,7 @@ describe('an appointment', () => {
     const links = carriedOut(new Map(), first);
     const link = links.get('1');
     if (link === undefined) throw new Error('expected a link');
-    links.set('1', { ...link, epoch: 1 });
+    links.set('1', { ...link, idAttempt: 1 });
     const { changes } = compare([appointmentOf('1')], { links });
     expect(changes).toMatchObject([{ reason: 'content-changed', fields: ['title'] }]);
   });
@@ -566,7 +566,7 @@ describe('fingerprints that are known', () => {
         const found = compare(earlier, {}, { fingerprints: under() });
         const links = carriedOut(new Map(), found.changes);
         for (const [index, [id, link]] of [...links].entries()) {
-          links.set(id, { ...link, drift: drifted[index] ?? null, epoch: index % 2 });
+          links.set(id, { ...link, drift: drifted[index] ?? null, idAttempt: index % 2 });
         }
         const both = [...earlier, ...later];
         const changes = { restores: () => restoring };

@@ -17,7 +17,7 @@ function linkOf({ id, time: { startAt, endAt } }: Appointment, changes: Partial<
     versionTag: null,
     startAt,
     endAt,
-    epoch: 0,
+    idAttempt: 0,
     drift: null,
     ...changes,
   } as Link;

@@ -31,7 +31,7 @@ function frozen<Value>(value: Value): Value {
 function told({ plans, failed, gone }: PlannedTargets) {
   return {
     plans: plans.map(({ target, reading, ...plan }) => {
-      const records = reading === null ? null : { ...reading.records, known: [...reading.records.known()] };
+      const records = reading === null ? null : { ...reading.records, ids: [...reading.records.ids()] };
       return { ...plan, target: target.id, reading: reading && { ...reading, records } };
     }),
     failed: [...failed.keys()],

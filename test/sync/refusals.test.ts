@@ -27,7 +27,7 @@ function itemOf(values: Values): CrmItem {
 
 /** A link of what was written last. */
 function linkOf(recordId: string, values: Values): [string, Link] {
-  const object = { versionTag: null, startAt: 0, endAt: 0, epoch: 0, remoteId: recordId, drift: null };
+  const object = { versionTag: null, startAt: 0, endAt: 0, idAttempt: 0, remoteId: recordId, drift: null };
   return [recordId, { recordId, fingerprint: identity.fingerprint(itemOf(values)), ...object }];
 }
 

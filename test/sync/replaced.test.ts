@@ -12,25 +12,25 @@ import {
 } from '../../src/sync/replaced.ts';
 
 const factsOf = (given: Partial<ReadingFacts>): ReadingFacts => ({
-  known: 0,
+  ids: 0,
   unlisted: 0,
   added: 0,
   rewritten: 0,
   ...given,
 });
 
-/** What a reading can be: it shows the rest of what is known, and only what it shows is rewritten. */
+/** What a reading can be: it shows the rest of what is ids, and only what it shows is rewritten. */
 const facts: fc.Arbitrary<ReadingFacts> = fc
   .record({ shown: fc.nat(300), unlisted: fc.nat(300), added: fc.nat(300), share: fc.nat(100) })
   .map(({ shown, unlisted, added, share }) => ({
-    known: shown + unlisted,
+    ids: shown + unlisted,
     unlisted,
     added,
     rewritten: Math.floor((shown * share) / 100),
   }));
 
 describe('ids are replaced', () => {
-  test.each<[known: number, unlisted: number, added: number, isReplaced: boolean]>([
+  test.each<[ids: number, unlisted: number, added: number, isReplaced: boolean]>([
     [5, 5, 5, true],
     [5, 5, 4, false],
     [4, 4, 62, false],
@@ -44,8 +44,8 @@ describe('ids are replaced', () => {
     [100, 75, 75, true],
     [100, 74, 300, false],
     [100, 75, 74, false],
-  ])('%i known, %i of them not shown, %i new: %o', (known, unlisted, added, isReplaced) => {
-    expect(replacesIds(factsOf({ known, unlisted, added }))).toBe(isReplaced);
+  ])('%i ids, %i of them not shown, %i new: %o', (ids, unlisted, added, isReplaced) => {
+    expect(replacesIds(factsOf({ ids, unlisted, added }))).toBe(isReplaced);
   });
 
   test('never by what comes to what is there, nor by what goes alone', () => {
@@ -57,19 +57,19 @@ describe('ids are replaced', () => {
     );
   });
 
-  test('always when nothing known is shown, and five or more others are', () => {
+  test('always when nothing ids is shown, and five or more others are', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 5, max: 100_000 }), fc.integer({ min: 5, max: 100_000 }), (known, added) => {
-        expect(replacesIds(factsOf({ known, unlisted: known, added }))).toBe(true);
+      fc.property(fc.integer({ min: 5, max: 100_000 }), fc.integer({ min: 5, max: 100_000 }), (ids, added) => {
+        expect(replacesIds(factsOf({ ids, unlisted: ids, added }))).toBe(true);
       }),
     );
   });
 
-  test('the more so, the more known ones are missing and the more others come', () => {
+  test('the more so, the more ids ones are missing and the more others come', () => {
     fc.assert(
       fc.property(facts, fc.nat(300), fc.nat(300), (one, fewer, more) => {
         fc.pre(replacesIds(one));
-        const unlisted = Math.min(one.known, one.unlisted + fewer);
+        const unlisted = Math.min(one.ids, one.unlisted + fewer);
         expect(replacesIds({ ...one, unlisted, added: one.added + more })).toBe(true);
       }),
     );
@@ -77,7 +77,7 @@ describe('ids are replaced', () => {
 });
 
 describe('contents are replaced', () => {
-  test.each<[known: number, unlisted: number, rewritten: number, isReplaced: boolean]>([
+  test.each<[ids: number, unlisted: number, rewritten: number, isReplaced: boolean]>([
     [10, 0, 10, true],
     [9, 0, 9, false],
     [12, 0, 9, false],
@@ -89,15 +89,15 @@ describe('contents are replaced', () => {
     // Of those that it shows.
     [62, 50, 12, true],
     [62, 48, 10, false],
-  ])('%i known, %i of them not shown, %i rewritten: %o', (known, unlisted, rewritten, isReplaced) => {
-    expect(replacesContents(factsOf({ known, unlisted, rewritten }))).toBe(isReplaced);
+  ])('%i ids, %i of them not shown, %i rewritten: %o', (ids, unlisted, rewritten, isReplaced) => {
+    expect(replacesContents(factsOf({ ids, unlisted, rewritten }))).toBe(isReplaced);
   });
 
   test('whatever else is new; and never where less than three in four, or less than ten, are rewritten', () => {
     fc.assert(
       fc.property(facts, fc.nat(300), (one, added) => {
         expect(replacesContents({ ...one, added })).toBe(replacesContents(one));
-        const shown = one.known - one.unlisted;
+        const shown = one.ids - one.unlisted;
         if (one.rewritten < 10 || one.rewritten * 4 < shown * 3) expect(replacesContents(one)).toBe(false);
         else expect(replacesContents(one)).toBe(true);
       }),
@@ -143,7 +143,7 @@ describe('records that moved by a time of their own', () => {
     ['all alike, but by more than zones are apart', times(20, 27), 20],
     ['two, by the same time', [3, 3], 2],
     ['each by its own', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10],
-    // Another clinic's rows under known ids: both begin on full hours, so that many are as far apart.
+    // Another clinic's rows under ids ids: both begin on full hours, so that many are as far apart.
     ['many alike, and as many not', [...times(10, -1), 72, 5, 29, 31, 6, 4, 99, 53, 13, -145], 20],
   ])('%s', (_, hours, count) => {
     expect(apart(hours)).toBe(count);
@@ -163,10 +163,10 @@ describe('records that moved by a time of their own', () => {
 describe('a reading of several targets is weighed as one', () => {
   const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => `r${first + index}`);
   const recordsOf = ({
-    known = [],
+    ids = [],
     ...given
-  }: Partial<Omit<ReadingRecords, 'known'>> & { known?: Iterable<string> }): ReadingRecords => ({
-    known: () => known,
+  }: Partial<Omit<ReadingRecords, 'ids'>> & { ids?: Iterable<string> }): ReadingRecords => ({
+    ids: () => ids,
     unlisted: new Set(),
     added: new Set(),
     rewritten: new Set(),
@@ -177,12 +177,12 @@ describe('a reading of several targets is weighed as one', () => {
 
   test('ids that are gone in each, with others in their place', () => {
     const one = recordsOf({
-      known: new Set(idsFrom(0, 3)),
+      ids: new Set(idsFrom(0, 3)),
       unlisted: new Set(idsFrom(0, 3)),
       added: new Set(['a', 'b']),
     });
     const other = recordsOf({
-      known: new Set(idsFrom(3, 3)),
+      ids: new Set(idsFrom(3, 3)),
       unlisted: new Set(idsFrom(3, 3)),
       added: new Set(['c', 'd', 'e']),
     });
@@ -205,15 +205,15 @@ describe('a reading of several targets is weighed as one', () => {
     fc.assert(
       fc.property(fc.array(held, { maxLength: 4 }), (targets) => {
         const all = targets.map(({ first, count, unlisted, rewritten, added }, index) => {
-          const known = idsFrom(first, count);
+          const ids = idsFrom(first, count);
           return recordsOf({
-            ...{ known, unlisted: new Set(known.slice(0, unlisted)), rewritten: new Set(known.slice(-rewritten)) },
+            ...{ ids, unlisted: new Set(ids.slice(0, unlisted)), rewritten: new Set(ids.slice(-rewritten)) },
             added: new Set(idsFrom(100 + 10 * index, added)),
           });
         });
         const sizeOf = (name: 'unlisted' | 'added' | 'rewritten') => union(all.map((one) => one[name])).size;
-        const known = union(all.map((one) => one.known())).size;
-        const whole = { known, unlisted: sizeOf('unlisted'), added: sizeOf('added'), rewritten: sizeOf('rewritten') };
+        const ids = union(all.map((one) => one.ids())).size;
+        const whole = { ids, unlisted: sizeOf('unlisted'), added: sizeOf('added'), rewritten: sizeOf('rewritten') };
         expect(replacesNearlyAll(all)).toBe(replacesIds(whole) || replacesContents(whole));
       }),
     );
@@ -221,18 +221,18 @@ describe('a reading of several targets is weighed as one', () => {
 
   test('a record that two hold counts once', () => {
     const ids = new Set(idsFrom(0, 6));
-    const records = recordsOf({ known: ids, rewritten: ids });
+    const records = recordsOf({ ids, rewritten: ids });
     expect(replacesNearlyAll([records, records])).toBe(false);
     const others = new Set(idsFrom(6, 6));
-    expect(replacesNearlyAll([records, recordsOf({ known: others, rewritten: others })])).toBe(true);
+    expect(replacesNearlyAll([records, recordsOf({ ids: others, rewritten: others })])).toBe(true);
   });
 
   test('rewritten in one, moved in the other: contents of the second could not be compared', () => {
     const [ids, others] = [idsFrom(0, 6), idsFrom(6, 6)];
     const shifts = new Map(others.map((id, index) => [id, (index + 1) * HOUR]));
     const all = [
-      recordsOf({ known: new Set(ids), rewritten: new Set(ids) }),
-      recordsOf({ known: new Set(others), shifts }),
+      recordsOf({ ids: new Set(ids), rewritten: new Set(ids) }),
+      recordsOf({ ids: new Set(others), shifts }),
     ];
     expect(all.map((records) => replacesNearlyAll([records]))).toEqual([false, false]);
     expect(replacesNearlyAll(all)).toBe(true);
@@ -240,9 +240,9 @@ describe('a reading of several targets is weighed as one', () => {
 
   test('shifts that are alike in one target and not in the others excuse nothing', () => {
     const [ids, others] = [idsFrom(0, 12), idsFrom(12, 14)];
-    const alike = recordsOf({ known: new Set(ids), shifts: new Map(ids.map((id) => [id, -HOUR])) });
+    const alike = recordsOf({ ids: new Set(ids), shifts: new Map(ids.map((id) => [id, -HOUR])) });
     const apart = recordsOf({
-      known: new Set(others),
+      ids: new Set(others),
       shifts: new Map(others.map((id, index) => [id, index < 9 ? (index + 30) * HOUR : 0])),
     });
     expect([replacesNearlyAll([alike]), replacesNearlyAll([apart]), replacesNearlyAll([alike, apart])]).toEqual([

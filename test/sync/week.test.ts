@@ -38,7 +38,7 @@ function remoteOf(record: string, item: CalendarItem | null, version = '1'): Rem
 function linkOf(record: string, item: CalendarItem): Link {
   const fingerprint = identity.fingerprint(item);
   const { startAt, endAt } = identity.spanOf(item);
-  const written = { versionTag: '1', epoch: 0, remoteId: null, drift: null, revision: 1 };
+  const written = { versionTag: '1', idAttempt: 0, remoteId: null, drift: null, revision: 1 };
   return { recordId: record, fingerprint, startAt, endAt, ...written };
 }
 

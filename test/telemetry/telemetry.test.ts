@@ -68,7 +68,7 @@ test.each(['http/protobuf', 'http/json'] as const)(
         await spanned(spans, 'cycle read', {}, async () => {
           log.child({ tenant: 'rossi', name: 'Zwxyquist' }).warn({ count: 3, to: 'a@zwxyquist.example' }, 'a line');
         });
-        span.tell({ 'clinic_mirror.changes': 4 });
+        span.addFacts({ 'clinic_mirror.changes': 4 });
         throw new MirrorError('Zwxyquist', { actor: 'remote', code: 'timeout', retry: 'later' });
       },
     );
@@ -302,7 +302,7 @@ test('whatever a collector answers, all is sent in order, waits, or is counted a
       let next: Handed = TAKEN;
       let [added, refused, under] = [0, 0, 0];
       const handOver = new HandOver<number>({
-        ...{ room: ROOM, batch: 6, everyMs: 1_000, tell() {} },
+        ...{ room: ROOM, batch: 6, everyMs: 1_000, report() {} },
         async send(items) {
           under += 1;
           expect([under, items.length > 0, items.length <= 6]).toEqual([1, true, true]);
@@ -337,7 +337,7 @@ test('it is said once that a collector takes nothing, and once that it does agai
   const time = useFakeTime();
   const told: (string | null)[] = [];
   let next: Handed = BUSY;
-  const handOver = new HandOver<number>({ send: async () => next, tell: (code) => told.push(code), everyMs: 1_000 });
+  const handOver = new HandOver<number>({ send: async () => next, report: (code) => told.push(code), everyMs: 1_000 });
   for (const answered of [BUSY, BUSY, BUSY, TAKEN, TAKEN, BUSY]) {
     next = answered;
     handOver.add(1);
@@ -348,7 +348,7 @@ test('it is said once that a collector takes nothing, and once that it does agai
 
 test('what waits is sent at the end, and a collector that never answers puts the end off by the grace time alone', async () => {
   const time = useFakeTime();
-  const prompt = new HandOver<number>({ send: async () => TAKEN, tell() {} });
+  const prompt = new HandOver<number>({ send: async () => TAKEN, report() {} });
   for (let count = 0; count < 600; count += 1) prompt.add(count);
   await prompt.close(1_000);
   expect(prompt.counts).toEqual({ sent: 600, dropped: 0 });
@@ -356,7 +356,7 @@ test('what waits is sent at the end, and a collector that never answers puts the
   const silent = new HandOver<number>({
     send: (_items, signal) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve({ ...BUSY, code: 'aborted' } as Handed))),
-    tell() {},
+    report() {},
   });
   silent.add(1);
   let isClosed = false;

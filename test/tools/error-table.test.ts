@@ -26,7 +26,7 @@ const catalogues = new Map<string, VendorErrors>([
     'zeta',
     defineErrors('salesforce', NO_WORDS, {
       'rate-limited': { ...COMMON['rate-limited'], pauseMs: 90_000 },
-      refused: { ...locked, scope: 'target', leastPauseMs: 7_200_000, note: 'For long' },
+      refused: { ...locked, scope: 'target', leastPauseMs: 7_200_000, detail: 'For long' },
     }),
   ],
 ]);

@@ -29,7 +29,7 @@ export interface Asker {
   /** A person can answer again after a refusal. */
   readonly isPerson: boolean;
   /** An answer that only a file gives, since the usual value fits nearly all; null for none. */
-  given(id: string): string | null;
+  presetAnswer(id: string): string | null;
   text(question: TextQuestion): Promise<string>;
   /** As text, and not shown while it is typed. */
   secret(question: TextQuestion): Promise<string>;
@@ -39,7 +39,7 @@ export interface Asker {
   /** Whether a list has one more entry. @param count how many it has; the first one is never asked about */
   another(id: string, count: number, ask: string): Promise<boolean>;
   /** Says something that is no question. */
-  tell(text: string): void;
+  report(text: string): void;
 }
 
 /**
@@ -72,7 +72,7 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, show: (text: str
     });
   return {
     isPerson: false,
-    given: (id) => plain(at(id), env),
+    presetAnswer: (id) => plain(at(id), env),
     text: textOf,
     secret: textOf,
     async choice(question) {
@@ -91,7 +91,7 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, show: (text: str
       const list = at(id);
       return count === 0 || (Array.isArray(list) && count < list.length);
     },
-    tell: show,
+    report: show,
   };
 }
 

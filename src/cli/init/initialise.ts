@@ -56,7 +56,7 @@ interface Setup {
   dir: string;
   asker: Asker;
   choice: InitChoice;
-  given: InitCommand;
+  command: InitCommand;
 }
 
 /**
@@ -65,11 +65,15 @@ interface Setup {
  */
 export async function initialise(dir: string, choice: InitChoice, options: InitCommand): Promise<void> {
   const asker = await askerOf(choice, options);
-  const setup = { dir, asker, choice, given: options };
+  const setup = { dir, asker, choice, command: options };
   const tests = (await import('../../control/value-tests.ts')).openValueTests(options.signal);
   const registrations = await prepareSettings(dir, asker, tests, options);
   const { tenant, file, clinicId: configuredId } = await prepareTenant(dir, registrations.clinic, asker);
-  const clinicId = await connectClinic(setup, tenant, { client: registrations.clinic, known: configuredId, file });
+  const clinicId = await connectClinic(setup, tenant, {
+    client: registrations.clinic,
+    currentSecret: configuredId,
+    file,
+  });
   const tools = { dir, tenant: tenant.id, registrations, tests };
   if (file !== null) await checkPasswords(file, asker, tools);
   const calendars = file === null ? await makeCalendars(setup, tenant, clinicId, tools) : calendarsOf(file);
@@ -87,13 +91,13 @@ export async function initialise(dir: string, choice: InitChoice, options: InitC
 
 /** Asks for the calendars, and writes the whole file of the tenant. */
 async function makeCalendars(
-  { dir, asker, given }: Setup,
+  { dir, asker, command }: Setup,
   tenant: NewTenant,
   clinicId: string | null,
   tools: CalendarTools,
 ): Promise<NewCalendar[]> {
-  const sources = await given.withInstallation(dir, tenant.id, (installation) =>
-    sourcesOf(installation, tenant.id, given),
+  const sources = await command.withInstallation(dir, tenant.id, (installation) =>
+    sourcesOf(installation, tenant.id, command),
   );
   const calendars = await askCalendars(tools, sources, asker);
   await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, tools.registrations.clinic, clinicId, calendars));
@@ -127,7 +131,7 @@ async function prepareSettings(
       remedy: 'name a directory that is not there yet, or fill in clinicClients by hand',
     });
   }
-  asker.tell(`${join(dir, SETTINGS_FILE)} stays as it is.`);
+  asker.report(`${join(dir, SETTINGS_FILE)} stays as it is.`);
   await checkSettings(existing, registrations, asker, { dir, tests });
   return registrations;
 }
@@ -136,8 +140,8 @@ async function profileOf(document: string, asker: Asker, { read }: InitCommand):
   const { checkSpecification } = await import('../../profile-finder/check-spec.ts');
   const { clinicProfileSchema } = await import('../../clinic/schema/profile.ts');
   const { proposedProfile, toDecide } = checkSpecification(await read(document), clinicProfileSchema.parse({}));
-  for (const { place, ask } of toDecide)
-    asker.tell(`To decide in profiles/clinic.yaml, or to ask the clinic: ${place}: ${ask}`);
+  for (const { location, ask } of toDecide)
+    asker.report(`To decide in profiles/clinic.yaml, or to ask the clinic: ${location}: ${ask}`);
   return proposedProfile;
 }
 
@@ -162,7 +166,7 @@ async function prepareTenant(dir: string, client: string, asker: Asker): Promise
   const id = existing.valueAt(['clinic', 'tenantId']);
   const clinicId = id === undefined ? null : String(id);
   if (keysAt(existing, ['targets']).length > 0) {
-    asker.tell(`${join(dir, path)} stays as it is: add calendars to it by hand.`);
+    asker.report(`${join(dir, path)} stays as it is: add calendars to it by hand.`);
     return { tenant, clinicId, file: existing };
   }
   if (keysAt(existing, []).every((key) => UNFINISHED_KEYS.has(key))) return { tenant, clinicId, file: null };
@@ -182,11 +186,11 @@ const UNFINISHED_KEYS: ReadonlySet<string> = new Set(['name', 'language', 'zone'
 async function connectClinic(
   setup: Setup,
   tenant: NewTenant,
-  { client, known, file }: { client: string; known: string | null; file: YamlFile | null },
+  { client, currentSecret, file }: { client: string; currentSecret: string | null; file: YamlFile | null },
 ): Promise<string | null> {
   const { dir, asker } = setup;
   const objection = await clinicObjection(setup, tenant);
-  if (objection === null) return known;
+  if (objection === null) return currentSecret;
   if (objection.code !== 'tenant-choice' || file !== null) throw objection;
   const clinicId = await asker.text({
     ...{ id: 'clinicId', ask: 'Which clinic?', why: objection.remedy ?? 'the login sees several' },
@@ -197,19 +201,19 @@ async function connectClinic(
 
 /** What stands against the clinic's login, made now or before; null for nothing. */
 async function clinicObjection(setup: Setup, tenant: NewTenant): Promise<MirrorError | null> {
-  const { dir, given } = setup;
+  const { dir, command } = setup;
   if (!(await isConnected(setup, tenant.id, CLINIC_CONNECTION))) {
-    given.err(`\nThe login to the clinic system of ${tenant.name}:`);
-    return (await logIn(setup, tenant.id, CLINIC_CONNECTION)).doubt ?? null;
+    command.err(`\nThe login to the clinic system of ${tenant.name}:`);
+    return (await logIn(setup, tenant.id, CLINIC_CONNECTION)).uncertainty ?? null;
   }
-  return given.withInstallation(dir, tenant.id, async ({ tenants }) => {
-    const asked = tenants.get(tenant.id)?.clinic.tenantId(given.signal);
+  return command.withInstallation(dir, tenant.id, async ({ tenants }) => {
+    const asked = tenants.get(tenant.id)?.clinic.tenantId(command.signal);
     return (await asked?.then(() => null, asMirrorError)) ?? null;
   });
 }
 
-function isConnected({ dir, given }: Setup, tenant: string, connection: string): Promise<boolean> {
-  return given.withInstallation(dir, tenant, async (installation) => {
+function isConnected({ dir, command }: Setup, tenant: string, connection: string): Promise<boolean> {
+  return command.withInstallation(dir, tenant, async (installation) => {
     const open = installation.tenants.get(tenant);
     const statuses = open === undefined ? [] : await installation.connections(open);
     return statuses.some((one) => one.connection === connection && one.state === 'connected');
@@ -217,7 +221,7 @@ function isConnected({ dir, given }: Setup, tenant: string, connection: string):
 }
 
 async function logInToCalendars(setup: Setup, tenant: string, calendars: readonly ExistingCalendar[]): Promise<void> {
-  const { dir, asker, given } = setup;
+  const { dir, asker, command } = setup;
   for (const { id, kind } of calendars) {
     if (kind === 'caldav' || (await isConnected(setup, tenant, id))) continue;
     const when = await asker.choice({
@@ -229,14 +233,14 @@ async function logInToCalendars(setup: Setup, tenant: string, calendars: readonl
       ],
     });
     if (when !== 'now') continue;
-    given.err(`\nThe login to ${kind === 'google' ? 'Google' : 'Microsoft'}, for ${id}:`);
+    command.err(`\nThe login to ${kind === 'google' ? 'Google' : 'Microsoft'}, for ${id}:`);
     await logIn(setup, tenant, id);
   }
 }
 
-function logIn({ dir, choice, given }: Setup, tenant: string, connection: string): Promise<LoginResult> {
-  const { err, signal } = given;
-  return given.withInstallation(dir, tenant, async (_, services, acting) => {
+function logIn({ dir, choice, command }: Setup, tenant: string, connection: string): Promise<LoginResult> {
+  const { err, signal } = command;
+  return command.withInstallation(dir, tenant, async (_, services, acting) => {
     const { loginWithBrowser, loginWithDevice } = await import('../../control/acts.ts');
     if (choice.device !== true) {
       const show = (url: string) => err(askToOpen(url));

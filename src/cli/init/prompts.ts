@@ -24,7 +24,7 @@ export function terminalAsker(): Asker {
   };
   return {
     isPerson: true,
-    given: () => null,
+    presetAnswer: () => null,
     async text(question) {
       const { usual = '' } = question;
       const shown = usual === '' ? {} : { placeholder: usual, defaultValue: usual };
@@ -55,6 +55,6 @@ export function terminalAsker(): Asker {
     async another(_id, count, ask) {
       return count === 0 || requireAnswer(await confirm({ message: ask, initialValue: false, output }));
     },
-    tell: (message) => log.info(message, { output }),
+    report: (message) => log.info(message, { output }),
   };
 }

@@ -65,7 +65,7 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
   const vendor = async (kind: VendorKind) =>
     kinds.includes(kind) ? { main: await untilAccepted(asker, () => askClient(dir, asker, kind, tests)) } : null;
   const [google, microsoft] = [await vendor('google'), await vendor('microsoft')];
-  const mayBeOwn = kinds.includes('caldav') || asker.given('calendarNetwork') !== null;
+  const mayBeOwn = kinds.includes('caldav') || asker.presetAnswer('calendarNetwork') !== null;
   const outbound = mayBeOwn ? await askNetwork(asker) : {};
   const newKey = () => `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   const keys = { identity: join('keys', 'identity-key'), sealing: join('keys', 'sealing-key-1') };
@@ -221,7 +221,7 @@ async function askClient(
     why: `docs/connect-${kind}.md says how the application is registered`,
   });
   const field = kind === 'google' ? 'issuer' : 'authority';
-  const address = asker.given(`${kind}.${field}`);
+  const address = asker.presetAnswer(`${kind}.${field}`);
   const client = { clientId, ...(address === null ? {} : { [field]: address }) };
   return { ...client, ...(await secretSettings(dir, asker, { kind, clientSecret: null, ...client }, tests)) };
 }

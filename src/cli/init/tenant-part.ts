@@ -179,7 +179,7 @@ async function askAccount(
   const account = address === '' ? {} : { account: { address } };
   const connection = { kind, client, ...account };
   const mailbox = kind === 'microsoft' ? { mailbox: 'me' } : {};
-  const rootUrl = asker.given(`${at}.rootUrl`);
+  const rootUrl = asker.presetAnswer(`${at}.rootUrl`);
   const api = rootUrl === null ? {} : { rootUrl };
   return { connection, settings: { ...mailbox, calendar: { create: calendar }, ...api } };
 }

@@ -68,20 +68,20 @@ export async function prepareSecret(dir: string, secret: TestedSecret, asker: As
   const path = join(dir, file);
   const existing = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
   if (existing !== '') {
-    asker.tell(`Testing ${what}, kept in ${path} …`);
+    asker.report(`Testing ${what}, kept in ${path} …`);
     const failure = await failureOf(test(existing));
     if (failure === null || (mayBeAway && failure.actor === 'remote')) return existing;
-    asker.tell(
+    asker.report(
       `${path} holds ${what}, which is refused: ${failure.message} (${failure.code}). A value that works replaces it.`,
     );
   }
   const value = await ask();
-  asker.tell(`Testing ${what} …`);
+  asker.report(`Testing ${what} …`);
   const failure = await failureOf(test(value));
   if (failure !== null) throw valueRefused(secret, failure, path);
   if (value === '') return value;
   await replaceOwnFile(dir, file, `${value}\n`);
-  if (existing !== '') asker.tell(`${path} is replaced.`);
+  if (existing !== '') asker.report(`${path} is replaced.`);
   return value;
 }
 
@@ -92,7 +92,7 @@ export async function untilAccepted<Result>(asker: Asker, work: () => Promise<Re
       return await work();
     } catch (error) {
       if (!asker.isPerson || !(error instanceof MirrorError && error.code === 'value-refused')) throw error;
-      asker.tell(`${error.message}. ${error.remedy ?? ''}`);
+      asker.report(`${error.message}. ${error.remedy ?? ''}`);
     }
   }
 }

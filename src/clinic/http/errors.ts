@@ -40,7 +40,7 @@ interface ProfileSource {
  * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
  * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of failure
  * Its message holds the call's label, the status and the body's machine word; what else the body says is for the person who asked
- * alone ({@link MirrorError.told}).
+ * alone ({@link MirrorError.vendorMessages}).
  */
 export function errorFromAnswer(
   answer: HttpResponse,

@@ -187,8 +187,8 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
     withDoctors: boolean,
     signal: AbortSignal,
   ): Promise<Invoice> {
-    const { items: _lines, ...told } = listed;
-    return { ...told, doctors: withDoctors ? await names.of(tenantId, listed, signal) : [] };
+    const { items: _lines, ...reported } = listed;
+    return { ...reported, doctors: withDoctors ? await names.of(tenantId, listed, signal) : [] };
   }
 
   return {

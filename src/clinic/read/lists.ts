@@ -39,7 +39,7 @@ export interface ListCall {
   /** Parameters beside those of paging. */
   parameters: [name: string, value: string][];
   /** Where the list is not at its usual place: the path below the tenant, and the name of the operation. */
-  place?: { segments: readonly string[]; operation: string };
+  route?: { segments: readonly string[]; operation: string };
   signal: AbortSignal;
   onRequest?: () => void;
   /** Rows of each page of one reading that takes several calls, filled as they come. */
@@ -91,7 +91,7 @@ export function readList<Row>(
   const { profile } = context;
   const label = labelOf(call);
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
-  const segments = ['tenants', call.tenantId, ...(call.place?.segments ?? RESOURCE_PATHS[call.list])];
+  const segments = ['tenants', call.tenantId, ...(call.route?.segments ?? RESOURCE_PATHS[call.list])];
   const idOf = rowIdentity(profile, call.list);
   const { repeats, listPath } = profile[call.list];
   const paging = profile[call.list].paging ?? profile.paging;
@@ -222,8 +222,8 @@ function notYielded<Model extends object>(
   return page;
 }
 
-function labelOf({ list, place }: ListCall): string {
-  return `clinic.${place?.operation ?? `${list}.list`}`;
+function labelOf({ list, route }: ListCall): string {
+  return `clinic.${route?.operation ?? `${list}.list`}`;
 }
 
 function keyOfInvalidRow({ recordId }: InvalidRow): string | null {

@@ -42,7 +42,7 @@ export interface ZoneCache {
 
 /** What a question about rows needs of a tenant. */
 export interface ZonedQuestion {
-  known: ZoneCache;
+  stored: ZoneCache;
   load: LoadSites;
   usual: string;
   isLocal: boolean;
@@ -62,25 +62,25 @@ export function createZoneCache(): ZoneCache {
  * @param isLocal whether the question names local times: it is asked again where a row names a zone that the question did not allow for
  */
 export async function askInZones<Answer>(
-  { known, load, usual, isLocal, saw, sawRow }: ZonedQuestion,
+  { stored, load, usual, isLocal, saw, sawRow }: ZonedQuestion,
   signal: AbortSignal,
   ask: (sites: SiteZones) => Promise<Answer>,
 ): Promise<Answer> {
   for (;;) {
-    const needed = known.needsSites;
+    const needed = stored.needsSites;
     const zones = needed ? zonesOf(await load(signal)) : null;
-    const names = new Set([...(zones?.names ?? []), ...known.ofRows]);
+    const names = new Set([...(zones?.names ?? []), ...stored.ofRows]);
     const allowed = names.size;
     const answer = await ask({
       nameOf(agendaId, locationId) {
-        if (zones === null) known.needsSites = true;
+        if (zones === null) stored.needsSites = true;
         return zones?.nameOf(agendaId, locationId) ?? null;
       },
       names,
       digest: zones?.digest ?? '',
       saw(row, zone) {
-        if (zone !== usual && !names.has(zone) && known.ofRows.size < MOST_ZONES) {
-          known.ofRows.add(zone);
+        if (zone !== usual && !names.has(zone) && stored.ofRows.size < MOST_ZONES) {
+          stored.ofRows.add(zone);
           names.add(zone);
         }
         saw?.(row, zone);
@@ -88,19 +88,19 @@ export async function askInZones<Answer>(
       ...(sawRow !== undefined && { sawRow }),
     });
     const isAllowed = !isLocal || names.size === allowed;
-    if (known.needsSites === needed && isAllowed) return answer;
+    if (stored.needsSites === needed && isAllowed) return answer;
     // Places that name no other zone change nothing of what was read.
     if (isAllowed && isUsual(zonesOf(await load(signal)), usual)) return answer;
   }
 }
 
-function isUsual({ told }: StatedZones, usual: string): boolean {
-  return [...told].every((name) => name === usual);
+function isUsual({ reported }: StatedZones, usual: string): boolean {
+  return [...reported].every((name) => name === usual);
 }
 
 interface StatedZones extends Omit<SiteZones, 'saw'> {
   /** All that places tell, what IANA does not name included. */
-  told: ReadonlySet<string>;
+  reported: ReadonlySet<string>;
 }
 
 function zonesOf({ agendas, locations }: Awaited<ReturnType<LoadSites>>): StatedZones {
@@ -114,7 +114,7 @@ function zonesOf({ agendas, locations }: Awaited<ReturnType<LoadSites>>): Stated
       const own = agendaId === null ? undefined : ofAgendas.get(agendaId);
       return own ?? ofLocations.get(locationId ?? locationOf.get(agendaId ?? '') ?? '') ?? null;
     },
-    told: stated,
+    reported: stated,
     names: new Set([...stated].filter(isZone)),
     digest: stated.size === 0 ? '' : createHash('sha256').update(text).digest('base64url'),
   };
@@ -137,7 +137,7 @@ export class RowZone implements Zone {
   readonly #nameIn: (row: JsonObject, sites: SiteZones) => string | null;
   readonly #zones = new Map<string, Zone>();
   #row: JsonObject = {};
-  #places: SiteZones = NO_SITE_ZONES;
+  #siteZones: SiteZones = NO_SITE_ZONES;
   #current: Zone | null = null;
 
   constructor(profile: Pick<ClinicProfile, 'zone' | 'appointments'>) {
@@ -147,7 +147,7 @@ export class RowZone implements Zone {
 
   begin(row: unknown, sites: SiteZones): void {
     this.#row = isJsonObject(row) ? row : {};
-    this.#places = sites;
+    this.#siteZones = sites;
     this.#current = null;
   }
 
@@ -178,10 +178,10 @@ export class RowZone implements Zone {
   }
 
   #find(): Zone {
-    const name = this.#nameIn(this.#row, this.#places) ?? this.#usual;
+    const name = this.#nameIn(this.#row, this.#siteZones) ?? this.#usual;
     const rowZone = this.#zones.get(name) ?? (isZone(name) ? createZone(name) : fail('unknown-zone', 'zone'));
     this.#zones.set(name, rowZone);
-    this.#places.saw?.(this.#row, name);
+    this.#siteZones.saw?.(this.#row, name);
     return rowZone;
   }
 }

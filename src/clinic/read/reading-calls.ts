@@ -126,7 +126,7 @@ export function createAvailabilityCalls(context: ClinicContext): AvailabilityCal
     for (const call of listCalls(availabilities, zone, question.window, question.agendaIds ?? null)) {
       const asked = { list: 'availabilities' as const, tenantId, parameters: [...call, ...site], signal };
       const route = { segments: below ?? [], operation: 'availabilities.listOfTreatment' };
-      const pages = readCatalogue(context, below === undefined ? asked : { ...asked, place: route }, map);
+      const pages = readCatalogue(context, below === undefined ? asked : { ...asked, route }, map);
       for await (const { records, ...rest } of pages) {
         yield { records: records.filter((slot) => isWanted(slot, question) && isNew(slot)), ...rest };
       }

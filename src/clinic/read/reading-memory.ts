@@ -31,7 +31,7 @@ export interface PageMemory<Row> {
 /** What a reading is to tell. */
 export interface RememberedQuestion {
   /** What the meaning of the same bytes depends on: the clinic's tenant, and who is logged in. */
-  place: string;
+  location: string;
   window: TimeWindow;
   agendaIds: readonly string[] | null;
   /** Names of the headers that tell of paging, beside the usual ones. */
@@ -64,7 +64,7 @@ export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
   /** What the lists are asked for: the window of the question, or a longer one, so that the same is asked for a while. */
   readonly window: TimeWindow;
   /** What is known already, where this reading may ask for nothing but what changed since. */
-  readonly known: (StoredRows<Model> & { changedTo: Instant }) | null;
+  readonly stored: (StoredRows<Model> & { changedTo: Instant }) | null;
   /** A record that is as it was is the same object as before, so that whatever was computed of it is known by it. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
   /** The reading is over: what it did not show is dropped. @param isComplete whether another reading may go on from it */
@@ -97,7 +97,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   readonly #onInvalidated: () => void;
   #pages: ReadonlyMap<string, CachedPage<Mapped<Model>>> = new Map();
   /** Where the rows of these pages are from. */
-  #place = '';
+  #location = '';
   #answers: ReadonlyMap<string, CachedAnswer> = new Map();
   #rows: StoredRows<Model> = nothing();
   #whole: Whole | null = null;
@@ -113,9 +113,10 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     this.#onInvalidated = onInvalidated;
   }
 
-  begin({ place, window, agendaIds, pagingHeaders = [] }: RememberedQuestion, trust: Trust): RememberedReading<Model> {
-    const question = JSON.stringify([place, agendaIds]);
-    const goesOn = this.#standing(question, window, trust);
+  begin(asked: RememberedQuestion, trust: Trust): RememberedReading<Model> {
+    const { location, window, agendaIds, pagingHeaders = [] } = asked;
+    const question = JSON.stringify([location, agendaIds]);
+    const goesOn = this.#trusted(question, window, trust);
     if (goesOn === null) this.#isDeceived = false;
     const asksLess = this.#answers.size > 0 || (trust.changes && !this.#isUnfiltered);
     const stretched = { fromAt: window.fromAt, toAt: window.toAt + trust.wholeEveryMs };
@@ -124,14 +125,14 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const answers = new Map<string, CachedAnswer>();
     const namesByUrl = new Map<string, string>();
     const wasInvalidated = this.#isInvalidated;
-    const stretches = lazily(() => cachedStretches(this.#place === place ? this.#pages.values() : []));
+    const stretches = lazily(() => cachedStretches(this.#location === location ? this.#pages.values() : []));
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
     const mayAsk = goesOn !== null && trust.conditions;
     const { changedTo } = this.#rows;
     const isReusable = goesOn !== null && trust.changes && !this.#isUnfiltered && changedTo !== null;
     return {
       window: whole.window,
-      known: isReusable ? { ...this.#rows, changedTo } : null,
+      stored: isReusable ? { ...this.#rows, changedTo } : null,
       etagOf: (url) => {
         const cachedAnswer = mayAsk && !this.#isDeceived ? this.#answers.get(url) : undefined;
         return cachedAnswer === undefined || pageNamed(cachedAnswer.name) === undefined ? null : cachedAnswer.etag;
@@ -149,7 +150,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         return { ...page, headers: stated };
       },
       page: (url, answer, make) => {
-        const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
+        const name = `${location} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
         // Of whom the last reading was invalidated, this one will be as well, as a rule: their rows need no names.
         const page = pageNamed(name) ?? make(wasInvalidated ? null : (name) => stretches()(name));
         pages.set(name, page);
@@ -170,7 +171,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
       },
       end: (rows, isComplete) => {
         this.#pages = pages;
-        this.#place = place;
+        this.#location = location;
         this.#answers = answers;
         this.#rows = rows;
         this.#whole = isComplete ? whole : null;
@@ -189,14 +190,14 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   }
 
   /** The next reading asks for all, without conditions: what is kept saves parsing and mapping only. */
-  doubt(): void {
+  distrust(): void {
     this.#whole = null;
   }
 
   /** The clinic is no more asked what changed since, for as long as this memory lives. */
   leaveFilter(): void {
     this.#isUnfiltered = true;
-    this.doubt();
+    this.distrust();
   }
 
   invalidate(): void {
@@ -209,7 +210,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   }
 
   /** The whole reading that another one of this question may go on from now. */
-  #standing(question: string, { fromAt, toAt }: TimeWindow, { now, wholeEveryMs }: Trust): Whole | null {
+  #trusted(question: string, { fromAt, toAt }: TimeWindow, { now, wholeEveryMs }: Trust): Whole | null {
     const whole = this.#whole;
     if (whole === null || whole.question !== question || whole.window.fromAt > fromAt || whole.window.toAt < toAt)
       return null;

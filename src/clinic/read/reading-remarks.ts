@@ -104,7 +104,7 @@ export class RemarkCollectors {
   }
 
   /** Has a mapper's rows looked at too. */
-  noting<Model>(list: ResourceName, map: RowMapper<Model>): RowMapper<Model> {
+  countingRemarks<Model>(list: ResourceName, map: RowMapper<Model>): RowMapper<Model> {
     const collectors = this.#lists.get(list);
     if (collectors === undefined) return map;
     return (row) => {

@@ -32,7 +32,7 @@ export interface AppointmentQuery {
   /** When a person logged in, where that is known: what another user may see says nothing. */
   login?: Instant | null;
   /** Zones of the rows' places; none when absent. */
-  places?: SiteZones;
+  siteZones?: SiteZones;
 }
 
 /** The same, in a tenant. */
@@ -59,25 +59,30 @@ interface Work {
  */
 export async function readSnapshot(context: ClinicContext, question: SnapshotQuestion): Promise<AppointmentSnapshot> {
   const { profile, compiled } = context;
-  const { tenantId, memory, places = NO_SITE_ZONES } = question;
+  const { tenantId, memory, siteZones = NO_SITE_ZONES } = question;
   const mapZoned = compiled.of(compileAppointmentRows);
   const zone = createZone(profile.zone);
-  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, (row) => mapZoned(row, places));
+  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, (row) => mapZoned(row, siteZones));
   const share = sharedTexts();
   const work: Work = { context, question, zone, map: (row) => share(mapOwn(row)), gathered: nothingGathered() };
   if (memory === undefined) return readWindow(work, null);
   const remembered = begin(work, memory);
-  if (remembered.known === null) return readWindow(work, remembered);
+  if (remembered.stored === null) return readWindow(work, remembered);
   return (await readSince(work, memory, remembered)) ?? readWindow(work, begin(work, memory));
 }
 
 function begin({ context, question }: Work, memory: ReadingMemory<Appointment>): RememberedReading<Appointment> {
-  const { tenantId, window, agendaIds, login = null, places = NO_SITE_ZONES } = question;
+  const { tenantId, window, agendaIds, login = null, siteZones = NO_SITE_ZONES } = question;
   const { notModified, changedSince, wholeEveryMinutes } = context.profile.appointments.rereading;
   const paging = context.profile.appointments.paging ?? context.profile.paging;
   const trust = { conditions: notModified, changes: changedSince.parameter !== null };
   return memory.begin(
-    { place: JSON.stringify([tenantId, login, places.digest]), window, agendaIds, pagingHeaders: headersOf(paging) },
+    {
+      location: JSON.stringify([tenantId, login, siteZones.digest]),
+      window,
+      agendaIds,
+      pagingHeaders: headersOf(paging),
+    },
     { now: context.clock(), wholeEveryMs: wholeEveryMinutes * MINUTE_MS, ...trust },
   );
 }
@@ -105,11 +110,11 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
 }
 
 function callsFor(
-  { context: { profile }, question: { agendaIds, places = NO_SITE_ZONES }, zone }: Work,
+  { context: { profile }, question: { agendaIds, siteZones = NO_SITE_ZONES }, zone }: Work,
   window: TimeWindow,
 ) {
   const { appointments } = profile;
-  return listCalls(appointments, zone, widened(window, appointments.window.format, zone, places.names), agendaIds);
+  return listCalls(appointments, zone, widened(window, appointments.window.format, zone, siteZones.names), agendaIds);
 }
 
 /** @returns null when all has to be read: what changed could not be told, or a row of it raises doubt */
@@ -119,21 +124,21 @@ async function readSince(
   remembered: RememberedReading<Appointment>,
 ): Promise<AppointmentSnapshot | null> {
   const { context, question, zone, gathered } = work;
-  const { known } = remembered;
-  if (known === null) return null;
+  const { stored } = remembered;
+  if (stored === null) return null;
   const rows = rowsOf(work, remembered);
-  const answer = await readChanges(known, {
-    ...{ context, zone, names: question.places?.names ?? [] },
+  const answer = await readChanges(stored, {
+    ...{ context, zone, names: question.siteZones?.names ?? [] },
     isWanted: wantedBy(question, remembered.window),
     read: (parameters, stopsAt) => readRows(context, callOf(work, parameters, []), gathered, { ...rows, stopsAt }),
   });
-  if ('doubt' in answer) {
-    const details = { label: 'clinic.appointments.list', doubt: answer.doubt };
-    if (isOfNoUse(answer.doubt)) {
+  if ('obstacle' in answer) {
+    const details = { label: 'clinic.appointments.list', obstacle: answer.obstacle };
+    if (isOfNoUse(answer.obstacle)) {
       memory.leaveFilter();
       context.log.warn(details, 'the clinic does not tell what changed as its profile says: all is read from now on');
     } else {
-      memory.doubt();
+      memory.distrust();
       context.log.info(details, 'all is read, not what changed since');
     }
     return null;
@@ -247,18 +252,18 @@ const FILTER_SLACK_MS = DAY_MS;
 async function readChanges(
   existing: StoredRows<Appointment> & { changedTo: Instant },
   { context, zone, names, isWanted, read }: ChangesQuestion,
-): Promise<StoredRows<Appointment> | { doubt: ChangesObstacle }> {
+): Promise<StoredRows<Appointment> | { obstacle: ChangesObstacle }> {
   const { parameter, overlapSeconds, format } = context.profile.appointments.rereading.changedSince;
-  if (parameter === null) return { doubt: 'filter-refused' };
+  if (parameter === null) return { obstacle: 'filter-refused' };
   const sinceAt = existing.changedTo - overlapSeconds * SECOND_MS;
   const since = sinceOf(widened({ fromAt: sinceAt, toAt: sinceAt }, format, zone, names).fromAt, context, zone);
   const startedAt = context.clock();
   const obstacleOf = (row: Mapped<Appointment>) => obstacleInRow(row, since.at, context.clock());
   const answer = await read([[parameter, since.text]], (row) => obstacleOf(row) !== null).catch(refused);
-  if (answer === null) return { doubt: 'filter-refused' };
+  if (answer === null) return { obstacle: 'filter-refused' };
   const endedAt = context.clock();
-  const doubt = answer.rows.map(obstacleOf).find((one) => one !== null) ?? answer.reason;
-  if (doubt !== null) return { doubt };
+  const obstacle = answer.rows.map(obstacleOf).find((one) => one !== null) ?? answer.reason;
+  if (obstacle !== null) return { obstacle };
   const changed = answer.rows.flatMap((row) => ('record' in row ? [row.record] : []));
   const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? existing.changedTo;
   const buried = answer.rows.flatMap((row) => ('unusable' in row ? [row.unusable] : []));
@@ -266,8 +271,8 @@ async function readChanges(
 }
 
 /** Whether a clinic that answers so does not filter as the profile says. */
-function isOfNoUse(doubt: ChangesObstacle): boolean {
-  return doubt === 'filter-ignored' || doubt === 'filter-refused';
+function isOfNoUse(obstacle: ChangesObstacle): boolean {
+  return obstacle === 'filter-ignored' || obstacle === 'filter-refused';
 }
 
 function obstacleInRow(row: Mapped<Appointment>, sinceAt: Instant, now: Instant): ChangesObstacle | null {

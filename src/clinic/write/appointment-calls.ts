@@ -51,7 +51,7 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
     AppointmentValues
   >(context, 'appointments', {
     map: inCurrent(compiled.of(compileBookings), sites),
-    places: sites,
+    zones: sites,
     duplicateOf: appointmentDuplicate(profile, createZone(profile.zone), () => sites.current().names),
   });
   const { list, read } = sites.reading(unplaced);
@@ -112,7 +112,7 @@ async function orThere(step: Promise<BookedAppointment>, { wanted, isThere, look
 }
 
 function transitionRefused(error: MirrorError, from: AppointmentStatus, to: AppointmentStatus): MirrorError {
-  const more = { status: error.status, said: error.told(), cause: error };
+  const more = { status: error.status, said: error.vendorMessages(), cause: error };
   return clinicError('transition-refused', `the clinic does not let an appointment that is ${from} become ${to}`, more);
 }
 

@@ -50,7 +50,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
         label,
         url: addressOf(context, segmentsOf('medicalReports', tenantId)),
         method: 'POST',
-        upload: () => uploadOf(rules, metadata, file, { label, told: onFault }),
+        upload: () => uploadOf(rules, metadata, file, { label, onFailure: onFault }),
         timeoutMs: profile.limits.fileTimeoutMs,
         signal,
       });
@@ -90,17 +90,17 @@ const GROUP_BYTES = 3;
 
 /**
  * Makes the body of a request that carries a file and what is said of it, as it is sent: the file is never whole in memory.
- * @param told keeps what goes wrong in the file, which the network would only report as a broken connection
+ * @param fail keeps what goes wrong in the file, which the network would only report as a broken connection
  * @throws MirrorError `settings`, code `file-too-large`, for one that is larger than the profile allows
  */
 export function uploadOf(
   rules: UploadRules,
   metadata: JsonObject,
   file: PdfSource,
-  { label, told }: { label: string; told(error: MirrorError): void },
+  { label, onFailure: fail }: { label: string; onFailure(error: MirrorError): void },
 ): Upload {
   checkSize(file.sizeBytes, rules, label);
-  const content = () => watched(file, rules, label, told);
+  const content = () => watched(file, rules, label, fail);
   const sent =
     rules.style === 'multipart' ? form(rules, metadata, file, content) : base64(rules, metadata, file, content);
   return { ...sent, metadata, file: { name: file.fileName, sizeBytes: file.sizeBytes } };

@@ -40,7 +40,7 @@ export interface Duplicate<Model> {
 /** What is peculiar to a resource. */
 interface ResourceManners<Model, Values> {
   map: RowMapper<Model>;
-  places: CallZones;
+  zones: CallZones;
   /** Null when the values hold nothing natural to look a record up by. */
   duplicateOf(values: Values): Duplicate<Model> | null;
 }
@@ -75,8 +75,8 @@ export function createResourceCalls<
   const { profile, compiled } = context;
   const map = manners.map ?? mapperOf<Name, Model>(context, name);
   const writer = compiled.of(compileWriterOf, name);
-  const { places } = manners;
-  const write = (values: Values, base?: JsonObject) => writer({ ...values }, base, places?.current());
+  const { zones } = manners;
+  const write = (values: Values, base?: JsonObject) => writer({ ...values }, base, zones?.current());
   const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
   const call = (verb: string, segments: string[], rest: Omit<ClinicCall, 'label' | 'url'>) =>
     send(context, { label: labelOf(name, verb), url: addressOf(context, segments), ...rest });
@@ -98,7 +98,7 @@ export function createResourceCalls<
     find,
     written,
     async create(tenantId, values, signal) {
-      await places?.beforeWrite(tenantId, signal);
+      await zones?.beforeWrite(tenantId, signal);
       const body = write(values);
       const duplicate = manners.duplicateOf?.(values) ?? null;
       const attempt = async () => {
@@ -108,7 +108,7 @@ export function createResourceCalls<
       return once(attempt, duplicate === null ? null : () => find(tenantId, duplicate, signal));
     },
     async update(tenantId, id, changes, signal) {
-      await places?.beforeWrite(tenantId, signal);
+      await zones?.beforeWrite(tenantId, signal);
       const found = await readToWrite(context, { list: name, tenantId, id, signal });
       if (found === null) throw recordGone(labelOf(name, 'update'));
       requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), found.row);
@@ -237,7 +237,7 @@ export function createCallZones(context: ClinicContext): CallZones {
       agendas: await recordsOf(agendas.list(tenantId, [], signal)).catch(noneWithheld),
       locations: await recordsOf(locations.list(tenantId, [], signal)).catch(noneWithheld),
     });
-    return askInZones({ known: zoneCache, load, usual: profile.zone, isLocal: false }, signal, (sites) => {
+    return askInZones({ stored: zoneCache, load, usual: profile.zone, isLocal: false }, signal, (sites) => {
       current = sites;
       return ask();
     });

@@ -74,9 +74,9 @@ export function toRemoteItem(url: URL, etag: string | null, content: ObjectConte
  */
 export function versionTagOf(
   etag: string | null,
-  { kept, notes, presets }: Pick<ObjectContent, 'kept' | 'notes' | 'presets'>,
+  { userText, descriptionParts, presets }: Pick<ObjectContent, 'userText' | 'descriptionParts' | 'presets'>,
 ): string | null {
-  const isOursAlone = kept === '' && notes.theirs === '' && presets.theirs.size === 0;
+  const isOursAlone = userText === '' && descriptionParts.theirs === '' && presets.theirs.size === 0;
   return etag === null || isOursAlone ? etag : `W/${etag}`;
 }
 

@@ -31,7 +31,7 @@ export interface ObjectToWrite {
   item: CalendarItem;
   writtenAt: Instant;
   /** What is there, when it was looked at: its SEQUENCE is surpassed, and what people added stays. */
-  stored: Pick<ObjectContent, 'sequence' | 'kept' | 'notes' | 'presets'> | null;
+  stored: Pick<ObjectContent, 'sequence' | 'userText' | 'descriptionParts' | 'presets'> | null;
 }
 
 /** A calendar object as it is stored. */
@@ -43,9 +43,9 @@ export interface ObjectContent {
   revision?: number;
   sequence: number;
   /** What is none of ours, as lines of iCalendar (`keptOf`). */
-  kept: string;
+  userText: string;
   /** Whose its description is; what is a person's is no part of the item. */
-  notes: DescriptionParts;
+  descriptionParts: DescriptionParts;
   presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -74,7 +74,7 @@ export function toCalendarObject(object: ObjectToWrite): string {
   const timeZone = addTimes(event, item.time);
   addText(event, 'summary', carriable(item.title));
   const description = item.description === null ? null : carriable(item.description);
-  const wording = joinDescription(description, stored?.notes ?? NO_DESCRIPTION);
+  const wording = joinDescription(description, stored?.descriptionParts ?? NO_DESCRIPTION);
   if (wording !== '') addText(event, 'description', wording);
   if (item.location !== null) addText(event, 'location', carriable(item.location));
   addText(event, 'class', item.visibility === 'default' ? 'PUBLIC' : 'PRIVATE');
@@ -86,7 +86,7 @@ export function toCalendarObject(object: ObjectToWrite): string {
   addText(event, DESCRIPTION_STAMP_PROPERTY, toDescriptionStamp(description));
   addPresets(event, item.presets, stored?.presets ?? null);
   const lines = event.toString().slice(0, -END_OF_EVENT.length);
-  const whole = `${lines}${stored === null || stored.kept === '' ? '' : `${stored.kept}\r\n`}${END_OF_EVENT}`;
+  const whole = `${lines}${stored === null || stored.userText === '' ? '' : `${stored.userText}\r\n`}${END_OF_EVENT}`;
   const parts = timeZone === null ? [whole] : [timeZone, whole];
   return foldLines([...HEAD, ...parts, 'END:VCALENDAR', ''].join('\r\n'));
 }
@@ -128,17 +128,17 @@ function contentOf(calendar: ICAL.Component): ObjectContent | null {
     sealedRecordId: textOf(event, LOCATOR_PROPERTY),
     ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
-    kept: retainedOf(event, presets),
-    notes: wording,
+    userText: retainedOf(event, presets),
+    descriptionParts: wording,
     presets,
-    item: events.length === 1 ? readItem(calendar, event, { notes: wording, presets }) : null,
+    item: events.length === 1 ? readItem(calendar, event, { descriptionParts: wording, presets }) : null,
   };
 }
 
 function readItem(
   calendar: ICAL.Component,
   event: ICAL.Component,
-  { notes, presets }: Pick<ObjectContent, 'notes' | 'presets'>,
+  { descriptionParts, presets }: Pick<ObjectContent, 'descriptionParts' | 'presets'>,
 ): CalendarItem | null {
   if (OF_A_SERIES.some((name) => event.hasProperty(name))) return null;
   const status = textOf(event, 'status')?.toUpperCase();
@@ -148,7 +148,7 @@ function readItem(
   if (time === null) return null;
   return {
     title: carriable(textOf(event, 'summary') ?? ''),
-    description: notes.ours || null,
+    description: descriptionParts.ours || null,
     location: carriable(textOf(event, 'location') ?? '') || null,
     time,
     busy: textOf(event, 'transp')?.toUpperCase() !== 'TRANSPARENT',

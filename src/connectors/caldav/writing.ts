@@ -39,7 +39,7 @@ export interface LocatedOutcome {
   url: URL | null;
 }
 
-const NOTHING_RETAINED = { kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS };
+const NOTHING_RETAINED = { userText: '', descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS };
 
 /** What an object holds that a write is to go on from. */
 type Before = ObjectToWrite['stored'];

@@ -15,11 +15,11 @@ const CONTAINER = 'feed';
 
 /** Opens one feed. */
 export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
-  const { shelf, ownerTag, clock, zone = 'UTC' } = context;
-  if (shelf === undefined) throw new TypeError('a feed is opened with its shelf');
+  const { feedStore, ownerTag, clock, zone = 'UTC' } = context;
+  if (feedStore === undefined) throw new TypeError('a feed is opened with its shelf');
   const isOurs = (entry: FeedEntry) => entry.ownerTag === ownerTag;
   async function ours(window: TimeWindow | null): Promise<[ItemKey, FeedEntry][]> {
-    const entries = [...(await shelf!.entries())].filter(([, entry]) => isOurs(entry));
+    const entries = [...(await feedStore!.entries())].filter(([, entry]) => isOurs(entry));
     return entries.filter(([, { item }]) => window === null || overlaps(spanOf(item.time, zone), window));
   }
   return {
@@ -28,7 +28,7 @@ export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
       const outcomes: Outcome[] = [];
       for (const operation of operations) {
         signal.throwIfAborted();
-        outcomes.push(await carryOut(shelf, operation, ownerTag, clock()));
+        outcomes.push(await carryOut(feedStore, operation, ownerTag, clock()));
       }
       return outcomes;
     },
@@ -36,10 +36,10 @@ export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
       yield (await ours(window)).map(toRemote);
     },
     async find(_container, keys) {
-      return [...(await shelf.entries(keys))].filter(([, entry]) => isOurs(entry)).map(toRemote);
+      return [...(await feedStore.entries(keys))].filter(([, entry]) => isOurs(entry)).map(toRemote);
     },
     async changes(_container, { window }) {
-      await dropPast(shelf, await ours(null), window.fromAt - RETAINED_BEFORE_MS, zone);
+      await dropPast(feedStore, await ours(null), window.fromAt - RETAINED_BEFORE_MS, zone);
       return { scope: 'whole', items: (await ours(window)).map(toRemote), removed: [], cursor: null };
     },
   };

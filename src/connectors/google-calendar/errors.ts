@@ -30,12 +30,12 @@ export const errors = defineErrors('google', wordsOf, {
     'unexpected-answer',
   ),
   'scope-missing': { ...COMMON['scope-missing'], words: ['insufficientPermissions'] },
-  'calendar-gone': settings.target({ provesGone: true, note: 'One of our own is made again by the next `sync`' }),
+  'calendar-gone': settings.target({ provesGone: true, detail: 'One of our own is made again by the next `sync`' }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['forbidden', 'requiredAccessLevel'] }),
   'event-forbidden': settings.item({ words: ['forbiddenForNonOrganizer'] }),
   'api-disabled': settings.target({ words: ['accessNotConfigured'] }),
   'empty-time-range': refusal.item({ words: ['timeRangeEmpty'] }),
-  'not-yet-readable': remote.item({ note: 'After a day its name is given up, and the next one is taken' }),
+  'not-yet-readable': remote.item({ detail: 'After a day its name is given up, and the next one is taken' }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/quota and https://support.google.com/a/answer/2905486 */
   'rate-limited': { ...COMMON['rate-limited'], words: RATE_WORDS },
   'usage-limit': remote.target({ words: ['quotaExceeded'], leastPauseMs: USAGE_LIMIT_PAUSE_MS }),
@@ -45,7 +45,7 @@ export const errors = defineErrors('google', wordsOf, {
   /** @see https://developers.google.com/workspace/calendar/api/guides/push */
   'notification-address-refused': settings.target({
     words: ['push.webhookUrlUnauthorized', 'push.webhookUrlNotHttps'],
-    note: 'Until then the target is polled ([notifications](operating.md#notifications))',
+    detail: 'Until then the target is polled ([notifications](operating.md#notifications))',
   }),
   'notifications-unsupported': settings.target({ words: ['pushNotSupportedForRequestedResource'] }),
 });

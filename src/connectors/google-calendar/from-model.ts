@@ -42,7 +42,7 @@ export interface OwnEvent {
   /** Google's count of changes; a PUT must not fall behind it. */
   sequence?: number;
   /** Whose its description is; what is a person's is no part of the item. */
-  notes: DescriptionParts;
+  descriptionParts: DescriptionParts;
   presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -56,10 +56,10 @@ export interface Stamp {
 }
 
 /** What a change of an event must know of it. */
-export type Touched = Pick<OwnEvent, 'notes' | 'presets'>;
+export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets'>;
 
 /** Of an event that is new, or that nobody but us changed. */
-export const UNTOUCHED: Touched = { notes: NO_DESCRIPTION, presets: NO_PRESETS };
+export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS };
 
 /**
  * The whole event for an item: what is not named here is cleared by a PUT. Without guests, and without reminders unless the item has one,
@@ -84,15 +84,17 @@ export function toEvent(item: CalendarItem, stamp: Stamp): object {
  * we write one too.
  * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
  */
-export function toPatch(item: CalendarItem, stamp: Stamp, { notes, presets }: Touched): object {
-  const { title, description, location } = normaliseItem(item, LONGEST_DESCRIPTION - lengthOfTheirs(notes));
-  const isTheirsAlone = description === null && notes.ours === null && notes.theirs !== '';
+export function toPatch(item: CalendarItem, stamp: Stamp, { descriptionParts, presets }: Touched): object {
+  const { title, description, location } = normaliseItem(item, LONGEST_DESCRIPTION - lengthOfTheirs(descriptionParts));
+  const isTheirsAlone = description === null && descriptionParts.ours === null && descriptionParts.theirs !== '';
   const { start, end } = toEventTimes(item.time);
   const noTime = { date: null, dateTime: null, timeZone: null };
   return {
     ...ownedWith({ ...item, title, description }, stamp, presets),
     ...toPresetFields(presets, item.presets),
-    ...(isTheirsAlone ? {} : { description: joinDescription(description && escapeHtml(description), notes) || null }),
+    ...(isTheirsAlone
+      ? {}
+      : { description: joinDescription(description && escapeHtml(description), descriptionParts) || null }),
     location,
     start: { ...noTime, ...start },
     end: { ...noTime, ...end },
@@ -148,9 +150,9 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
     sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,
     ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
     ...(sequence === undefined ? {} : { sequence }),
-    notes: wording,
+    descriptionParts: wording,
     presets,
-    item: readItem(event, { notes: wording, presets }),
+    item: readItem(event, { descriptionParts: wording, presets }),
   };
 }
 
@@ -159,8 +161,8 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
  * one that knows nothing of a person's notes would clear them, one that knows nothing of their colour would change it.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, sealedRecordId, etag, notes, presets, item, revision } = event;
-  const versionTag = notes.theirs !== '' || hasPresets(presets.last) ? null : etag;
+  const { id, sealedRecordId, etag, descriptionParts, presets, item, revision } = event;
+  const versionTag = descriptionParts.theirs !== '' || hasPresets(presets.last) ? null : etag;
   return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision) };
 }
 
@@ -186,7 +188,7 @@ export function normaliseItem(item: CalendarItem, longest = LONGEST_DESCRIPTION)
 }
 
 /** Null when a person made of the event what an item can't say: a series, shown to everybody, another zone at the end. */
-function readItem(event: unknown, { notes, presets }: Touched): CalendarItem | null {
+function readItem(event: unknown, { descriptionParts, presets }: Touched): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const content = parsed.data;
@@ -198,7 +200,7 @@ function readItem(event: unknown, { notes, presets }: Touched): CalendarItem | n
   if (time === null) return null;
   return normaliseItem({
     title: content.summary ?? '',
-    description: notes.ours,
+    description: descriptionParts.ours,
     location: content.location ?? null,
     time,
     busy: content.transparency !== 'transparent',

@@ -33,19 +33,19 @@ export const errors = defineErrors('hubspot', wordsOf, {
   'writes-locked': remote.target({
     statuses: [423],
     leastPauseMs: LOCK_PAUSE_MS,
-    note: 'It does so for two seconds when much is written fast',
+    detail: 'It does so for two seconds when much is written fast',
   }),
-  'account-moving': remote.target({ statuses: [477], pauseMs: MOVING_PAUSE_MS, note: 'It can take a day' }),
+  'account-moving': remote.target({ statuses: [477], pauseMs: MOVING_PAUSE_MS, detail: 'It can take a day' }),
   /** @see https://developers.hubspot.com/docs/api/usage-details */
   'rate-limited': { ...COMMON['rate-limited'], pauseMs: TEN_SECONDLY_PAUSE_MS },
   'searches-limited': {
     ...{ ...COMMON['rate-limited'], statuses: [], code: 'rate-limited', pauseMs: SEARCH_PAUSE_MS },
     words: ['429 SECONDLY'],
-    note: 'Of searches an account has five a second, whoever asks',
+    detail: 'Of searches an account has five a second, whoever asks',
   },
   'account-daily-limit': remote.target({ words: ['429 DAILY'] }),
-  'batch-refused': remote.item({ note: 'Which ones was not found within the allowance' }),
-  'search-refused': contract.target({ note: 'As right after the property was made, or when somebody deleted it' }),
+  'batch-refused': remote.item({ detail: 'Which ones was not found within the allowance' }),
+  'search-refused': contract.target({ detail: 'As right after the property was made, or when somebody deleted it' }),
   'several-matches': settings.item(),
   'object-unsuitable': settings.target(),
   'object-missing': settings.target(),
@@ -118,7 +118,7 @@ export function toRowError(refusal: Refusal, object: string, allowedNames: Reado
   if (category === 'OBJECT_NOT_FOUND') return errors.make('changed-meanwhile', { status: 404 });
   const reported = refusal.properties.filter((name) => allowedNames.has(name));
   const names = reported.length === 0 ? [object] : namesIn(object, reported);
-  const kind = errors.known(ROW_CODES.filter((code) => codes.includes(code)));
+  const kind = errors.kindByWords(ROW_CODES.filter((code) => codes.includes(code)));
   const ruledBy = refusal.ruledBy.filter((name) => allowedNames.has(name));
   if (kind === 'property-required-by-rule' && ruledBy.length > 0) {
     return errors.make(kind, { names: [`${names.join(', ')} by the value of ${namesIn(object, ruledBy).join(', ')}`] });

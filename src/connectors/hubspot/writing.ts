@@ -50,9 +50,9 @@ export async function writeAll(scope: Scope, writes: readonly Write[], recordOut
       }
     },
   };
-  const { standing, contacts } = await beforeWriting(writing);
-  const rows = [...waiting.values()].map((write) => rowOf(scope, write, standing));
-  const written = await writeRows(writing, shareOut(scope, rows, standing));
+  const { existing, contacts } = await beforeWriting(writing);
+  const rows = [...waiting.values()].map((write) => rowOf(scope, write, existing));
+  const written = await writeRows(writing, shareOut(scope, rows, existing));
   await joinContacts(writing, written, contacts);
   await updateConsents(writing, written);
   for (const [key, { record, row }] of written) {
@@ -65,7 +65,7 @@ export async function writeAll(scope: Scope, writes: readonly Write[], recordOut
 async function beforeWriting(writing: Writing) {
   try {
     const existing = await readExisting(writing);
-    return { standing: existing, contacts: await resolveContacts(writing, existing) };
+    return { existing, contacts: await resolveContacts(writing, existing) };
   } catch (error) {
     throw notSent(asMirrorError(error));
   }

@@ -199,7 +199,7 @@ interface ChangesCalls {
 
 /** The delta link, from the version of the API on, and the window that it is for. */
 const positionSchema = z.object({ path: z.string().startsWith('/'), fromAt: z.number(), toAt: z.number() });
-type Place = z.infer<typeof positionSchema>;
+type Position = z.infer<typeof positionSchema>;
 
 /**
  * What changed since a cursor by `calendarView/delta` (learn.microsoft.com/graph/api/event-delta). A round names events of
@@ -213,9 +213,9 @@ async function readChanges(
   container: string,
   { cursor, window }: { cursor: string | null; window: TimeWindow },
 ): Promise<RemoteChanges> {
-  const place = fromCursor(container, cursor, positionSchema);
-  const isCovering = place !== null && place.fromAt <= window.fromAt && window.toAt <= place.toAt;
-  return await readFeed(container, isCovering ? place : null, {
+  const position = fromCursor(container, cursor, positionSchema);
+  const isCovering = position !== null && position.fromAt <= window.fromAt && window.toAt <= position.toAt;
+  return await readFeed(container, isCovering ? position : null, {
     mostIds: CHANGES_READ_SINGLY,
     follow: (from) => follow(calls, from ?? positionFor(calls.scope, window)),
     readEach: calls.readEach,
@@ -236,11 +236,11 @@ export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null>
 }
 
 /** Where a first round begins. The caller's window moves on with the days, so the link's reaches further. */
-function positionFor(scope: FlowScope, { fromAt, toAt }: TimeWindow): Place {
-  const place = { fromAt, toAt: toAt + DELTA_SPARE_MS };
-  const query = { startDateTime: inUtc(place.fromAt), endDateTime: inUtc(place.toAt) };
+function positionFor(scope: FlowScope, { fromAt, toAt }: TimeWindow): Position {
+  const position = { fromAt, toAt: toAt + DELTA_SPARE_MS };
+  const query = { startDateTime: inUtc(position.fromAt), endDateTime: inUtc(position.toAt) };
   const view = eventsPath(scope).replace(/events$/, 'calendarView/delta');
-  return { ...place, path: withQuery(view, query) };
+  return { ...position, path: withQuery(view, query) };
 }
 
 function inUtc(at: number): string {
@@ -254,10 +254,10 @@ function inUtc(at: number): string {
  */
 async function follow(
   { list }: ChangesCalls,
-  place: Place,
-): Promise<{ ids: string[]; others: []; next: Place | null } | null> {
+  position: Position,
+): Promise<{ ids: string[]; others: []; next: Position | null } | null> {
   const ids = new Set<string>();
-  let path = place.path;
+  let path = position.path;
   let repeated = 0;
   for (let count = 0; count < MAX_DELTA_PAGES && repeated < MAX_REPEATED_PAGES; count += 1) {
     const answer = await list(path);
@@ -271,7 +271,7 @@ async function follow(
       if (named.success) ids.add(named.data.id);
     }
     if (page.next === null) {
-      return { ids: [...ids], others: [], next: page.delta === null ? null : { ...place, path: page.delta } };
+      return { ids: [...ids], others: [], next: page.delta === null ? null : { ...position, path: page.delta } };
     }
     if (page.elements.length > 0) repeated = ids.size === before ? repeated + 1 : 0;
     path = page.next;

@@ -28,7 +28,7 @@ export const errors = defineErrors('microsoft', codesOf, {
    */
   'claims-challenge': authorization.target({ words: [CLAIMS_CHALLENGE] }),
   'scope-missing': { ...COMMON['scope-missing'], words: ['Authorization_RequestDenied'] },
-  'calendar-gone': settings.target({ provesGone: true, note: 'One of our own is made again by the next `sync`' }),
+  'calendar-gone': settings.target({ provesGone: true, detail: 'One of our own is made again by the next `sync`' }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['ErrorAccessDenied'] }),
   'calendar-name-taken': settings.target(),
   'mailbox-unlicensed': settings.target({ words: ['MailboxNotEnabledForRESTAPI', 'MailboxNotSupportedForRESTAPI'] }),
@@ -50,10 +50,10 @@ export const errors = defineErrors('microsoft', codesOf, {
   /** @see https://learn.microsoft.com/graph/change-notifications-delivery-webhooks */
   'notification-address-refused': settings.target({
     retry: 'later',
-    note: 'Until then the target is polled ([notifications](operating.md#notifications))',
+    detail: 'Until then the target is polled ([notifications](operating.md#notifications))',
   }),
-  'notifications-forbidden': settings.target({ note: 'The target is polled' }),
-  'notifications-taken': settings.target({ note: 'The target is polled' }),
+  'notifications-forbidden': settings.target({ detail: 'The target is polled' }),
+  'notifications-taken': settings.target({ detail: 'The target is polled' }),
 });
 
 /** Codes of an id that names nothing here: unknown, malformed or of another mailbox. */
@@ -91,7 +91,7 @@ export function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
 export function isGone(answer: WireResponse): boolean {
   const codes = codesOf(answer);
   if (codes.some((code) => NOT_FOUND_CODES.has(code))) return true;
-  return (answer.status === 404 || answer.status === 410) && errors.known(codes) === null;
+  return (answer.status === 404 || answer.status === 410) && errors.kindByWords(codes) === null;
 }
 
 /** Whether the key was used before as a `transactionId`; comes as 400 and as 409. */
@@ -105,7 +105,7 @@ export function isDuplicate(answer: WireResponse): boolean {
  */
 export function isNoSuchAction(answer: WireResponse): boolean {
   const codes = codesOf(answer);
-  if (codes.some((code) => NOT_FOUND_CODES.has(code)) || errors.known(codes) !== null) return false;
+  if (codes.some((code) => NOT_FOUND_CODES.has(code)) || errors.kindByWords(codes) !== null) return false;
   return answer.status === 400 || answer.status === 404 || answer.status === 405 || answer.status === 501;
 }
 
@@ -138,7 +138,7 @@ export function bodyOrChallenge(status: number, headers: Headers, body: unknown)
 /** The subscription is not made or prolonged. Microsoft's check of the address fails as `ValidationError`. */
 export function notificationsRefused(answer: WireResponse): MirrorError {
   const { status } = answer;
-  const kind = errors.known(codesOf(answer));
+  const kind = errors.kindByWords(codesOf(answer));
   if (status === 400 && codesOf(answer).includes('ValidationError'))
     return errors.make('notification-address-refused', { status });
   if (status === 403 && (kind === null || kind === 'calendar-forbidden'))

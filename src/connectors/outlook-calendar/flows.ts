@@ -100,7 +100,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   if (remoteId !== null && versionTag !== null && item.presets === undefined) {
     const untouched = { ...UNTOUCHED, id: remoteId, etag: versionTag };
     const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, untouched));
-    if (isSuccess(answer)) return written(scope, operation, answer, { effect: 'updated', known: remoteId });
+    if (isSuccess(answer)) return written(scope, operation, answer, { effect: 'updated', stored: remoteId });
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
   return (yield* reconcile(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
@@ -124,7 +124,7 @@ function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Ou
   }
   if (event.hasGuests) throw errors.make('event-has-guests');
   const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, event));
-  if (isSuccess(answer)) return written(scope, operation, answer, { effect, known: event.id });
+  if (isSuccess(answer)) return written(scope, operation, answer, { effect, stored: event.id });
   throw meanwhileOr(answer);
 }
 
@@ -180,7 +180,7 @@ function meanwhileOr(answer: WireResponse): MirrorError {
 
 /**
  * Looks in the calendar for what carries a key. An empty list proves both: the calendar is there, the event is not. Of several,
- * as when a person copied an event, it is the one of the known id, else the one that we created.
+ * as when a person copied an event, it is the one of the storedId id, else the one that we created.
  * @returns `foreign` when something carries the key and not our owner tag
  */
 function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<OwnEvent | 'foreign' | null> {
@@ -205,11 +205,11 @@ function written(
   scope: FlowScope,
   operation: Write,
   answer: WireResponse,
-  { effect, known = null }: { effect: Effect; known?: string | null },
+  { effect, stored: storedId = null }: { effect: Effect; stored?: string | null },
 ): Outcome {
   const { recordId } = operation;
   const stored = storedEvent(scope, operation, answer);
-  if (stored === null) return { recordId, result: 'written', effect, versionTag: null, remoteId: known };
+  if (stored === null) return { recordId, result: 'written', effect, versionTag: null, remoteId: storedId };
   const { versionTag, remoteId, item } = toRemoteItem(stored);
   const outcome: Outcome = { recordId, result: 'written', effect, versionTag, remoteId };
   return item === null ? outcome : { ...outcome, stored: item };

@@ -49,7 +49,7 @@ export interface OwnEvent {
   /** Somebody invited guests, whom Outlook mails at every change and at the deletion. */
   hasGuests: boolean;
   /** Whose its body is, as plain text; what is a person's is no part of the item. */
-  notes: DescriptionParts;
+  descriptionParts: DescriptionParts;
   presets: PresetsThere;
   /** All of them, a person's too. */
   categories: readonly string[];
@@ -58,10 +58,10 @@ export interface OwnEvent {
 }
 
 /** What a change of an event must know of it. */
-export type Touched = Pick<OwnEvent, 'notes' | 'presets' | 'categories'>;
+export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets' | 'categories'>;
 
 /** Of an event that is new, or that nobody but us changed. */
-export const UNTOUCHED: Touched = { notes: NO_DESCRIPTION, presets: NO_PRESETS, categories: [] };
+export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS, categories: [] };
 
 /** In which zones times are written. */
 export interface Zones {
@@ -79,12 +79,14 @@ export interface Zones {
  */
 export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched: Touched) {
   const { title, description, location } = normaliseItem(item);
-  const { notes, presets } = touched;
-  const isTheirsAlone = description === null && notes.ours === null && notes.theirs !== '';
+  const { descriptionParts, presets } = touched;
+  const isTheirsAlone = description === null && descriptionParts.ours === null && descriptionParts.theirs !== '';
   const isStamped = item.presets !== undefined || hasPresets(presets.last);
   return {
     subject: title,
-    ...(isTheirsAlone ? {} : { body: { contentType: 'text', content: joinDescription(description, notes) } }),
+    ...(isTheirsAlone
+      ? {}
+      : { body: { contentType: 'text', content: joinDescription(description, descriptionParts) } }),
     location: { displayName: location ?? '' },
     ...toEventTimes(item.time, zones),
     showAs: showAsOf(item),
@@ -149,10 +151,10 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
     sealedRecordId,
     ...withRevision(fromRevisionText(values.revision)),
     hasGuests: (attendees ?? []).length > 0,
-    notes: wording,
+    descriptionParts: wording,
     presets,
     categories: categories ?? [],
-    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, notes: wording, presets }),
+    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, descriptionParts: wording, presets }),
   };
 }
 
@@ -173,7 +175,7 @@ export function readProperties(properties: readonly { id: string; value: string 
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
-  const mustLook = event.hasGuests || event.notes.theirs !== '' || hasPresets(event.presets.last);
+  const mustLook = event.hasGuests || event.descriptionParts.theirs !== '' || hasPresets(event.presets.last);
   const versionTag = mustLook ? null : etag;
   const base = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
   return { ...base, ...withRevision(revision) };
@@ -202,13 +204,16 @@ export function normaliseItem(item: CalendarItem): CalendarItem {
 }
 
 /** What is known of an event beside its content. */
-interface EventContext extends Pick<OwnEvent, 'notes' | 'presets'> {
+interface EventContext extends Pick<OwnEvent, 'descriptionParts' | 'presets'> {
   zone: string | null;
   wholeDayZone: string;
 }
 
 /** Null when a person made of the event what an item can't say: a series, personal, out of office, cancelled. */
-function readItem(event: unknown, { zone, wholeDayZone, notes, presets }: EventContext): CalendarItem | null {
+function readItem(
+  event: unknown,
+  { zone, wholeDayZone, descriptionParts, presets }: EventContext,
+): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const { type, isCancelled, subject, location, showAs, sensitivity } = parsed.data;
@@ -219,7 +224,7 @@ function readItem(event: unknown, { zone, wholeDayZone, notes, presets }: EventC
   if (time === null) return null;
   return normaliseItem({
     title: subject ?? '',
-    description: notes.ours,
+    description: descriptionParts.ours,
     location: location?.displayName ?? null,
     time,
     busy: showAs !== 'free',

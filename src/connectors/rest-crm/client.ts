@@ -38,7 +38,7 @@ export interface CrmClientOptions {
   authorizer: Authorizer;
   settings: RestCrmSettings;
   /** Names of properties that errors may tell. */
-  known: ReadonlySet<string>;
+  codes: ReadonlySet<string>;
 }
 
 /** Calls that write nothing. */
@@ -56,7 +56,7 @@ const CHANGES: ReadonlySet<string> = new Set([
 ]);
 
 /** The client of one target. */
-export function createCrmClient({ http, authorizer, settings, known }: CrmClientOptions): CrmClient {
+export function createCrmClient({ http, authorizer, settings, codes }: CrmClientOptions): CrmClient {
   const { baseUrl, description } = settings;
   const held = settings.automations === 'held' ? description.withoutAutomations : undefined;
   const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
@@ -90,7 +90,7 @@ export function createCrmClient({ http, authorizer, settings, known }: CrmClient
         signal,
       });
     const answerWith = async (login: string) =>
-      toAnswer(label, call, await sendWith(login), { described: description.errors, known });
+      toAnswer(label, call, await sendWith(login), { described: description.errors, codes });
     const login = await authorizer.header(signal);
     try {
       return await answerWith(login);
@@ -144,7 +144,7 @@ function toAnswer(
   label: string,
   call: CrmCall,
   response: HttpResponse,
-  { described, known }: { described: RestCrmSettings['description']['errors']; known: ReadonlySet<string> },
+  { described, codes }: { described: RestCrmSettings['description']['errors']; codes: ReadonlySet<string> },
 ): CrmAnswer {
   const { status, retryAfterMs, headers } = response;
   const isOk = status >= 200 && status < 300;
@@ -158,7 +158,7 @@ function toAnswer(
   };
   if (status === 401) throw errors.make('login-refused', { status });
   const isFailed = isOk ? !call.partial && hasError(answer, described) : !answer.isNothing;
-  if (isFailed) throw asked(toMirrorError(answer, described, known), label);
+  if (isFailed) throw asked(toMirrorError(answer, described, codes), label);
   return answer;
 }
 

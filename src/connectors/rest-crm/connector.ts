@@ -27,7 +27,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   const { description, baseUrl } = settings;
   const properties = crm?.properties ?? [];
   const allowedNames = new Set(properties.map(({ name }) => name));
-  const client = createCrmClient({ http, authorizer, settings, known: allowedNames });
+  const client = createCrmClient({ http, authorizer, settings, codes: allowedNames });
   const rules = rulesDescribed(description.streams[crm?.stream ?? 'patients']);
   const refused: RefusedValues = new Map();
   let choices: Scope['choices'] | null = null;
@@ -36,7 +36,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     const resource = description.streams[stream];
     if (resource === undefined) throw errors.make('stream-not-described');
     const extra = { ownerTag, baseUrl, log, signal, choices: choices ?? new Map() };
-    return { client, description, resource, stream, properties, rules, known: allowedNames, ...extra };
+    return { client, description, resource, stream, properties, rules, codes: allowedNames, ...extra };
   };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     const scope = bareScope(signal);
@@ -164,7 +164,7 @@ async function checkProperties(scope: Scope): Promise<void> {
   const fieldOf = (name: string) => (listedName(scope, fields, name) === name ? byName.get(name) : undefined);
   for (const [name, rule] of ruleSummary(scope, fields, fieldOf)) scope.rules.set(name, rule);
   const listed = new Set(namesIn(described, fields));
-  for (const name of listed) scope.known.add(name);
+  for (const name of listed) scope.codes.add(name);
   const wanted = [
     keyField,
     ...(stampField === undefined ? [] : [stampField]),
@@ -263,11 +263,11 @@ function ruleSummary(
     const at = (path: string | undefined) => (path === undefined ? undefined : valueAt(field, path));
     const longest = at(fields.longest);
     const type = String(at(fields.type) ?? '');
-    const told = {
+    const ruleTexts = {
       longest: typeof longest === 'number' && longest > 0 ? longest : undefined,
       form: Object.hasOwn(fields.forms, type) ? fields.forms[type] : undefined,
       required: at(fields.required) === true,
     };
-    return [[name, { ...told, ...limits[name] }]];
+    return [[name, { ...ruleTexts, ...limits[name] }]];
   });
 }

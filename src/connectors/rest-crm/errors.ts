@@ -24,7 +24,7 @@ export const errors = defineErrors('rest-crm', NO_WORDS, {
     words: ['refused'],
     ambiguous: false,
     refusesValues: true,
-    note: 'With the names of the fields, where the description says how the CRM tells them. Compare mapping and CRM',
+    detail: 'With the names of the fields, where the description says how the CRM tells them. Compare mapping and CRM',
   }),
   'record-too-large': refusal.item({ statuses: [413] }),
   'record-forbidden': settings.item(),
@@ -32,7 +32,7 @@ export const errors = defineErrors('rest-crm', NO_WORDS, {
   'error-in-answer': contract.item({
     statuses: ['2xx'],
     ambiguous: true,
-    note: 'Name its codes in `errors.codes` of the description',
+    detail: 'Name its codes in `errors.codes` of the description',
   }),
   'unexpected-status': { ...COMMON['unexpected-status'], scope: 'target' },
   'unexpected-answer': contract.target(),
@@ -76,7 +76,7 @@ function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readon
   const isByStatus =
     (meaning === 'refused' && byStatus === 'record-too-large') ||
     (meaning === 'retry' && byStatus === 'server-unavailable');
-  const reported = isByStatus || meaning === null ? byStatus : errors.known([meaning])!;
+  const reported = isByStatus || meaning === null ? byStatus : errors.kindByWords([meaning])!;
   // What fails on a value fails with it each time.
   const kind = meaning === null && reported === 'server-error' && fields.length > 0 ? 'record-refused' : reported;
   const names = kind === 'record-refused' ? fields : [];

@@ -174,7 +174,7 @@ export interface Scope {
   /** What properties take, as far as it is known: more once the target is prepared. */
   rules: Map<string, PropertyRule>;
   /** Names of properties that errors may tell: the mapped ones, and those that the CRM lists. */
-  known: Set<string>;
+  codes: Set<string>;
   ownerTag: string;
   baseUrl: string;
   log: Logger;

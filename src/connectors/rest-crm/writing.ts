@@ -124,7 +124,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
 function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown): Outcome<CrmItem> {
   const status = valueAt(row, upsert.status);
   const isTaken = isObject(row) && upsert.taken.some((taken) => taken === status);
-  if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors, scope.known));
+  if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors, scope.codes));
   const remoteId = idAt(row, upsert.id);
   if (remoteId === null) return failed(operation, errors.make('unexpected-answer', { names: ['id'] }));
   const wasCreated = upsert.effect !== undefined && valueAt(row, upsert.effect) === upsert.created;

@@ -44,7 +44,7 @@ export const errors = defineErrors('salesforce', codesOf, {
   /** @see https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta/salesforce_app_limits_cheatsheet/salesforce_app_limits_platform_api.htm */
   'calls-at-once': {
     ...{ ...COMMON['rate-limited'], statuses: [] },
-    note: 'Told by the code of the daily limit while `Sforce-Limit-Info` is far from it',
+    detail: 'Told by the code of the daily limit while `Sforce-Limit-Info` is far from it',
   },
   'api-limit-near': remote.target({ pauseMs: API_LIMIT_PAUSE_MS }),
   'storage-full': settings.target({
@@ -53,7 +53,7 @@ export const errors = defineErrors('salesforce', codesOf, {
     pauseMs: STORAGE_FULL_PAUSE_MS,
   }),
   'server-unavailable': remote.item({ statuses: [503] }),
-  'reading-expired': remote.item({ words: ['INVALID_QUERY_LOCATOR'], note: 'It is read again' }),
+  'reading-expired': remote.item({ words: ['INVALID_QUERY_LOCATOR'], detail: 'It is read again' }),
   'row-locked': remote.item({ words: ['UNABLE_TO_LOCK_ROW'] }),
   'batch-dependency': {
     ...COMMON['batch-dependency'],
@@ -136,7 +136,7 @@ function has(faults: RowResult['errors'], codes: readonly string[]): boolean {
  * @param allowedNames names of fields that may be told; whatever else the answer names is left out
  */
 export function rowErrorOf({ errors: faults }: RowResult, allowedNames: ReadonlySet<string>): MirrorError {
-  const kind = errors.known((faults ?? []).map(({ statusCode }) => statusCode)) ?? 'refused';
+  const kind = errors.kindByWords((faults ?? []).map(({ statusCode }) => statusCode)) ?? 'refused';
   const fields = (faults ?? []).flatMap((fault) => fault.fields ?? []).filter((field) => allowedNames.has(field));
   return errors.make(kind, { names: [...new Set(fields)].slice(0, NAMED_FIELDS), refuses: fields });
 }

@@ -72,7 +72,7 @@ class UpsertRun {
       return;
     }
     collections.forEach((rows, index) => {
-      this.#settle(rows, answers[2 * index] ?? null, answers[2 * index + 1] ?? null);
+      this.#complete(rows, answers[2 * index] ?? null, answers[2 * index + 1] ?? null);
     });
   }
 
@@ -82,7 +82,7 @@ class UpsertRun {
     if (code === 'timeout') pace.rows = Math.max(LEAST_ROWS, Math.ceil(pace.rows / 2));
   }
 
-  #settle(rows: Row[], answer: WireResponse | null, readBack: WireResponse | null): void {
+  #complete(rows: Row[], answer: WireResponse | null, readBack: WireResponse | null): void {
     if (answer === null) {
       this.#giveUp(rows, errors.make('answer-missing'));
       return;

@@ -43,11 +43,11 @@ export function createAlertWatch(): AlertWatch {
     const now = clock();
     const problems = silentSinceAt === null ? [] : [redisAway(silentSinceAt)];
     for (const [channel, send] of channels) {
-      const { digest, told, untold } = nextDigest(alone.get(channel) ?? NOTHING_REPORTED, problems, now, outageAfterMs);
+      const { digest, sent, untold } = nextDigest(alone.get(channel) ?? NOTHING_REPORTED, problems, now, outageAfterMs);
       alone.set(channel, untold);
       try {
         if (digest !== null) await send(digest, now, signal);
-        alone.set(channel, told);
+        alone.set(channel, sent);
       } catch (error) {
         const { code, remedy } = asMirrorError(error);
         log.warn({ channel, code, remedy }, 'an alert could not be handed over');
@@ -81,14 +81,14 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
       const { memory, failure, forgedAt } = stored.get(channel) ?? { memory: null, failure: null, forgedAt: null };
       const before = memory === null ? NOTHING_REPORTED : (JSON.parse(memory) as AlertMemory);
       const now = clock();
-      const { digest, told, untold } = nextDigest(before, problems, now, parts.outageAfterMs);
+      const { digest, sent, untold } = nextDigest(before, problems, now, parts.outageAfterMs);
       await store.write(channel, { memory: JSON.stringify(untold), failure, forgedAt });
       if (digest === null) continue;
       const ended = AbortSignal.any([signal, lease.signal]);
       try {
         await send(digest, now, ended);
         // Told first, noted then: a crash between the two tells it twice, and never not at all.
-        await store.write(channel, { memory: JSON.stringify(told), failure: null, forgedAt });
+        await store.write(channel, { memory: JSON.stringify(sent), failure: null, forgedAt });
       } catch (error) {
         if (ended.aborted) return;
         const { code, remedy } = asMirrorError(error);

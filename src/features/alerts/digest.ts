@@ -9,7 +9,7 @@ interface Open {
   /** When it was first not seen any more; null while it is. */
   goneAt: Instant | null;
   /** How often it was told. */
-  told: number;
+  sent: number;
 }
 
 /** What a way of telling remembers. */
@@ -52,37 +52,37 @@ export function nextDigest(
   problems: readonly Problem[],
   now: Instant,
   outageAfterMs: number,
-): { digest: Digest | null; told: AlertMemory; untold: AlertMemory } {
+): { digest: Digest | null; sent: AlertMemory; untold: AlertMemory } {
   const there = new Map(problems.map((problem) => [idOf(problem), problem]));
   const seen = withSeen(open, there, now);
   const isOver = ({ goneAt }: Open) => goneAt !== null && now - goneAt >= STABLE_AFTER_MS;
   // Nobody was told of what was over before its time.
-  const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.told > 0));
+  const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.sent > 0));
   const due = [...there].flatMap(([id, problem]) => {
     const one = still[id];
-    return one !== undefined && stepsUntil(one, problem, now, outageAfterMs) > one.told ? [{ id, one, problem }] : [];
+    return one !== undefined && stepsUntil(one, problem, now, outageAfterMs) > one.sent ? [{ id, one, problem }] : [];
   });
   const reportedOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
   // That a server is away, or back, waits for no other message.
   const isUrgent = [...due.map(({ problem }) => problem), ...reportedOver].some(isOutage);
   const isTooSoon = !isUrgent && lastSentAt !== null && now >= lastSentAt && now - lastSentAt < APART_MS;
   const untold = { open: still, lastSentAt };
-  if (isTooSoon || due.length + reportedOver.length === 0) return { digest: null, told: untold, untold };
+  if (isTooSoon || due.length + reportedOver.length === 0) return { digest: null, sent: untold, untold };
   const reportedNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now, outageAfterMs)]));
   const rest = Object.entries(still).flatMap(([id, one]): [string, Open][] => {
     if (isOver(one)) return [];
-    return [[id, { ...one, told: reportedNow.get(id) ?? one.told }]];
+    return [[id, { ...one, sent: reportedNow.get(id) ?? one.sent }]];
   });
   const dueWhere = (isMeant: (one: Open) => boolean) =>
     due.flatMap(({ one, problem }) => (isMeant(one) ? [problem] : []));
   return {
     digest: {
-      begun: dueWhere(({ told }) => told === 0),
-      again: dueWhere(({ told }) => told > 0),
+      begun: dueWhere(({ sent }) => sent === 0),
+      again: dueWhere(({ sent }) => sent > 0),
       over: reportedOver,
-      others: rest.filter(([id, one]) => one.told > 0 && one.goneAt === null && !reportedNow.has(id)).length,
+      others: rest.filter(([id, one]) => one.sent > 0 && one.goneAt === null && !reportedNow.has(id)).length,
     },
-    told: { open: Object.fromEntries(rest), lastSentAt: now },
+    sent: { open: Object.fromEntries(rest), lastSentAt: now },
     untold,
   };
 }
@@ -91,7 +91,7 @@ function withSeen(open: AlertMemory['open'], there: ReadonlyMap<string, Problem>
   const seen: Record<string, Open> = {};
   for (const [id, one] of Object.entries(open))
     seen[id] = { ...one, goneAt: there.has(id) ? null : (one.goneAt ?? now) };
-  for (const id of there.keys()) seen[id] ??= { seenAt: now, goneAt: null, told: 0 };
+  for (const id of there.keys()) seen[id] ??= { seenAt: now, goneAt: null, sent: 0 };
   return seen;
 }
 

@@ -123,7 +123,7 @@ function part(
 }
 
 function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: boolean): string {
-  const { code, sinceAt, breaksAt, nextTryAt, waiting, stands, clinics } = problem;
+  const { code, sinceAt, breaksAt, nextTryAt, waiting, axes, clinics } = problem;
   const { sentence, next } = problem.texts;
   const more = [
     ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
@@ -131,7 +131,7 @@ function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: b
     ...(nextTryAt === null || nextTryAt <= now || isOver ? [] : [words.nextTry(minutesOf(nextTryAt - now))]),
     ...(clinics === undefined || isOver ? [] : [words.clinics(clinics.length, idsOf(clinics, words))]),
     ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
-    ...(stands === null || isOver ? [] : [words.stands(stands)]),
+    ...(axes === null || isOver ? [] : [words.stands(axes)]),
   ];
   const line = `${whoOf(problem, say)}: ${[`${say(sentence)} (${code})`, ...more].join(', ')}`;
   return isOver || next === null ? line : `${line}\n  ${say(next)}`;

@@ -8,7 +8,7 @@ import type { ManagedContent } from '../../settings/managed-tenant.ts';
 export interface Restored {
   /** Logins that were put back, and those that stay because a newer one stands. */
   restored: string[];
-  kept: string[];
+  unchanged: string[];
   /** Tombstones, receipts and opt-outs, and records that a person put back, that were missing. */
   protections: number;
   pins: number;
@@ -72,8 +72,8 @@ export async function restoreBackup(
   const backup = createHash('sha256').update(text).digest('base64url');
   const second = { subject: backup, isNeeded: (policy: { restore: boolean }) => policy.restore };
   const about = { verb: 'restore', tenant: requireTenant(installation, id).id, what: { backup }, second } as const;
-  const factsOf = ({ restored, kept, protections, pins }: Restored) => ({
-    ...{ logins: restored.length, kept: kept.length },
+  const factsOf = ({ restored, unchanged, protections, pins }: Restored) => ({
+    ...{ logins: restored.length, unchanged: unchanged.length },
     ...{ protections, pins },
   });
   return recordAct(acting, about, () => open.restore(id, text), factsOf);

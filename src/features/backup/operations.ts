@@ -42,7 +42,7 @@ export const BACKUP_OPERATIONS = {
     input: z.strictObject({ tenant, backup: z.string() }),
     output: z.object({
       restored: z.array(z.string()).describe('Logins'),
-      kept: z.array(z.string()).describe('Logins that stay, since newer ones exist'),
+      unchanged: z.array(z.string()).describe('Logins that stay, since newer ones exist'),
       protections: z.number().describe('Tombstones, receipts and opt-outs'),
       pins: z.number(),
       rejections: z.number(),

@@ -88,7 +88,7 @@ export async function showFeed(
   const { feeds } = tenant;
   if (!(await feeds.isCurrent(target.id, token))) return { status: 404 };
   await feeds.recordFetch(target.id, now);
-  const feedStore = feeds.shelf(target.id);
+  const feedStore = feeds.feedStore(target.id);
   // Asked for before what it speaks of: what changes meanwhile has another one.
   const tag = `"${await feedStore.version()}"`;
   if (cachedTag !== null && isAmong(tag, cachedTag)) return { status: 304, tag };

@@ -64,7 +64,7 @@ export async function eraseRecords(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Erasure> {
-  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
+  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', report: progress }, signal);
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
     await findNewer(tenant, records, guarded);
@@ -111,21 +111,21 @@ async function searchTarget(
   { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<void> {
   const { container, pausedUntil } = await tenant.targetStore.read(target.id);
-  if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
+  if ((pausedUntil ?? 0) > tenant.clock()) return void records.warnings.add('target-not-searched');
   let lane: Lease | null = null;
   try {
-    const waitReport = { what: `the work on target ${target.id}`, tell: progress };
+    const waitReport = { what: `the work on target ${target.id}`, report: progress };
     lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     const inLane = AbortSignal.any([signal, lane.signal]);
     let opened = await openCalendar(tenant, target, lane, inLane);
     // Found anew by what is ours in it.
     if (opened === null && container === null) opened = await openCalendar(tenant, target, lane, inLane);
-    if (opened === null) return void records.notes.add('target-not-searched');
+    if (opened === null) return void records.warnings.add('target-not-searched');
     const found = await lookFor(tenant, { target, container: opened }, records, inLane);
     await tenant.links.writeAll(target.id, found, lane);
   } catch (error) {
     signal.throwIfAborted();
-    records.notes.add('target-not-searched');
+    records.warnings.add('target-not-searched');
     const failure = asMirrorError(error);
     target.preparedContainer = null;
     if (failure.code !== 'lease-lost') await recordFailure(tenant, target, failure);
@@ -143,10 +143,10 @@ async function lookFor(
   const { connector, identity } = target;
   const ids = [...records.ids[target.stream]];
   const linked = await tenant.links.readSome(target.id, ids);
-  const candidates = new Map<ItemKey, { recordId: string; epoch: number }>();
+  const candidates = new Map<ItemKey, { recordId: string; idAttempt: number }>();
   for (const recordId of ids.filter((id) => linked.get(id)?.isUnplaced ?? !linked.has(id))) {
     for (let idAttempt = 0; idAttempt <= HIGHEST_ID_ATTEMPT; idAttempt += 1)
-      candidates.set(identity.key(recordId, idAttempt), { recordId, epoch: idAttempt });
+      candidates.set(identity.key(recordId, idAttempt), { recordId, idAttempt });
   }
   const links: Link[] = [];
   for (const keys of slices([...candidates.keys()], KEYS_AT_ONCE)) {
@@ -179,7 +179,7 @@ async function readOfContact(
       const idAttempt = recordId === null ? null : target.identity.idAttemptOf(recordId, remote.key);
       if (recordId === null || idAttempt === null || ids[target.stream].has(recordId)) continue;
       ids[target.stream].add(recordId);
-      if (!linked.has(recordId)) links.push(linkOf(tenant, target, remote, { recordId, epoch: idAttempt }));
+      if (!linked.has(recordId)) links.push(linkOf(tenant, target, remote, { recordId, idAttempt }));
     }
   }
   return links;
@@ -189,7 +189,7 @@ function linkOf(
   { clock }: Pick<OpenTenant, 'clock'>,
   { identity }: OpenTarget,
   { key, remoteId, versionTag, item }: RemoteItem<Item>,
-  candidate: { recordId: string; epoch: number },
+  candidate: { recordId: string; idAttempt: number },
 ): Link {
   return {
     ...candidate,
@@ -245,7 +245,7 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
     journalLines: lines,
     pins,
     holds: held,
-    notes: await removeAuditFindings(tenant, records),
+    warnings: await removeAuditFindings(tenant, records),
     ...gone,
     examples: await runs.erase(new Set(Object.values(records.ids).flatMap((ids) => [...ids]))),
   };

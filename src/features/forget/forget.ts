@@ -21,7 +21,7 @@ export interface ForgetPreview {
   targets: { target: string; connector: string; linked: number; toLookFor: number; reach: 'wholly' | 'bin' }[];
   reminders: number;
   answerLinks: number;
-  notes: readonly ForgetWarning[];
+  warnings: readonly ForgetWarning[];
 }
 
 /**
@@ -36,7 +36,7 @@ export async function previewForgetting(
 ): Promise<ForgetPreview> {
   const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signal);
-  const { ids, reminders, notes } = records;
+  const { ids, reminders, warnings } = records;
   const targets: ForgetPreview['targets'] = [];
   for (const target of tenant.targets.values()) {
     const { id, stream, configuration } = target;
@@ -53,7 +53,7 @@ export async function previewForgetting(
     targets,
     reminders: reminders.reminders.length,
     answerLinks: reminders.links.length,
-    notes: [...notes],
+    warnings: [...warnings],
   };
 }
 
@@ -79,10 +79,10 @@ export async function forgetPatient(
   await Promise.all(atWork.map(({ target }) => drainTarget(tenant, target, signals, () => {})));
   await removeAuditFindings(tenant, records);
   const targets = await Promise.all(erasure.targets.map((one) => erasedSoFar(tenant, one)));
-  const { notes } = records;
-  if (tenant.reminders !== null) notes.add('opt-outs-stay');
+  const { warnings } = records;
+  if (tenant.reminders !== null) warnings.add('opt-outs-stay');
   if (targets.some(({ waiting, failed }) => waiting + failed > 0)) {
-    notes.add('erasures-wait');
+    warnings.add('erasures-wait');
     await installation.pullNow(tenantId);
   }
   const { tombstone, traces: state } = erasure;
@@ -93,7 +93,7 @@ export async function forgetPatient(
     upcoming,
     targets,
     state,
-    notes: [...notes],
+    warnings: [...warnings],
   };
   return tenant.tombstones.storeReceipt(content);
 }

@@ -29,12 +29,12 @@ const receipt = z.object({
     journalLines: z.number(),
     pins: z.number(),
     holds: z.number(),
-    notes: z.number(),
+    warnings: z.number(),
     reminders: z.number(),
     answerLinks: z.number(),
     examples: z.number(),
   }),
-  notes: z.array(z.string()),
+  warnings: z.array(z.string()),
 });
 
 /** Operations that keep a patient out of all targets. */
@@ -54,7 +54,7 @@ export const FORGET_OPERATIONS = {
       ),
       reminders: z.number(),
       answerLinks: z.number(),
-      notes: z.array(z.string()),
+      warnings: z.array(z.string()),
     }),
     http: { method: 'POST', path: '/tenants/{tenant}/forget/preview', task: 'preview-forget' },
     commands: [
@@ -78,7 +78,7 @@ export const FORGET_OPERATIONS = {
     commands: [{ words: FORGET, by: { flags: '--yes', about: 'do it' } }],
     audit: (input, { services: { installation }, acting }) => {
       const { id } = requireTenant(installation, input.tenant);
-      const patient = acting.desk.keyed(id, input.patient);
+      const patient = acting.actServices.keyed(id, input.patient);
       return {
         verb: 'forget',
         tenant: id,
@@ -95,7 +95,7 @@ export const FORGET_OPERATIONS = {
       erased: targets.reduce((sum, { erased }) => sum + erased, 0),
       waiting: targets.reduce((sum, { waiting, failed }) => sum + waiting + failed, 0),
     }),
-    endsWithOne: { when: 'not all is erased yet', holds: ({ notes }) => notes.includes('erasures-wait') },
+    endsWithOne: { when: 'not all is erased yet', holds: ({ warnings }) => warnings.includes('erasures-wait') },
   }),
   followAgain: operation({
     summary: 'follow a forgotten patient again',
@@ -106,7 +106,7 @@ export const FORGET_OPERATIONS = {
     commands: [{ words: FORGET, by: { flags: '--undo', about: 'follow the patient again' } }],
     audit: (input, { services: { installation }, acting }) => {
       const { id } = requireTenant(installation, input.tenant);
-      return { verb: 'follow-again', tenant: id, what: { patient: acting.desk.keyed(id, input.patient) } };
+      return { verb: 'follow-again', tenant: id, what: { patient: acting.actServices.keyed(id, input.patient) } };
     },
     async run({ tenant, patient }, { services }) {
       const { followAgain } = await import('./forget.ts');

@@ -21,7 +21,7 @@ export interface PatientRecords {
   reminders: TracedReminders;
   /** The clinic has the patient no more: targets are asked what they hold of them. */
   isGone: boolean;
-  notes: Set<ForgetWarning>;
+  warnings: Set<ForgetWarning>;
 }
 
 /** Members of a tenant that a patient's records are looked up in. */
@@ -44,7 +44,7 @@ export async function findRecords(
     upcoming: new Set(),
     reminders: { reminders: [], links: [] },
     isGone: false,
-    notes: new Set(),
+    warnings: new Set(),
   };
   await lookUpPatient(tenant, records, signal);
   const spans = spansOf(tenant);
@@ -96,13 +96,13 @@ async function lookUpPatient(
   records: PatientRecords,
   signal: AbortSignal,
 ): Promise<void> {
-  const { notes, patientId } = records;
+  const { warnings, patientId } = records;
   const answer = await unlessForbidden(() => tenant.clinic.readPatient(patientId, signal));
-  if (answer === null) notes.add('patient-unread');
+  if (answer === null) warnings.add('patient-unread');
   else if ('absent' in answer) {
     records.isGone = true;
-    notes.add('clinic-has-no-patient');
-  } else notes.add('unusable' in answer ? 'patient-unusable' : 'still-in-clinic');
+    warnings.add('clinic-has-no-patient');
+  } else warnings.add('unusable' in answer ? 'patient-unusable' : 'still-in-clinic');
 }
 
 async function readSpan(
@@ -112,7 +112,7 @@ async function readSpan(
   signal: AbortSignal,
 ): Promise<void> {
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
-  if (snapshot.completeness === 'partial') records.notes.add('appointments-partial');
+  if (snapshot.completeness === 'partial') records.warnings.add('appointments-partial');
   for (const appointment of snapshot.records.values()) {
     if (appointment.patientId === records.patientId) addAppointment(records, appointment, tenant.clock());
   }
@@ -132,8 +132,8 @@ async function readInvoices(
   if (![...tenant.targets.values()].some(({ stream }) => stream === 'invoices')) return;
   const doctorsFrom = new Date(tenant.clock()).toISOString().slice(0, 10);
   const snapshot = await unlessForbidden(() => tenant.clinic.readInvoices({ withDoctors: false, doctorsFrom }, signal));
-  if (snapshot === null) return void records.notes.add('invoices-unread');
-  if (snapshot.completeness === 'partial') records.notes.add('invoices-partial');
+  if (snapshot === null) return void records.warnings.add('invoices-unread');
+  if (snapshot.completeness === 'partial') records.warnings.add('invoices-partial');
   for (const { id, patientId } of snapshot.records.values()) {
     if (patientId === records.patientId) records.ids.invoices.add(id);
   }

@@ -103,8 +103,8 @@ async function holdContentOf(
 }
 
 /** From more items than this on a second person has to want the same, here; null where one is always enough. */
-export function secondPersonAbove({ desk }: Pick<Acting, 'desk'>, tenantId: string): number | null {
-  return desk.approvalsOf(tenantId).policy.holdsAbove ?? null;
+export function secondPersonAbove({ actServices }: Pick<Acting, 'actServices'>, tenantId: string): number | null {
+  return actServices.approvalsOf(tenantId).policy.holdsAbove ?? null;
 }
 
 async function itemsOf(

@@ -95,9 +95,9 @@ async function work(
   const { target } = matchable;
   if (tenant.configuration.paused) throw pausedError(installation, ids.tenant);
   const pairs = fromMatchFile(text, target.identity);
-  const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
+  const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', report: progress }, signal);
   try {
-    const waitReport = { what: `the work on target ${target.id}`, tell: progress };
+    const waitReport = { what: `the work on target ${target.id}`, report: progress };
     const lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     try {
       const guarded = AbortSignal.any([signal, plan.signal, lane.signal]);

@@ -119,7 +119,7 @@ async function lacking(
   for (const [index, { id }] of otherwise.entries()) {
     const one = mapped[index];
     if (one === undefined || 'fault' in one) continue;
-    const key = identity.key(id, links.get(id)?.epoch ?? 0);
+    const key = identity.key(id, links.get(id)?.idAttempt ?? 0);
     recordOf.set(key, id);
     wanted.set(key, { properties: one.properties, contactKey: null, startAt: 0 } satisfies CrmItem);
   }

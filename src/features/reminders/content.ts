@@ -23,7 +23,7 @@ export interface ContentInput {
   patient: Patient | null;
   link: ReminderContent['link'];
   /** What it corrects, with what the patient was told before; absent for a reminder. */
-  correction?: { kind: CorrectionKind; told: { startAt: Instant; zone: string } } | null | undefined;
+  correction?: { kind: CorrectionKind; sentTime: { startAt: Instant; zone: string } } | null | undefined;
 }
 
 /** What the patient reads. A field that the clinic doesn't tell is left empty, with the blanks beside it. */
@@ -72,7 +72,7 @@ export function languageOf(stated: string | null, fallback: Language): Language 
 function fieldValues(input: ContentInput, language: Language) {
   const { file, clinic, location, patient } = input;
   const now = timeFields(input, language);
-  const stated = timeFields(input.correction?.told ?? input, language);
+  const stated = timeFields(input.correction?.sentTime ?? input, language);
   return {
     firstName: oneLine(patient?.firstName ?? ''),
     clinic: oneLine(file.sender ?? clinic),

@@ -29,7 +29,7 @@ const PASSED_MS = DAY_MS;
 export interface SeenByPatients {
   appointments: ReadonlyMap<string, Appointment>;
   vanished: ReadonlySet<string>;
-  place: LocationCatalogue;
+  locations: LocationCatalogue;
   /** Where a location has no zone of its own. */
   zone: string;
 }
@@ -70,15 +70,15 @@ export async function planCorrections(
   now: Instant,
 ): Promise<{ planned: number; withdrawn: number; held: number }> {
   const { ledger } = reminders;
-  const announced = await ledger.told(now);
+  const announced = await ledger.notifiedSince(now);
   const wrongInformation = await ledger.wrong(now);
-  const entries = await ledger.ofAppointments(await ledger.told(now - PASSED_MS));
-  const compared = await compareAll(reminders, seen, { entries, noted: wrongInformation }, now);
+  const entries = await ledger.ofAppointments(await ledger.notifiedSince(now - PASSED_MS));
+  const compared = await compareAll(reminders, seen, { entries, recorded: wrongInformation }, now);
   const counts = { planned: 0, withdrawn: 0, held: 0 };
   for (const one of await withholdCorrections(
     holds,
     reminders,
-    { compared, told: announced, entries, noted: wrongInformation },
+    { compared, sent: announced, entries, recorded: wrongInformation },
     now,
   )) {
     await recordWrong(reminders, one, one.decided, one.before);
@@ -92,20 +92,20 @@ export async function planCorrections(
 
 interface LedgerContent {
   /** Ids of the appointments ahead. */
-  told: readonly string[];
+  sent: readonly string[];
   /** Everything of these, and of those whose told start has just passed. */
   entries: ReadonlyMap<string, readonly LedgerEntry[]>;
-  noted: readonly WrongInformation[];
+  recorded: readonly WrongInformation[];
 }
 
 async function compareAll(
   reminders: OpenReminders,
   seen: SeenByPatients,
-  { entries, noted }: Pick<LedgerContent, 'entries' | 'noted'>,
+  { entries, recorded }: Pick<LedgerContent, 'entries' | 'recorded'>,
   now: Instant,
 ): Promise<Compared[]> {
   const seenNow = [...entries].filter(([id]) => seen.appointments.has(id) || seen.vanished.has(id));
-  const byName = new Map(noted.map((one) => [nameOf(one), one]));
+  const byName = new Map(recorded.map((one) => [nameOf(one), one]));
   const failed = await failedOf(
     reminders,
     seenNow.map(([id]) => id),
@@ -125,14 +125,14 @@ async function compareAll(
 async function withholdCorrections(
   holds: OpenTenant['holds'],
   { file: { correctionGuard } }: OpenReminders,
-  { compared, told, entries, noted }: LedgerContent & { compared: readonly Compared[] },
+  { compared, sent, entries, recorded }: LedgerContent & { compared: readonly Compared[] },
   now: Instant,
 ): Promise<Compared[]> {
   const all = await holds.list();
   const calls = new Map(compared.flatMap((one) => (one.decided.fact === null ? [] : [[one, callOf(one)] as const])));
   const isCompared = new Set(compared.map(({ appointmentId }) => appointmentId));
   const open = all.find(({ target, state }) => target === REMINDERS && state === 'open');
-  const unseen = noted.filter(
+  const unseen = recorded.filter(
     ({ appointmentId }) => open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId),
   );
   const reasonFor = weighCorrections({
@@ -140,7 +140,7 @@ async function withholdCorrections(
     entries: [...entries.values()].flat(),
     unseen: unseen.map(({ appointmentId }) => appointmentId),
     holds: all,
-    sentCount: told.length,
+    sentCount: sent.length,
     limit: correctionGuard,
     now,
   });
@@ -162,7 +162,7 @@ async function withholdCorrections(
     // A person decides about what the corrections say, and not about what the appointments become later.
     const said = JSON.stringify(held.map((one) => [nameOf(one), one.fact]).toSorted());
     const content = createHash('sha256').update(said).digest('base64url');
-    await holds.cover(REMINDERS, 'corrections', recordIds, { linkCount: told.length, content, now, expiresAt });
+    await holds.cover(REMINDERS, 'corrections', recordIds, { linkCount: sent.length, content, now, expiresAt });
   }
   return weighed;
 }
@@ -201,7 +201,7 @@ async function carryOut(
 
 /** Returns the starts that patients were told of appointments ahead, by appointment, of those that a list may settle. */
 export async function announcedStarts({ ledger }: OpenReminders, now: Instant): Promise<Map<string, Instant[]>> {
-  const announced = await ledger.ofAppointments(await ledger.told(now));
+  const announced = await ledger.ofAppointments(await ledger.notifiedSince(now));
   const wrong = Map.groupBy(await ledger.wrong(now), ({ appointmentId }) => appointmentId);
   const open = [...announced].filter(([id, entries]) => {
     const listed = wrong.get(id) ?? [];
@@ -220,7 +220,7 @@ export async function stillFalse(
   reminders: OpenReminders,
   entry: LedgerEntry,
   truth: Truth,
-): Promise<{ told: LedgerEntry } | 'waits' | 'outdated' | 'other-patient'> {
+): Promise<{ sent: LedgerEntry } | 'waits' | 'outdated' | 'other-patient'> {
   const entries = await reminders.ledger.ofAppointment(entry.appointmentId);
   const others = entries.filter(({ id, channel }) => id !== entry.id && channel === entry.channel);
   const failed = await failedOf(reminders, [entry.appointmentId]);
@@ -228,7 +228,7 @@ export async function stillFalse(
   if (stand.is === 'sending') return 'waits';
   if (stand.is !== 'false' || stand.isUnclear || keyOf(reminders, stand, truth, entry.rule) !== entry.id)
     return 'outdated';
-  return stand.isSamePatient ? { told: stand.last } : 'other-patient';
+  return stand.isSamePatient ? { sent: stand.last } : 'other-patient';
 }
 
 /** Returns why no message of an appointment is sent while a hold, or its rejection, keeps a correction back; null when none does. */
@@ -256,7 +256,7 @@ export async function recordOutcome(
   if (correction === null || WITHDRAWALS.some((reason) => reason === outcome)) return;
   const wrongInformation = (await ledger.wrong(now)).find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
   if (wrongInformation !== undefined)
-    await ledger.noteWrong({ ...wrongInformation, correctsAt: null, reason: outcome });
+    await ledger.recordWrong({ ...wrongInformation, correctsAt: null, reason: outcome });
 }
 
 type False = Extract<MessageTruth, { is: 'false' }>;
@@ -372,10 +372,10 @@ function ruleFor(
   return own.find((each) => each.channels.includes(channel) && exclusion(appointment, each) === null);
 }
 
-function truthOf({ appointments, place, zone }: SeenByPatients, id: string): Truth | null {
+function truthOf({ appointments, locations, zone }: SeenByPatients, id: string): Truth | null {
   const appointment = appointments.get(id);
   if (appointment === undefined) return null;
-  const location = locationOf(appointment, place);
+  const location = locationOf(appointment, locations);
   return { appointment, zone: location?.zone ?? zone, address: location?.address ?? null };
 }
 
@@ -387,7 +387,7 @@ async function recordWrong(
 ): Promise<void> {
   if (wrong === null) return before === null ? undefined : ledger.clearWrong(of);
   await ledger.storeNotified(wrong.appointmentId, wrong.untilAt);
-  if (JSON.stringify(wrong) !== JSON.stringify(before)) await ledger.noteWrong(wrong);
+  if (JSON.stringify(wrong) !== JSON.stringify(before)) await ledger.recordWrong(wrong);
 }
 
 function nameOf({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>): string {

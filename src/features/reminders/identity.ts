@@ -21,7 +21,7 @@ export function createReminderNames(identityKey: Uint8Array, tenant: string): Na
 export interface MessageProofs {
   patient(reminder: string, patientId: string | null): string;
   /** @param stated place of the appointment, in whatever words */
-  place(appointmentId: string, ...stated: readonly string[]): string;
+  locationProof(appointmentId: string, ...stated: readonly string[]): string;
 }
 
 /** @param identityKey the installation's identity key, 32 bytes */
@@ -31,7 +31,7 @@ export function createMessageProofs(identityKey: Uint8Array, tenant: string): Me
     createHmac('sha256', key()).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
   return {
     patient: (reminder, patientId) => hash('patient', reminder, patientId ?? ''),
-    place: (appointmentId, ...stated) => hash('place', appointmentId, ...stated),
+    locationProof: (appointmentId, ...stated) => hash('place', appointmentId, ...stated),
   };
 }
 

@@ -85,7 +85,7 @@ async function handOver(
   const { entry } = claim;
   if ((await reminders.ledger.closingOf(entry.channel)) !== null) return dropped('channel-gone');
   // Whoever opted out or was forgotten may not be known: the reminder waits as long as its grace lasts.
-  const uncertainty = await tenant.protection.doubt();
+  const uncertainty = await tenant.protection.uncertainty();
   if (uncertainty !== null)
     return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: uncertainty.code, notSent: true };
   const intent = await reminders.ledger.intend(claim, {
@@ -121,7 +121,7 @@ async function madeSure(
 ): Promise<Step | null> {
   let wentBackAt: Instant;
   try {
-    wentBackAt = await reminders.settle();
+    wentBackAt = await reminders.confirm();
   } catch (error) {
     return { wakeAt: now + DURABLE_RETRY_MS, code: asMirrorError(error).code, notSent: true };
   }
@@ -149,7 +149,7 @@ async function remember(
 /** A reminder that may have been handed over before is only ever waited for or unknown. */
 function onlyRepeat(step: Step): Step {
   if ('wakeAt' in step) return { ...step, notSent: false };
-  return step.settle.state === 'dropped' ? unclear(step.settle.reason) : step;
+  return step.finish.state === 'dropped' ? unclear(step.finish.reason) : step;
 }
 
 async function finish(
@@ -164,9 +164,9 @@ async function finish(
     if (await reminders.ledger.postpone(claim, step)) await reminders.alarms.set([{ id, wakeAt: step.wakeAt }]);
     return;
   }
-  if (!(await reminders.ledger.settle(claim, step.settle, now))) return;
-  const { state } = step.settle;
-  const reason = state === 'dropped' ? step.settle.reason : null;
+  if (!(await reminders.ledger.finish(claim, step.finish, now))) return;
+  const { state } = step.finish;
+  const reason = state === 'dropped' ? step.finish.reason : null;
   await recordOutcome(reminders, claim.entry, state === 'unknown' ? 'unclear' : (reason ?? 'sent'), now);
   if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
   const level =
@@ -226,7 +226,9 @@ async function correctionNow(
   const zone = location?.zone ?? tenant.configuration.zone;
   const found = await stillFalse(reminders, entry, { appointment, zone, address: location?.address ?? null });
   if (found === 'waits') return { wakeAt: tenant.clock() + SOURCE_RETRY_MS, code: null, notSent: true };
-  return typeof found === 'string' ? dropped(found) : { kind: wordsOf(entry.correction, found.told), told: found.told };
+  return typeof found === 'string'
+    ? dropped(found)
+    : { kind: wordsOf(entry.correction, found.sent), sentTime: found.sent };
 }
 
 /** In which words a correction is told: whoever was told that it is cancelled gets those of a reminder. */
@@ -327,7 +329,7 @@ async function address(
   const address = comparableAddress(location?.address ?? null);
   const proofs = {
     patientProof: reminders.proofs.patient(id, patientId),
-    locationProof: namesAddress(input) ? reminders.proofs.place(appointment.id, address) : null,
+    locationProof: namesAddress(input) ? reminders.proofs.locationProof(appointment.id, address) : null,
   };
   return { reminder, channel, rule, recipient: recipientHash, proofs };
 }
@@ -359,7 +361,7 @@ function afterDelivery(
   const retryMs = Math.min(own, longestMs ?? own);
   switch (delivery.result) {
     case 'sent':
-      return { settle: { state: 'sent', reference: delivery.reference } };
+      return { finish: { state: 'sent', reference: delivery.reference } };
     case 'refused':
       return dropped(
         delivery.channelGone ? 'channel-gone' : delivery.optedOut ? 'opted-out' : 'refused',

@@ -15,7 +15,7 @@ const reminder = z.object({
   correction: z.enum(['moved', 'changed', 'cancelled']).nullable().describe('What it corrects; null for a reminder'),
   state: z.enum(['planned', 'sending', 'sent', 'dropped', 'unknown']),
   reason: z.string().nullable(),
-  settledAt: instant.nullable(),
+  finishedAt: instant.nullable(),
   attempts: z.number(),
   lastCode: z.string().nullable(),
   reference: z.string().nullable(),

@@ -49,7 +49,7 @@ export function createOptOuts(
   redis: RedisClient,
   tenant: string,
   identityKey: Uint8Array,
-  { keep }: Pick<Protection, 'keep'>,
+  { store }: Pick<Protection, 'store'>,
 ): OptOuts {
   const key = derivedKey(identityKey, tenant, 'opt-outs');
   const table = keys.optOuts(tenant);
@@ -57,16 +57,16 @@ export function createOptOuts(
     hashOf: (kind, address) =>
       `${kind}:${createHmac('sha256', key()).update(sameForm(kind, address)).digest('base64url')}`,
     async add(hash, optOut) {
-      await keep({ table: 'optOuts', name: hash, value: JSON.stringify(optOut) });
+      await store({ table: 'optOuts', name: hash, value: JSON.stringify(optOut) });
     },
     async optIn(hash, message) {
       const taken = keys.optIn(tenant, createHash('sha256').update(message).digest('base64url'));
       if ((await redis.exists(taken)) === 1) return;
-      await keep({ table: 'optOuts', name: hash, value: null });
+      await store({ table: 'optOuts', name: hash, value: null });
       // Only now: whoever reports again because of a failure is heard.
       await redis.set(taken, '', 'PX', OPT_IN_RETENTION_MS);
     },
-    remove: (hash) => keep({ table: 'optOuts', name: hash, value: null }),
+    remove: (hash) => store({ table: 'optOuts', name: hash, value: null }),
     async find(hash) {
       const value = await redis.hget(table, hash);
       return value === null ? null : (JSON.parse(value) as OptOut);

@@ -85,7 +85,7 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
   const ofNobodyForgotten = [...appointments.values()].filter(
     ({ patientId }) => patientId === null || !isForgotten(patientId),
   );
-  const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, { place: learned.directory, now });
+  const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, { locations: learned.directory, now });
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(reminders, wanted, appointments, now);
   const corrections = await planCorrections(
@@ -107,19 +107,19 @@ function seenByPatients(
   appointments: readonly Appointment[],
 ): SeenByPatients {
   const byId = new Map(appointments.map((appointment) => [appointment.id, appointment]));
-  return { appointments: byId, vanished, place: directory, zone: configuration.zone };
+  return { appointments: byId, vanished, locations: directory, zone: configuration.zone };
 }
 
 function wantedOf(
   { configuration }: Pick<OpenTenant, 'configuration'>,
   reminders: OpenReminders,
   appointments: Iterable<Appointment>,
-  { place, now }: { place: LocationCatalogue; now: Instant },
+  { locations, now }: { locations: LocationCatalogue; now: Instant },
 ): Map<string, PlannedReminder> {
   const wanted = new Map<string, PlannedReminder>();
   for (const appointment of appointments) {
     if (appointment.time.startAt <= now) continue;
-    const zone = locationOf(appointment, place)?.zone ?? configuration.zone;
+    const zone = locationOf(appointment, locations)?.zone ?? configuration.zone;
     for (const decision of remindersFor(appointment, reminders.rules, zone, reminders.name)) {
       if ('reminder' in decision) wanted.set(decision.reminder.id, decision.reminder);
     }

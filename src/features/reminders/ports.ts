@@ -60,7 +60,7 @@ export interface OpenReminders {
    * @returns when the state last went back, 0 for never: what was due until then may have been handed over
    * @throws MirrorError `remote`, code `state-not-durable`
    */
-  settle(): Promise<Instant | 0>;
+  confirm(): Promise<Instant | 0>;
   /** What waits for a person, for the tenant's status. */
   status(holds: readonly Hold[], now: Instant): Promise<ReminderStatus>;
   /** What each patient of held corrections was sent, and what the clinic says now. `unread`: code of why the clinic could not be read. */

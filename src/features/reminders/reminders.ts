@@ -33,7 +33,7 @@ export interface ReminderLine {
   correction: CorrectionKind | null;
   state: ReminderState;
   reason: string | null;
-  settledAt: Instant | null;
+  finishedAt: Instant | null;
   attempts: number;
   lastCode: string | null;
   reference: string | null;
@@ -114,7 +114,7 @@ export async function finishedReminders(
   limit: number,
 ): Promise<ReminderList> {
   const { reminders } = requireReminders(installation, tenantId);
-  const lines = await linesOf(reminders, await reminders.ledger.settled(limit));
+  const lines = await linesOf(reminders, await reminders.ledger.finished(limit));
   return { tenant: tenantId, day: null, complete: true, reminders: lines };
 }
 
@@ -234,7 +234,7 @@ function foreseen(
   const { appointmentId: appointment, rule, channel, dueAt, startAt, zone } = reminder;
   const untouched = {
     id: null,
-    settledAt: null,
+    finishedAt: null,
     attempts: 0,
     lastCode: null,
     reference: null,

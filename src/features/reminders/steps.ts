@@ -11,7 +11,7 @@ const HOURLY_LIMIT = 'hourly-limit';
 
 /** How a look at a reminder ended. */
 export type Step =
-  | { settle: ReminderSettlement }
+  | { finish: ReminderSettlement }
   /** @property notSent it was surely not handed over */
   | { wakeAt: Instant; code: string | null; notSent: boolean };
 
@@ -40,12 +40,12 @@ export function nextHour(now: Instant, deadlineAt: Instant): Step {
 
 /** It is not sent. @param cause the code of what refused it */
 export function dropped(reason: DropReason, cause: string | null = null): Step {
-  return { settle: { state: 'dropped', reason, code: cause } };
+  return { finish: { state: 'dropped', reason, code: cause } };
 }
 
 /** It may have been handed over, and nobody knows. */
 export function unclear(cause: string): Step {
-  return { settle: { state: 'unknown', code: cause } };
+  return { finish: { state: 'unknown', code: cause } };
 }
 
 /** What the other side reported as not delivered, of the messages of these appointments. */

@@ -84,7 +84,7 @@ export interface ReminderLedger extends MessageLedger {
    */
   intend(claim: Claim, options: Intent): Promise<'go' | 'limit' | 'opted-out' | 'lost'>;
   /** @returns false when somebody else has settled it */
-  settle(claim: Claim, settlement: ReminderSettlement, now: Instant): Promise<boolean>;
+  finish(claim: Claim, settlement: ReminderSettlement, now: Instant): Promise<boolean>;
   /** Looks at it again then. @param options.notSent it was surely not handed over */
   postpone(claim: Claim, options: { wakeAt: Instant; code: string | null; notSent: boolean }): Promise<boolean>;
   read(id: string): Promise<LedgerEntry | null>;
@@ -92,7 +92,7 @@ export interface ReminderLedger extends MessageLedger {
   /** Everything that is planned or being sent, the next one first. */
   open(): Promise<LedgerEntry[]>;
   /** What was settled, newest first. */
-  settled(limit: number): Promise<LedgerEntry[]>;
+  finished(limit: number): Promise<LedgerEntry[]>;
   /** Everything of an appointment, the first one due first. */
   ofAppointment(appointmentId: string): Promise<LedgerEntry[]>;
   /** The same of several, by appointment. */
@@ -161,7 +161,7 @@ export function createReminderLedger(
       const facts = [entry.appointmentId, entry.startAt, patientProof, locationProof ?? ''].map(String);
       return scripts.intend(redis, scriptKeys, [token, maxPerHour, may, recipient ?? '', ...facts]);
     },
-    async settle({ entry: { id }, token }, settlement, now) {
+    async finish({ entry: { id }, token }, settlement, now) {
       const { state } = settlement;
       const reason = state === 'dropped' ? settlement.reason : '';
       const code = state === 'sent' ? '' : (settlement.code ?? '');
@@ -183,7 +183,15 @@ export function createReminderLedger(
 
 type Reads = Pick<
   ReminderLedger,
-  'read' | 'readSome' | 'open' | 'settled' | 'ofAppointment' | 'ofAppointments' | 'counts' | 'openCount' | 'recipientOf'
+  | 'read'
+  | 'readSome'
+  | 'open'
+  | 'finished'
+  | 'ofAppointment'
+  | 'ofAppointments'
+  | 'counts'
+  | 'openCount'
+  | 'recipientOf'
 >;
 
 /** What stands in the ledger. */
@@ -195,7 +203,7 @@ function openReads(redis: RedisClient, tenant: string): Reads {
     read: async (id) => entryOf(await redis.hgetall(entryKey(id))),
     readSome: async (ids) => new Map((await readMany(ids)).map((entry) => [entry.id, entry])),
     open: async () => readMany(await redis.zrange(open, '0', '-1')),
-    settled: async (limit) => readMany(await redis.zrevrange(keys.remindersSettled(tenant), 0, limit - 1)),
+    finished: async (limit) => readMany(await redis.zrevrange(keys.remindersSettled(tenant), 0, limit - 1)),
     async ofAppointment(appointmentId) {
       const entries = await readMany(await redis.smembers(keys.remindersOf(tenant, appointmentId)));
       return entries.sort((one, other) => one.dueAt - other.dueAt);
@@ -273,7 +281,7 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
     plannedAt: Number(fields.plannedAt),
     wakeAt: Number(fields.wakeAt),
     attempts: Number(fields.attempts),
-    settledAt: textOrNull(fields.settledAt) === null ? null : Number(fields.settledAt),
+    finishedAt: textOrNull(fields.settledAt) === null ? null : Number(fields.settledAt),
     reason: textOrNull(fields.reason) as DropReason | null,
     lastCode: textOrNull(fields.lastCode) === null ? null : codeIn(fields.lastCode ?? ''),
     reference: textOrNull(fields.reference),
@@ -308,7 +316,7 @@ export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Se
      * Ids of the appointments that a message was handed over for, or may have been, and whose start by that message lies after `since`. Those of
      * two days before it are forgotten.
      */
-    async told(since: Instant): Promise<string[]> {
+    async notifiedSince(since: Instant): Promise<string[]> {
       await redis.zremrangebyscore(announced, '-inf', since - RETENTION_MS);
       return redis.zrangebyscore(announced, `(${since}`, '+inf');
     },
@@ -321,7 +329,7 @@ export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Se
       const all = await wrong.prune(({ untilAt }) => untilAt <= now);
       return [...all.values()].sort((one, other) => one.sinceAt - other.sinceAt);
     },
-    noteWrong: (one: WrongInformation) => wrong.set(fieldOf(one), one),
+    recordWrong: (one: WrongInformation) => wrong.set(fieldOf(one), one),
     async clearWrong(one: Pick<WrongInformation, 'appointmentId' | 'channel'>): Promise<void> {
       await wrong.remove([fieldOf(one)]);
     },

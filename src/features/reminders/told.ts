@@ -78,7 +78,7 @@ export function correctionOf(
   proofs: MessageProofs,
 ): Correction {
   const stated = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), comparableAddress(address)] : [];
-  return { kind, fact: proofs.place(appointment.id, last.id, ...stated) };
+  return { kind, fact: proofs.locationProof(appointment.id, last.id, ...stated) };
 }
 
 function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: MessageProofs): boolean {
@@ -86,10 +86,11 @@ function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, 
   if (entry.correction?.kind === 'cancelled' || entry.startAt !== startAt) return false;
   if (toZonedIso(entry.zone, startAt) !== toZonedIso(zone, startAt)) return false;
   return (
-    entry.locationProof === null || entry.locationProof === proofs.place(appointment.id, comparableAddress(address))
+    entry.locationProof === null ||
+    entry.locationProof === proofs.locationProof(appointment.id, comparableAddress(address))
   );
 }
 
 function inOrder(one: LedgerEntry, other: LedgerEntry): number {
-  return (one.handedAs ?? 0) - (other.handedAs ?? 0) || (one.settledAt ?? 0) - (other.settledAt ?? 0);
+  return (one.handedAs ?? 0) - (other.handedAs ?? 0) || (one.finishedAt ?? 0) - (other.finishedAt ?? 0);
 }

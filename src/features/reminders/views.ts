@@ -35,12 +35,12 @@ async function heldCorrections(
     ...[...announced.values()].flatMap((entry) => entry?.startAt ?? []),
     ...wrongInformation.map(({ untilAt }) => untilAt),
   ];
-  const { appointments, place, unread } = await listed(tenant, starts, signal);
+  const { appointments, locations, unread } = await listed(tenant, starts, signal);
   const items = recordIds.map((record): HeldItem => {
     const appointment = appointments.get(record);
     const entry = announced.get(record) ?? null;
-    const agenda = appointment === undefined ? null : place.agendas.get(appointment.agendaId);
-    const truth = appointment === undefined ? null : truthOf(appointment, place, tenant.configuration.zone);
+    const agenda = appointment === undefined ? null : locations.agendas.get(appointment.agendaId);
+    const truth = appointment === undefined ? null : truthOf(appointment, locations, tenant.configuration.zone);
     return {
       record,
       startAt: appointment?.time.startAt ?? entry?.startAt ?? null,
@@ -72,7 +72,7 @@ function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, pr
   if (entry.correction?.kind === 'cancelled') changes.push({ field: 'time', before: NOTHING_THERE, after });
   else if (entry.startAt !== appointment.time.startAt) changes.push({ field: 'time', before: announced, after });
   if (entry.zone !== zone) changes.push({ field: ZONE, before: textOf(entry.zone), after: textOf(zone) });
-  const proof = proofs.place(appointment.id, comparableAddress(address));
+  const proof = proofs.locationProof(appointment.id, comparableAddress(address));
   // What the message named is kept as a keyed hash alone.
   if (entry.locationProof !== null && entry.locationProof !== proof)
     changes.push({ field: LOCATION, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });
@@ -91,8 +91,8 @@ async function listed(
   { clinic }: Pick<OpenTenant, 'clinic'>,
   starts: readonly number[],
   signal: AbortSignal,
-): Promise<{ appointments: ReadonlyMap<string, Appointment>; place: LocationCatalogue; unread: string | null }> {
-  const nothing = { appointments: new Map(), place: { agendas: new Map(), locations: new Map() }, unread: null };
+): Promise<{ appointments: ReadonlyMap<string, Appointment>; locations: LocationCatalogue; unread: string | null }> {
+  const nothing = { appointments: new Map(), locations: { agendas: new Map(), locations: new Map() }, unread: null };
   if (starts.length === 0) return nothing;
   try {
     const agendas = await clinic.agendas(signal);
@@ -103,7 +103,7 @@ async function listed(
       agendas: new Map(agendas.map((agenda) => [agenda.id, agenda])),
       locations: new Map(locations.map((location) => [location.id, location])),
     };
-    return { appointments: records, place: catalogue, unread: null };
+    return { appointments: records, locations: catalogue, unread: null };
   } catch (error) {
     signal.throwIfAborted();
     return { ...nothing, unread: asMirrorError(error).code };

@@ -93,10 +93,10 @@ export async function takeAppointments(
     return;
   }
   const changes = await inPieces(
-    compare(parts, triggerKey, snapshot.records.values(), { known: stored, now: readAt }),
+    compare(parts, triggerKey, snapshot.records.values(), { stored, now: readAt }),
     signal,
   );
-  changes.push(...buried(parts, triggerKey, snapshot, { known: stored, readAt }));
+  changes.push(...buried(parts, triggerKey, snapshot, { stored, readAt }));
   const { over, missing } = isWhole ? absentOf(snapshot, stored) : { over: [], missing: [] };
   const suspects = changes.filter(({ message }) => message !== null).length + missing.length;
   const isMany = suspects > triggers.file.mostAtOnce;
@@ -123,7 +123,7 @@ function* atFirst(
   triggerKey: AppointmentTriggerKey,
   { snapshot: { records, unusable, window }, readAt }: AppointmentList,
 ): Pieces<FollowedAppointment[]> {
-  const usable = yield* compare(parts, triggerKey, records.values(), { known: new Map(), now: readAt });
+  const usable = yield* compare(parts, triggerKey, records.values(), { stored: new Map(), now: readAt });
   const unusableIds = unusable.flatMap(({ recordId }) =>
     recordId === null || records.has(recordId) ? [] : [recordId],
   );
@@ -157,13 +157,13 @@ function* compare(
   parts: ReadingParts,
   triggerKey: AppointmentTriggerKey,
   appointments: Iterable<Appointment>,
-  { known, now }: { known: ReadonlyMap<string, StoredAppointment>; now: Instant },
+  { stored, now }: { stored: ReadonlyMap<string, StoredAppointment>; now: Instant },
 ): Pieces<FollowedAppointment[]> {
   const followed: FollowedAppointment[] = [];
   yield* eachInPieces(appointments, (appointment) => {
     const { id, patientId } = appointment;
     const name = parts.triggers.name({ ...triggerKey, recordId: id });
-    const before = known.get(name) ?? null;
+    const before = stored.get(name) ?? null;
     if (patientId !== null && parts.isForgotten(patientId)) {
       if (before !== null) followed.push({ name, now: null, message: null });
       return;
@@ -195,11 +195,11 @@ function buried(
   parts: ReadingParts,
   triggerKey: AppointmentTriggerKey,
   snapshot: AppointmentSnapshot,
-  { known, readAt }: { known: ReadonlyMap<string, StoredAppointment>; readAt: Instant },
+  { stored, readAt }: { stored: ReadonlyMap<string, StoredAppointment>; readAt: Instant },
 ): FollowedAppointment[] {
   const off = new Set(tombstonesIn(snapshot));
-  return [...known].flatMap(([name, appointment]) =>
-    off.has(appointment.recordId) && appointment.stands
+  return [...stored].flatMap(([name, appointment]) =>
+    off.has(appointment.recordId) && appointment.isConfirmed
       ? [followedBy(parts, triggerKey, { name, change: vanished(appointment), foundAt: readAt })]
       : [],
   );
@@ -215,7 +215,7 @@ function absentOf(
   return {
     over: absent.filter(([, appointment]) => hasPassed(appointment, window)).map(([name]) => name),
     missing: absent.flatMap(([, appointment]) =>
-      overlaps(appointment, window) && appointment.stands ? [appointment] : [],
+      overlaps(appointment, window) && appointment.isConfirmed ? [appointment] : [],
     ),
   };
 }
@@ -232,7 +232,7 @@ async function lookAtMissing(
     missing.flatMap((one) => (one.missedAt === null ? [] : [[one.recordId, one.missedAt] as const])),
   );
   const asked = new Map([[TRIGGERS, [...byId.keys()]]]);
-  const misses = { known: missedAt, readAt };
+  const misses = { missedSince: missedAt, readAt };
   const startsBefore = (id: string) => [byId.get(id)?.startAt ?? Number.NaN];
   const reads = {
     readAlone,
@@ -242,7 +242,7 @@ async function lookAtMissing(
   const nameOf = (recordId: string) => parts.triggers.name({ ...triggerKey, recordId });
   const named = new Map(missing.map((appointment) => [nameOf(appointment.recordId), appointment]));
   const followed = await inPieces(
-    compare(parts, triggerKey, answers.found, { known: named, now: readAt }),
+    compare(parts, triggerKey, answers.found, { stored: named, now: readAt }),
     parts.signal,
   );
   for (const [name, appointment] of named) {

@@ -33,7 +33,7 @@ export interface DeliveryParts {
 
 /** One message and where it goes. */
 interface Parcel {
-  place: TriggerKey;
+  triggerKey: TriggerKey;
   entry: WaitingTrigger;
 }
 
@@ -77,7 +77,7 @@ async function parcelsOf({ triggers }: DeliveryParts, name: string, { events }: 
   const parcels: Parcel[] = [];
   for (const event of events) {
     const triggerKey = { endpoint: name, event };
-    for (const entry of await triggers.store.waiting(triggerKey)) parcels.push({ place: triggerKey, entry });
+    for (const entry of await triggers.store.waiting(triggerKey)) parcels.push({ triggerKey, entry });
   }
   return parcels.sort((one, other) => one.entry.dueAt - other.entry.dueAt);
 }
@@ -90,8 +90,8 @@ async function deliver(
   defer: (at: Instant) => void,
 ): Promise<Next> {
   const { tenant, triggers, lease, abort } = parts;
-  const { place, entry } = parcel;
-  const drop = (reason: TriggerDrop) => triggers.store.finishDropped(place, entry.id, reason, lease);
+  const { triggerKey, entry } = parcel;
+  const drop = (reason: TriggerDrop) => triggers.store.finishDropped(triggerKey, entry.id, reason, lease);
   let subject: Subject | TriggerDrop;
   try {
     subject = await readCurrentSubject(parts, parcel);
@@ -102,10 +102,10 @@ async function deliver(
   }
   if (typeof subject === 'string') {
     await drop(subject);
-    tenant.log.info({ ...place, message: entry.id, reason: subject }, 'a message is not sent any more');
+    tenant.log.info({ ...triggerKey, message: entry.id, reason: subject }, 'a message is not sent any more');
     return 'go-on';
   }
-  const body = messageOf(tenant.id, place.event, subject, entry.foundAt);
+  const body = messageOf(tenant.id, triggerKey.event, subject, entry.foundAt);
   if (isTooLarge(body)) {
     await drop('payload-too-large');
     return 'go-on';
@@ -126,66 +126,66 @@ async function deliver(
 /** The document as it is now, or why nothing is said of it. */
 async function readCurrentSubject(
   { triggers, isForgotten, abort }: DeliveryParts,
-  { place, entry }: Parcel,
+  { triggerKey, entry }: Parcel,
 ): Promise<Subject | TriggerDrop> {
-  const answer = await readSubject(triggers, place.event, entry.recordId, abort);
+  const answer = await readSubject(triggers, triggerKey.event, entry.recordId, abort);
   if ('absent' in answer) return 'vanished';
   if ('unusable' in answer) throw unusable();
   const { found } = answer;
   if (found.patientId !== null && isForgotten(found.patientId)) return 'forgotten';
-  return found.tells ? found : 'withdrawn';
+  return found.sends ? found : 'withdrawn';
 }
 
 async function afterAnswer(
   parts: DeliveryParts,
-  { place, entry }: Parcel,
+  { triggerKey, entry }: Parcel,
   answer: WebhookAnswer,
   defer: (at: Instant) => void,
 ): Promise<Next> {
   const { tenant, triggers, lease } = parts;
   if (answer.result === 'taken') {
-    await tenant.outages.recordOther(tenant.id, { kind: 'endpoint', id: place.endpoint }, null);
-    await triggers.store.finishSent(place, entry.id, tenant.clock(), lease);
-    tenant.log.info({ ...place, message: entry.id }, 'a message was taken');
+    await tenant.outages.recordOther(tenant.id, { kind: 'endpoint', id: triggerKey.endpoint }, null);
+    await triggers.store.finishSent(triggerKey, entry.id, tenant.clock(), lease);
+    tenant.log.info({ ...triggerKey, message: entry.id }, 'a message was taken');
     return 'go-on';
   }
   if (answer.result === 'gone') {
-    await triggers.store.close(place.endpoint, { code: 'webhook-gone', at: tenant.clock() });
+    await triggers.store.close(triggerKey.endpoint, { code: 'webhook-gone', at: tenant.clock() });
     tenant.log.error(
-      { endpoint: place.endpoint, code: 'webhook-gone' },
+      { endpoint: triggerKey.endpoint, code: 'webhook-gone' },
       'an endpoint is gone: it is told of nothing until it is opened again',
     );
     return { againAt: null };
   }
   const failure = refusal(answer);
-  if (answer.code !== 'webhook-refused') return backOff(parts, { place, entry }, failure);
+  if (answer.code !== 'webhook-refused') return backOff(parts, { triggerKey, entry }, failure);
   // It may be this message alone that is refused: the others have their turn.
   const { delayMs } = nextTry(failure, entry.attempts, tenant.random);
-  defer(await putOff(parts, { place, entry }, answer.code, delayMs));
+  defer(await putOff(parts, { triggerKey, entry }, answer.code, delayMs));
   return 'go-on';
 }
 
 /** Lets the whole endpoint rest. The message stays due, so that it is the first one afterwards. */
-async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: MirrorError): Promise<Next> {
+async function backOff(parts: DeliveryParts, { triggerKey, entry }: Parcel, error: MirrorError): Promise<Next> {
   const { tenant, triggers, lease } = parts;
   const now = tenant.clock();
-  const { failingSince, code } = await triggers.store.endpoint(place.endpoint);
+  const { failingSince, code } = await triggers.store.endpoint(triggerKey.endpoint);
   const isSameFailure = code === error.code && failingSince !== null;
   const sinceAt = isSameFailure ? failingSince : now;
   const own = targetBackoffMs(error, tenant.random, now - sinceAt);
   const { host, longestMs } = await tenant.outages.recordOther(
     tenant.id,
-    { kind: 'endpoint', id: place.endpoint },
+    { kind: 'endpoint', id: triggerKey.endpoint },
     error,
   );
   const untilAt = now + Math.min(own, longestMs ?? own);
   const tried = { ...entry, attempts: entry.attempts + 1, code: error.code };
-  await triggers.store.defer(place, tried, { failed: true }, lease);
-  await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
+  await triggers.store.defer(triggerKey, tried, { failed: true }, lease);
+  await triggers.store.rest(triggerKey.endpoint, { untilAt, sinceAt, code: error.code });
   // An outage of a host has its own line for all that waits for it. Any other failure has one when it begins or its code changes.
   tenant.log[host === null && !isSameFailure ? 'warn' : 'debug'](
     {
-      endpoint: place.endpoint,
+      endpoint: triggerKey.endpoint,
       code: error.code,
       actor: error.actor,
       remedy: error.remedy,
@@ -199,23 +199,28 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
 
 async function putOff(
   { tenant, triggers, lease }: DeliveryParts,
-  { place, entry }: Parcel,
+  { triggerKey, entry }: Parcel,
   code: string,
   delayMs: number,
 ): Promise<Instant> {
   const dueAt = tenant.clock() + delayMs;
-  await triggers.store.defer(place, { ...entry, attempts: entry.attempts + 1, dueAt, code }, { failed: true }, lease);
+  await triggers.store.defer(
+    triggerKey,
+    { ...entry, attempts: entry.attempts + 1, dueAt, code },
+    { failed: true },
+    lease,
+  );
   return dueAt;
 }
 
 /** A clinic that can't be asked is asked again; nothing was tried at the receiver. */
 async function putOffForSource(
   { tenant, triggers, lease }: DeliveryParts,
-  { place, entry }: Parcel,
+  { triggerKey, entry }: Parcel,
   { code, retryAfterMs = 0 }: MirrorError,
 ): Promise<Instant> {
   const dueAt = tenant.clock() + Math.max(SOURCE_RETRY_MS, retryAfterMs);
-  await triggers.store.defer(place, { ...entry, dueAt, code }, { failed: false }, lease);
+  await triggers.store.defer(triggerKey, { ...entry, dueAt, code }, { failed: false }, lease);
   return dueAt;
 }
 

@@ -8,7 +8,7 @@ export interface Subject {
   patientId: string | null;
   ids: Readonly<Record<string, string | null>>;
   /** Whether it is in the state that receivers are told of. */
-  tells: boolean;
+  sends: boolean;
 }
 
 /** Statuses of a report that somebody may read; one without a status is as good as final, since it is there with its PDF. */
@@ -21,13 +21,13 @@ const NOT_ISSUED = 'CreditNote';
 /** A report tells when it is final or signed and has a PDF; a draft, one that was replaced, and a word that nobody named don't. */
 export function reportSubject({ id, patientId, episodeId, status, fileSizeBytes }: Report): Subject {
   const isReportable = READABLE.includes(status) && fileSizeBytes !== 0;
-  return { recordId: id, patientId, ids: { reportId: id, patientId, episodeId }, tells: isReportable };
+  return { recordId: id, patientId, ids: { reportId: id, patientId, episodeId }, sends: isReportable };
 }
 
 /** An invoice or receipt tells when it is issued, whether paid or not; drafts, cancelled ones and credit notes don't. */
 export function invoiceSubject({ id, patientId, status, documentType }: Invoice): Subject {
   const isReportable = ISSUED_STATUSES.includes(status) && documentType !== NOT_ISSUED;
-  return { recordId: id, patientId, ids: { invoiceId: id, patientId }, tells: isReportable };
+  return { recordId: id, patientId, ids: { invoiceId: id, patientId }, sends: isReportable };
 }
 
 /** A change of an appointment was found and is told, whatever became of it since: else one that comes and goes would be lost. */
@@ -36,12 +36,12 @@ export function appointmentSubject({
   patientId,
   agendaId,
 }: Pick<Appointment, 'id' | 'patientId' | 'agendaId'>): Subject {
-  return { recordId: id, patientId, ids: { appointmentId: id, patientId, agendaId }, tells: true };
+  return { recordId: id, patientId, ids: { appointmentId: id, patientId, agendaId }, sends: true };
 }
 
 /** Of an appointment that is gone its own id alone is known. */
 export function goneSubject(id: string): Subject {
-  return { recordId: id, patientId: null, ids: { appointmentId: id, patientId: null, agendaId: null }, tells: true };
+  return { recordId: id, patientId: null, ids: { appointmentId: id, patientId: null, agendaId: null }, sends: true };
 }
 
 /**

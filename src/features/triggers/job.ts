@@ -25,7 +25,7 @@ export async function runTriggers(
   const lease = await tenant.leases.tryTake(TRIGGERS_LEASE, options.read ? 'read' : undefined);
   if (lease === null) return false;
   try {
-    const uncertainty = await tenant.protection.doubt();
+    const uncertainty = await tenant.protection.uncertainty();
     if (uncertainty !== null) {
       tenant.log.warn(
         uncertainty,

@@ -28,21 +28,21 @@ export function changeOf(stored: StoredAppointment | null, appointment: Appointm
   const { startAt, endAt } = appointment.time;
   const isActive = status !== 'cancelled' && patientId !== null;
   if (stored === null && !isActive) return null;
-  const event = eventOf(stored, { agendaId, startAt, endAt, stands: isActive });
+  const event = eventOf(stored, { agendaId, startAt, endAt, isConfirmed: isActive });
   const before = stored?.sequence ?? 0;
   const sequence = event === null ? before : before + 1;
-  return { now: { recordId: id, agendaId, startAt, endAt, stands: isActive, sequence, missedAt: null }, event };
+  return { now: { recordId: id, agendaId, startAt, endAt, isConfirmed: isActive, sequence, missedAt: null }, event };
 }
 
 /** A row that was there at first and could not be used: nothing is said of it when it can. @param window of the reading */
 export function unusableAtFirst(recordId: string, { fromAt, toAt }: TimeWindow): StoredAppointment {
-  return { recordId, agendaId: null, startAt: fromAt, endAt: toAt, stands: false, sequence: 0, missedAt: null };
+  return { recordId, agendaId: null, startAt: fromAt, endAt: toAt, isConfirmed: false, sequence: 0, missedAt: null };
 }
 
 /** The clinic has no such appointment any more. It stays known, so that it is a later change when it comes back. */
 export function vanished(stored: StoredAppointment): AppointmentChange {
   const sequence = stored.sequence + 1;
-  return { now: { ...stored, stands: false, sequence, missedAt: null }, event: 'appointment.cancelled' };
+  return { now: { ...stored, isConfirmed: false, sequence, missedAt: null }, event: 'appointment.cancelled' };
 }
 
 /** What makes a change that one, among all of its appointment. */
@@ -50,12 +50,12 @@ export function changeName({ sequence, agendaId, startAt, endAt }: StoredAppoint
   return JSON.stringify([sequence, agendaId, startAt, endAt]);
 }
 
-type AppointmentState = Pick<StoredAppointment, 'agendaId' | 'startAt' | 'endAt' | 'stands'>;
+type AppointmentState = Pick<StoredAppointment, 'agendaId' | 'startAt' | 'endAt' | 'isConfirmed'>;
 
 function eventOf(before: AppointmentState | null, now: AppointmentState): AppointmentEvent | null {
   if (before?.agendaId === null) return null;
-  if (before?.stands !== true) return now.stands ? 'appointment.booked' : null;
-  if (!now.stands) return 'appointment.cancelled';
+  if (before?.isConfirmed !== true) return now.isConfirmed ? 'appointment.booked' : null;
+  if (!now.isConfirmed) return 'appointment.cancelled';
   const isMoved = before.agendaId !== now.agendaId || before.startAt !== now.startAt || before.endAt !== now.endAt;
   return isMoved ? 'appointment.moved' : null;
 }

@@ -55,8 +55,8 @@ export async function takeList(
   // They are found again by this very list, under the same names.
   for (const id of await store.unreadable(triggerKey))
     await store.finishDropped(triggerKey, id, 'unreadable', parts.lease);
-  const stored = await store.known(triggerKey);
-  const found = await inPieces(compare(parts, triggerKey, list, { known: stored, now }), parts.signal);
+  const stored = await store.stored(triggerKey);
+  const found = await inPieces(compare(parts, triggerKey, list, { stored, now }), parts.signal);
   const isFlood = found.fresh.length > parts.triggers.file.mostAtOnce && !reading.letThrough;
   if (isFlood) await closeForFlood(parts, triggerKey, found.fresh.length);
   else {
@@ -64,7 +64,7 @@ export async function takeList(
     const entries = found.fresh.map(({ id, recordId }) => {
       return { id, recordId, foundAt: now, attempts: 0, dueAt: now, code: null };
     });
-    const recorded = await store.note(triggerKey, entries, parts.lease);
+    const recorded = await store.record(triggerKey, entries, parts.lease);
     if (recorded > 0) parts.tenant.log.info({ ...triggerKey, count: recorded }, 'documents are to be told of');
   }
   if (found.absence.size > 0) await store.recordAbsence(triggerKey, found.absence, parts.lease);
@@ -94,7 +94,7 @@ async function namesAtFirst(
   triggerKey: TriggerKey,
   { subjects, unusable }: EventList,
 ): Promise<string[]> {
-  const reportable = [...subjects.values()].filter(({ tells }) => tells).map(({ recordId }) => recordId);
+  const reportable = [...subjects.values()].filter(({ sends }) => sends).map(({ recordId }) => recordId);
   const names: string[] = [];
   const name = (recordId: string) => void names.push(triggers.name({ ...triggerKey, recordId }));
   await inPieces(eachInPieces([...reportable, ...unusable], name), signal);
@@ -112,16 +112,16 @@ function* compare(
   { triggers, isForgotten }: ReadingParts,
   triggerKey: TriggerKey,
   { subjects, unusable, isWhole }: EventList,
-  { known, now }: { known: ReadonlyMap<string, Instant | 0>; now: Instant },
+  { stored, now }: { stored: ReadonlyMap<string, Instant | 0>; now: Instant },
 ): Pieces<Comparison> {
   const found: Comparison = { fresh: [], silent: [], absence: new Map() };
   const listed = new Set<string>();
   const look = (recordId: string, subject: Subject | null) => {
     const id = triggers.name({ ...triggerKey, recordId });
     listed.add(id);
-    const missingSince = known.get(id);
+    const missingSince = stored.get(id);
     if (missingSince !== undefined && missingSince !== 0) found.absence.set(id, 0);
-    if (missingSince !== undefined || subject?.tells !== true) return;
+    if (missingSince !== undefined || subject?.sends !== true) return;
     if (subject.patientId !== null && isForgotten(subject.patientId)) found.silent.push(id);
     else found.fresh.push({ id, recordId });
   };
@@ -131,7 +131,7 @@ function* compare(
   });
   // A partial list says nothing about what it does not hold.
   if (!isWhole) return found;
-  yield* eachInPieces(known, ([id, missingSince]) => {
+  yield* eachInPieces(stored, ([id, missingSince]) => {
     if (listed.has(id)) return;
     if (missingSince === 0) found.absence.set(id, now);
     else if (now - missingSince > ABSENT_RETENTION_MS) found.absence.set(id, null);

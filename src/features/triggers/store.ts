@@ -56,11 +56,11 @@ export interface TriggerStore {
   reading(triggerKey: TriggerKey): Promise<TriggerReading>;
   recordReading(triggerKey: TriggerKey, reading: TriggerReading, lease: Lease): Promise<void>;
   /** Names that are told of or wait, with the time since when their documents are out of the list; 0 while they are in it. */
-  known(triggerKey: TriggerKey): Promise<Map<string, Instant | 0>>;
+  stored(triggerKey: TriggerKey): Promise<Map<string, Instant | 0>>;
   /** Takes names as told of, without a message. */
   know(triggerKey: TriggerKey, names: readonly string[], lease: Lease): Promise<void>;
   /** Writes down what is to be sent, before it is; what is known is left as it is. @returns how many are new */
-  note(triggerKey: TriggerKey, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
+  record(triggerKey: TriggerKey, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
   /** Appointments as the last reading left them, by name; null for one that can't be opened: sealed with a key that is gone. */
   appointments(triggerKey: TriggerKey): Promise<Map<string, StoredAppointment | null>>;
   /** Writes down how appointments are now, each at once with what is to be said of it. @returns how many messages */
@@ -146,13 +146,13 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const field = fieldOf(triggerKey);
       await scripts.setFields(redis, lease, [readings], [field, writtenReading(sealer, field, reading)]);
     },
-    known: async (triggerKey) =>
+    stored: async (triggerKey) =>
       scoresOf(await redis.zrange(keys.triggersKnown(tenant, fieldOf(triggerKey)), '0', '-1', 'WITHSCORES')),
     async know(triggerKey, names, lease) {
       const unsent = names.flatMap((name) => [name, '']);
       await inBatches(scripts.note, triggerKey, lease, unsent);
     },
-    note(triggerKey, entries, lease) {
+    record(triggerKey, entries, lease) {
       const pairs = entries.flatMap((entry) => [entry.id, written(triggerKey, entry)]);
       return inBatches(scripts.note, triggerKey, lease, pairs);
     },

@@ -81,7 +81,7 @@ export async function lookAtRun(
   const extraScopes = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
   const followed = [...targets.values()];
   const streams = await readAllStreams(tenant, followed, progress, signal);
-  const clinicReading = await readClinic(tenant, followed, { besides: extraScopes, streams }, signal);
+  const clinicReading = await readClinic(tenant, followed, { extraScopes, streams }, signal);
   const isListed = (target: OpenTarget, recordId: string) =>
     snapshotOf(clinicReading, target)?.records.has(recordId) === true;
   const missing = new Map(
@@ -142,8 +142,8 @@ function recoveryInList(
 function missingBecause(
   recordId: string,
   snapshot: Pick<ClinicReading['snapshot'], 'unusable'> | null,
-  { vanished, missedOnce, kept }: Omit<Confirmation<unknown>, 'found'>,
+  { vanished, missedOnce, present }: Omit<Confirmation<unknown>, 'found'>,
 ): Recovery {
   if (snapshot?.unusable.some((row) => row.recordId === recordId) === true) return 'unusable';
-  return [vanished, missedOnce, kept].some((gone) => gone.has(recordId)) ? 'gone' : 'unread';
+  return [vanished, missedOnce, present].some((gone) => gone.has(recordId)) ? 'gone' : 'unread';
 }

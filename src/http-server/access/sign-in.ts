@@ -48,7 +48,11 @@ export async function addSignIn(app: FastifyInstance, services: AccessServices, 
         strangerOf(request, rememberedBrowserIn(services, request, publicUrl())),
       );
       if (waitMs !== null)
-        return show({ reply: sayTooMany(reply, waitMs), request, desk: services }, { to: '/', failure: 'busy' }, 429);
+        return show(
+          { reply: sayTooMany(reply, waitMs), request, accessServices: services },
+          { to: '/', failure: 'busy' },
+          429,
+        );
     });
     scope.addHook('preValidation', async (request, reply) => {
       // Nobody has a session yet whose proof a form could bring: the browser itself must say where the form stood.
@@ -67,11 +71,11 @@ const route = { bodyLimit: BODY_BYTES };
 
 function addPassphrase(app: FastifyInstance, services: AccessServices, options: SignInOptions): void {
   app.get<{ Querystring: { to?: unknown } }>(SIGN_IN_PATH, route, async (request, reply) =>
-    show({ reply, request, desk: services }, { to: ownPath(request.query.to) }),
+    show({ reply, request, accessServices: services }, { to: ownPath(request.query.to) }),
   );
   app.post(SIGN_IN_PATH, route, async (request, reply) => {
     const to = ownPath(formOf(request).get('to'));
-    return attempt(request, reply, { desk: services, options, to }, async () => {
+    return attempt(request, reply, { accessServices: services, options, to }, async () => {
       const passphrase = formOf(request).get('passphrase') ?? '';
       return { ...(await signInByPassphrase(services, passphrase, trierOf(request, services, options))), to };
     });
@@ -85,21 +89,21 @@ function addProvider(app: FastifyInstance, services: AccessServices, options: Si
   app.get<{ Querystring: { to?: unknown } }>(`${SIGN_IN_PATH}/provider`, slow, async (request, reply) => {
     const to = ownPath(request.query.to);
     try {
-      const { url, kept } = await beginOidcSignIn(services, to);
-      setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: kept });
+      const { url, sealedState } = await beginOidcSignIn(services, to);
+      setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: sealedState });
       return reply.redirect(url.href, 303);
     } catch (error) {
-      return refuse(request, reply, { desk: services, options, to }, error);
+      return refuse(request, reply, { accessServices: services, options, to }, error);
     }
   });
   app.get(`${SIGN_IN_PATH}/callback`, slow, async (request, reply) =>
-    attempt(request, reply, { desk: services, options, to: '/' }, async () => {
+    attempt(request, reply, { accessServices: services, options, to: '/' }, async () => {
       const sealed = browserKeyOf(request, 'sign-in', publicUrl());
       setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: '' });
       const queryAt = request.url.indexOf('?');
       const search = queryAt === -1 ? '' : request.url.slice(queryAt);
       const trier = trierOf(request, services, options);
-      return endOidcSignIn(services, { search, kept: sealed, trier }, request.signal);
+      return endOidcSignIn(services, { search, sealedState: sealed, trier }, request.signal);
     }),
   );
 }
@@ -108,15 +112,18 @@ function addLinks(app: FastifyInstance, services: AccessServices, options: SignI
   const path = `${SIGN_IN_PATH}/link/:ticket`;
   app.get<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
     const link = await describeSignInLink(services, request.params.ticket);
-    return show({ reply, request, desk: services }, link === null ? { to: '/', failure: 'link' } : { to: '/', link });
+    return show(
+      { reply, request, accessServices: services },
+      link === null ? { to: '/', failure: 'link' } : { to: '/', link },
+    );
   });
   app.post<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
     const { ticket } = request.params;
     const link = await describeSignInLink(services, ticket);
     const [passphrase, again] = [formOf(request).get('passphrase'), formOf(request).get('again')];
-    const context = { desk: services, options, to: '/', ...(link === null ? {} : { link }) };
+    const context = { accessServices: services, options, to: '/', ...(link === null ? {} : { link }) };
     if (passphrase !== again)
-      return show({ reply, request, desk: services }, { ...context, failure: 'different' }, 400);
+      return show({ reply, request, accessServices: services }, { ...context, failure: 'different' }, 400);
     return attempt(request, reply, context, async () => ({
       ...(await useSignInLink(services, ticket, passphrase)),
       to: '/',
@@ -134,11 +141,11 @@ function addSignOut(app: FastifyInstance, services: AccessServices, { publicUrl 
 }
 
 function trierOf(request: FastifyRequest, services: AccessServices, { publicUrl }: SignInOptions): Trier {
-  return { caller: request.caller, known: rememberedBrowserIn(services, request, publicUrl()) };
+  return { caller: request.caller, rememberedBrowser: rememberedBrowserIn(services, request, publicUrl()) };
 }
 
 interface SignInContext extends SignInView {
-  desk: AccessServices;
+  accessServices: AccessServices;
   options: SignInOptions;
 }
 
@@ -149,14 +156,18 @@ async function attempt(
   context: SignInContext,
   work: () => Promise<NewSession>,
 ): Promise<FastifyReply> {
-  const { desk, options } = context;
+  const { accessServices, options } = context;
   try {
     const { session, account, to } = await work();
     const publicUrl = options.publicUrl();
     const before = browserKeyOf(request, 'session', publicUrl);
-    if (before !== '') await desk.sessions.end(before);
+    if (before !== '') await accessServices.sessions.end(before);
     setBrowserKey(reply, publicUrl, { key: 'session', value: session });
-    const remembered = rememberBrowser(desk, account, rememberedBrowserIn(desk, request, publicUrl));
+    const remembered = rememberBrowser(
+      accessServices,
+      account,
+      rememberedBrowserIn(accessServices, request, publicUrl),
+    );
     setBrowserKey(reply, publicUrl, { key: 'known-browser', value: remembered, lifeMs: REMEMBERED_BROWSER_LIFE_MS });
     return reply.redirect(ownPath(to), 303);
   } catch (error) {
@@ -177,7 +188,7 @@ const FAILURE_OF_CODE: Readonly<Record<string, SignInFailure>> = {
 function refuse(request: FastifyRequest, reply: FastifyReply, context: SignInContext, thrown: unknown): FastifyReply {
   const { code, actor, retryAfterMs } = asMirrorError(thrown);
   const failure = FAILURE_OF_CODE[code] ?? 'failed';
-  const { desk, options, ...view } = context;
+  const { accessServices, options, ...view } = context;
   if (failure === 'failed') options.log.error({ error: thrown }, 'an administrator could not sign in');
   else options.log.info({ code }, 'a sign-in was refused');
   if (code === 'sign-in-too-often') sayTooMany(reply, retryAfterMs ?? 0);
@@ -187,16 +198,16 @@ function refuse(request: FastifyRequest, reply: FastifyReply, context: SignInCon
       : failure === 'failed' && actor === 'remote' && code !== 'provider-failed'
         ? 502
         : 400;
-  return show({ reply, request, desk }, { ...view, failure }, status);
+  return show({ reply, request, accessServices }, { ...view, failure }, status);
 }
 
 function show(
-  { reply, request, desk }: { reply: FastifyReply; request: FastifyRequest; desk: AccessServices },
+  { reply, request, accessServices }: { reply: FastifyReply; request: FastifyRequest; accessServices: AccessServices },
   view: SignInView,
   status = 200,
 ): FastifyReply {
-  const settings = desk.settings();
-  const context = strangerContext(request, desk.clock());
+  const settings = accessServices.settings();
+  const context = strangerContext(request, accessServices.clock());
   const ways = {
     passphrase: settings?.passphrase === true,
     provider: settings?.oidc === undefined ? null : new URL(settings.oidc.issuer).host,
@@ -289,10 +300,10 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
 function signInPage(language: Language, ways: SignInWays, view: SignInView): Page {
   const texts = TEXTS[language];
   const { failure, link } = view;
-  const told =
+  const shown =
     failure === undefined ? null : html`<p class="notice act" role="alert">${FAILURES[language][failure]}</p>`;
   const ask = link === undefined ? askWho(language, ways, view) : askOwner(language, link);
-  return { title: texts.title, main: html`${told}${ask}` };
+  return { title: texts.title, main: html`${shown}${ask}` };
 }
 
 function askWho(language: Language, { passphrase, provider }: SignInWays, { to }: SignInView): Html {

@@ -70,7 +70,7 @@ function callOf(request: FastifyRequest, services: OperatorServices, tasks: Task
   const { params, query, body, signal, headers } = request;
   const visitor = visitorOf(request);
   return {
-    ...{ params, query, body, visitor, desk: services, tasks },
+    ...{ params, query, body, visitor, services, tasks },
     acting: services.acting(visitor, why.safeParse(body).data?.reason ?? null),
     progress: () => {},
     signals: { stop: signal, abort: signal },
@@ -150,11 +150,11 @@ function speakJson(api: FastifyInstance, log: Logger): void {
   });
   api.setErrorHandler<FastifyError>((error, _request, reply) => {
     if (error instanceof ConfigurationError) return sendProblem(reply, problemOfFaults(error));
-    const known = error instanceof MirrorError ? error : (errorOfServer(error) ?? asMirrorError(error));
-    if (known.code === 'unexpected') log.error({ error }, 'a question to the API failed');
-    const seconds = retryAfterSeconds(known);
+    const mirrorError = error instanceof MirrorError ? error : (errorOfServer(error) ?? asMirrorError(error));
+    if (mirrorError.code === 'unexpected') log.error({ error }, 'a question to the API failed');
+    const seconds = retryAfterSeconds(mirrorError);
     if (seconds !== null) reply.header('retry-after', seconds);
-    sendProblem(reply, problemOfError(known));
+    sendProblem(reply, problemOfError(mirrorError));
   });
 }
 

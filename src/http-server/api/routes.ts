@@ -18,7 +18,7 @@ export interface RouteCall {
   query: unknown;
   body: unknown;
   visitor: Visitor;
-  desk: OperatorServices;
+  services: OperatorServices;
   tasks: Tasks;
   /** The visitor, with the `reason` of the body. */
   acting: Acting;
@@ -101,8 +101,8 @@ function required(type: unknown): z.ZodType {
   return type instanceof z.ZodOptional ? (type.unwrap() as z.ZodType) : (type as z.ZodType);
 }
 
-function contextOf({ desk, visitor, acting, progress, signals }: RouteCall): OperationContext {
-  return { services: servicesOf(desk), rights: visitor, acting, progress, signals };
+function contextOf({ services, visitor, acting, progress, signals }: RouteCall): OperationContext {
+  return { services: servicesOf(services), rights: visitor, acting, progress, signals };
 }
 
 /** Content type of {@link ProblemDocument}: RFC 9457 section 3. */

@@ -46,7 +46,7 @@ async function read(
   sees: (tenant: string | null) => boolean,
 ): Promise<ActivityPage | null> {
   if (visitor === null) throw new Error('a page of a level has a visitor');
-  const { desk: acts } = services.acting(visitor, null);
+  const { actServices: acts } = services.acting(visitor, null);
   if (acts.log === null) return null;
   const cursor = typeof after === 'string' ? after : null;
   return readActivity(acts, { after: cursor, limit: LIMIT, filter: EVERYTHING, sees });

@@ -28,7 +28,7 @@ export function addConfigurationPages(app: FastifyInstance, services: OperatorSe
   const config = { level: 'owner' } as const;
   app.get<TenantRoute>(ROUTE, { config }, async (request, reply) => {
     const document = await readConfiguration.run(request.params, operationContext(request, services));
-    return sendDocument({ request, reply, desk: services }, document);
+    return sendDocument({ request, reply, services }, document);
   });
   app.post<TenantRoute>(ROUTE, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
@@ -36,19 +36,16 @@ export function addConfigurationPages(app: FastifyInstance, services: OperatorSe
     const now = await readConfiguration.run({ tenant }, operationContext(request, services));
     // What is changed is what was seen, whatever it is by now.
     const document = { ...now, revision: formOf(request).get('revision') ?? now.revision };
-    return step(
-      { request, reply, desk: services },
-      { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' },
-    );
+    return step({ request, reply, services }, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
   });
   app.get(ADD_CLINIC_PATH, { config }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
-    return sendEditor({ request, reply, desk: services }, { document: null, tenant: '', yaml: '' });
+    return sendEditor({ request, reply, services }, { document: null, tenant: '', yaml: '' });
   });
   app.post(ADD_CLINIC_PATH, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
     const tenant = formOf(request).get('tenant')?.trim() ?? '';
-    return step({ request, reply, desk: services }, { document: null, tenant, yaml: writtenIn(request) ?? '' });
+    return step({ request, reply, services }, { document: null, tenant, yaml: writtenIn(request) ?? '' });
   });
 }
 
@@ -61,7 +58,7 @@ function writtenIn(request: FastifyRequest): string | null {
 }
 
 async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
-  const { request, reply, desk } = visit;
+  const { request, reply, services } = visit;
   const form = formOf(request);
   const { tenant, document } = draft;
   try {
@@ -69,16 +66,16 @@ async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
       case 'check':
         return await sendConfirmation(visit, draft);
       case 'save':
-        await save(request, desk, draft);
+        await save(request, services, draft);
         return reply.redirect(clinicAddress(tenant, '/configuration'), 303);
       case 'remove':
         if (form.get('sure') !== tenant) break;
-        await removeTenant.run({ tenant, ifMatch: document?.revision ?? null }, operationContext(request, desk));
+        await removeTenant.run({ tenant, ifMatch: document?.revision ?? null }, operationContext(request, services));
         return reply.redirect('/', 303);
     }
     return sendEditor(visit, draft);
   } catch (error) {
-    const context = contextOf(request, desk);
+    const context = contextOf(request, services);
     const words = CONFIGURATION[context.language];
     if (error instanceof ConfigurationError) {
       return sendEditor(visit, draft, renderFaults(context, error.faults), 422);
@@ -101,30 +98,30 @@ async function save(request: FastifyRequest, services: OperatorServices, draft: 
 }
 
 /** Checks as if the secrets that are missing were given: they are asked for with what is saved, and no page holds one. */
-async function sendConfirmation({ request, reply, desk }: PageVisit, draft: Draft): Promise<FastifyReply> {
+async function sendConfirmation({ request, reply, services }: PageVisit, draft: Draft): Promise<FastifyReply> {
   const { document, tenant, yaml } = draft;
   const secrets = neededSecrets(yaml).map((name) => ({ name, isStored: document?.secrets.includes(name) === true }));
   const missing = secrets
     .filter(({ isStored }) => !isStored)
     .map(({ name }) => [name, 'given when it is saved'] as const);
   const wanted = { tenant, yaml, secrets: Object.fromEntries(missing) };
-  const { faults } = await checkConfiguration.run(wanted, operationContext(request, desk));
+  const { faults } = await checkConfiguration.run(wanted, operationContext(request, services));
   if (faults.length > 0) throw new ConfigurationError(faults);
-  const context = contextOf(request, desk, document === null ? undefined : tenant);
-  const reason = reasonField(context, desk, document === null ? 'add-tenant' : 'replace-tenant');
+  const context = contextOf(request, services, document === null ? undefined : tenant);
+  const reason = reasonField(context, services, document === null ? 'add-tenant' : 'replace-tenant');
   const main = renderConfirmation(context, draft, secrets, reason);
-  return sendPage(reply, context, { title: titleOf(request, desk, draft), main });
+  return sendPage(reply, context, { title: titleOf(request, services, draft), main });
 }
 
 function sendDocument(visit: PageVisit, document: TenantDocument): FastifyReply {
-  const { request, reply, desk } = visit;
+  const { request, reply, services } = visit;
   const { tenant, source, yaml, faults } = document;
   if (source === 'managed') {
-    const context = contextOf(request, desk, tenant);
+    const context = contextOf(request, services, tenant);
     const feedback = faults.length === 0 ? null : renderFaults(context, faults);
     return sendEditor(visit, { document, tenant, yaml: yaml ?? '' }, feedback);
   }
-  const context = contextOf(request, desk, tenant);
+  const context = contextOf(request, services, tenant);
   return sendPage(reply, context, {
     title: CONFIGURATION[context.language].title,
     main: renderOfFile(context, document),
@@ -133,19 +130,19 @@ function sendDocument(visit: PageVisit, document: TenantDocument): FastifyReply 
 
 /** @param feedback what came of it before */
 function sendEditor(
-  { request, reply, desk }: PageVisit,
+  { request, reply, services }: PageVisit,
   draft: Draft,
   feedback: Html | null = null,
   status = 200,
 ): FastifyReply {
   const { document, tenant } = draft;
-  const context = contextOf(request, desk, document === null ? undefined : tenant);
+  const context = contextOf(request, services, document === null ? undefined : tenant);
   const words = CONFIGURATION[context.language];
   const lead = document === null ? words.add : words.managed;
   const removal =
-    document === null ? null : renderRemoval(context, document, reasonField(context, desk, 'remove-tenant'));
+    document === null ? null : renderRemoval(context, document, reasonField(context, services, 'remove-tenant'));
   const main = html`${feedback}<p>${lead}</p>${renderEditor(context, draft)}${removal}`;
-  return sendPage(reply, context, { title: titleOf(request, desk, draft), main }, status);
+  return sendPage(reply, context, { title: titleOf(request, services, draft), main }, status);
 }
 
 function titleOf(request: FastifyRequest, services: OperatorServices, { document }: Draft): string {

@@ -117,7 +117,7 @@ declare module 'fastify' {
 export interface PageVisit<Request extends FastifyRequest = FastifyRequest> {
   request: Request;
   reply: FastifyReply;
-  desk: OperatorServices;
+  services: OperatorServices;
 }
 
 /** What a page is made with. @param tenant the one that the page is about; its zone is the page's */
@@ -186,7 +186,7 @@ export function reasonField(
   services: OperatorServices,
   verb: ActVerb,
 ): Html | null {
-  if (visitor === null || !services.acting(visitor, null).desk.reasonFor.includes(verb)) return null;
+  if (visitor === null || !services.acting(visitor, null).actServices.reasonFor.includes(verb)) return null;
   const words = ACTS[language];
   // A page may ask for several.
   const hint = `why-hint-${verb}`;

@@ -17,7 +17,7 @@ export interface Page {
   title: string;
   main: Html;
   /** Beside the heading: figures, buttons. */
-  beside?: HtmlPart;
+  headerPart?: HtmlPart;
   /** When it was as it is shown; default now. */
   asOf?: Instant;
   /** Whether it follows what happens: its main part is fetched anew when something changed (`live.ts`). */
@@ -53,7 +53,7 @@ export function framed(context: PageContext, page: Page): Html {
 <body${page.isLive === true ? liveAttributes(context, page) : null}><a class="skip" href="#main">${words.skip}</a>
 ${bar(context)}
 <main id="main" tabindex="-1"${page.isWide === true ? html` class="wide"` : null}>
-<div class="head"><div>${crumb(context)}<h1>${page.title}</h1></div>${page.beside}</div>
+<div class="head"><div>${crumb(context)}<h1>${page.title}</h1></div>${page.headerPart}</div>
 ${page.main}
 ${context.visitor === null ? null : foot(context, page)}
 </main></body></html>

@@ -70,7 +70,7 @@ export function overviewPage(
   return {
     title: words.title,
     main,
-    beside: counts(context, overview),
+    headerPart: counts(context, overview),
     asOf: overview.at,
     isLive: true,
     seen: digestOfOverview(overview),
@@ -97,7 +97,7 @@ function parts(
     pageOf: (tenant: string) => (names.has(tenant) ? clinicAddress(tenant) : null),
   };
   const rows = (caption: string, some: readonly Problem[]) =>
-    someOf(context, caption, some, { places: clinicLinks, desk: services });
+    someOf(context, caption, some, { links: clinicLinks, services });
   const forYou = problems.filter(({ needs }) => needs === 'person');
   const byTime = problems.filter(({ needs }) => needs === 'time');
   const needsYou =
@@ -188,12 +188,12 @@ function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): H
   const words = OVERVIEW[context.language];
   const columns = [words.clinic, words.inStep, words.able, words.targets, words.pending, words.held, words.failing];
   const rows = clinics.map(
-    ({ tenant, name, paused, canGoOn, inSyncAsOf, targets, pending, held, failing, ...standing }) => ({
+    ({ tenant, name, paused, canGoOn, inSyncAsOf, targets, pending, held, failing, ...state }) => ({
       id: tenant,
       address: clinicAddress(tenant),
       cells: [
         name,
-        inStepMark(context, standing, inSyncAsOf),
+        inStepMark(context, state, inSyncAsOf),
         html`${canGoOnMark(context, canGoOn)}${paused ? html` <span class="quiet">${words.pausedWord}</span>` : null}`,
         ...[targets, pending, held, failing],
       ],

@@ -83,12 +83,12 @@ function errorPage(context: PageContext, error: MirrorError): Page {
   // What to do about a tenant that there is not names those that there are: not for whoever may see some alone.
   const isOfOthers = code === 'no-such-tenant' && context.visitor?.tenants !== null;
   const remedy = isOfOthers ? null : texts.remedy;
-  const isKnown = code !== 'unexpected';
+  const isExpected = code !== 'unexpected';
   const command = remedy === null ? null : html`<p>${words.whatToDo}: ${nextStep(context, remedy)}</p>`;
-  const told = isKnown
+  const shown = isExpected
     ? html`<p>${said(context, texts.message)} <code>${code}</code></p>`
     : html`<p>${words.failedText}</p>`;
-  return { title: words.failed, main: html`<div class="notice act stack" role="alert">${told}${command}</div>` };
+  return { title: words.failed, main: html`<div class="notice act stack" role="alert">${shown}${command}</div>` };
 }
 
 function isRefusal(thrown: unknown): boolean {
@@ -134,7 +134,7 @@ const OPERATION_PAGES: readonly Shown[] = (Object.values(OPERATIONS) as unknown 
 );
 
 /** Adds the pages of operations: each shows the document of the result. */
-function addOperationPages(app: FastifyInstance, desk: OperatorServices): void {
+function addOperationPages(app: FastifyInstance, services: OperatorServices): void {
   app.decorate('operationPages', OPERATION_PAGES);
   for (const operation of OPERATION_PAGES) {
     const { level, page } = operation;
@@ -142,9 +142,9 @@ function addOperationPages(app: FastifyInstance, desk: OperatorServices): void {
       `/tenants/:tenant${page.path}`,
       { config: { level } },
       async (request: FastifyRequest<{ Params: { tenant: string } }>, reply) => {
-        const { id } = requireTenant(desk.installation, request.params.tenant);
-        const context = contextOf(request, desk, id);
-        const result = await operation.run(operation.input.parse({ tenant: id }), operationContext(request, desk));
+        const { id } = requireTenant(services.installation, request.params.tenant);
+        const context = contextOf(request, services, id);
+        const result = await operation.run(operation.input.parse({ tenant: id }), operationContext(request, services));
         const { title, blocks } = (await operation.document())(result, context.language);
         return sendPage(reply, context, { title, main: printHtml(context, blocks) });
       },

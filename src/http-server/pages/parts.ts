@@ -245,8 +245,8 @@ function printBlock(context: PageContext, block: Block): Html {
     case 'table':
       return printTable(context, block);
     case 'section': {
-      const { id, heading, aside, blocks } = block;
-      const extra = aside === null ? null : html`<span class="quiet">${aside}</span>`;
+      const { id, heading, sideText, blocks } = block;
+      const extra = sideText === null ? null : html`<span class="quiet">${sideText}</span>`;
       return section(id, heading, printHtml(context, blocks), extra);
     }
   }

@@ -25,9 +25,9 @@ interface ClinicLinks {
 /** Where the problems of a table lead. */
 export interface ProblemReach {
   /** Null on the page of the clinic itself. */
-  places: ClinicLinks | null;
+  links: ClinicLinks | null;
   /** Null where nothing may be begun. */
-  desk: OperatorServices | null;
+  services: OperatorServices | null;
 }
 
 /** What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do. */
@@ -35,11 +35,11 @@ export function problemTable(
   context: PageContext,
   caption: string,
   problems: readonly Problem[],
-  { places, desk }: ProblemReach,
+  { links, services }: ProblemReach,
 ): Html {
   const words = OVERVIEW[context.language];
-  const columns = [...(places === null ? [] : [words.clinic]), words.what, words.since, words.waiting, words.toDo];
-  const nameOf = (tenant: string | null) => (tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant));
+  const columns = [...(links === null ? [] : [words.clinic]), words.what, words.since, words.waiting, words.toDo];
+  const nameOf = (tenant: string | null) => (tenant === null ? words.everywhere : (links?.nameOf(tenant) ?? tenant));
   const named = (clinics: NonNullable<Problem['clinics']>) => {
     const names = clinics.slice(0, NAMED_CLINICS).map(({ tenant }) => nameOf(tenant));
     return `${names.join(', ')}${clinics.length > NAMED_CLINICS ? ', …' : ''}`;
@@ -47,19 +47,19 @@ export function problemTable(
   const rows = problems.map((problem) => {
     const { tenant, subject, code, sinceAt, nextTryAt, waiting, clinics, texts } = problem;
     const name = clinics === undefined ? nameOf(tenant) : html`${words.clinics(clinics.length)}: ${named(clinics)}`;
-    const page = tenant === null ? null : (places?.pageOf(tenant) ?? null);
+    const page = tenant === null ? null : (links?.pageOf(tenant) ?? null);
     const again =
       nextTryAt === null ? null : html` <span class="quiet">${words.nextTry(context.times.text(nextTryAt))}</span>`;
-    const hasPage = tenant !== null && (places === null || page !== null);
+    const hasPage = tenant !== null && (links === null || page !== null);
     return {
       id: `problem ${tenant ?? ''} ${subject} ${code}`.replaceAll(/[^\w-]+/g, '-'),
       ...(page === null ? {} : { address: page }),
       cells: [
-        ...(places === null ? [] : [name]),
+        ...(links === null ? [] : [name]),
         html`<span class="what"><span class="quiet">${said(context, texts.subject)}:</span> ${said(context, texts.sentence)} <code>${code}</code>${again}</span>`,
         sinceAt === null ? null : context.times.both(sinceAt),
         waiting === 0 ? null : waiting,
-        retryButton(context, problem, places, desk) ?? toDo(context, problem, hasPage),
+        retryButton(context, problem, links, services) ?? toDo(context, problem, hasPage),
       ],
     };
   });

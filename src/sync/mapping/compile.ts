@@ -32,9 +32,9 @@ interface CompiledRule {
   /** The CRM's words for what the transforms give; null where it takes ours. */
   values: ReadonlyMap<string, PropertyValue> | null;
   /** Kind of what is looked up in them, or of the property. */
-  told: PropertyKind;
+  declared: PropertyKind;
   /** Kind before the transforms. */
-  given: SourceKind;
+  actual: SourceKind;
   origin:
     | { field: string; read: (source: MappingSource) => FieldValue }
     | { constant: PropertyValue }
@@ -63,7 +63,7 @@ export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExp
       ...wordsOf(rule),
       ...namePartOf(copies.get(name)),
     })),
-    tells: { field: (path) => uses(compiled, (field) => field === path), texts: textsIn(compiled) },
+    reads: { field: (path) => uses(compiled, (field) => field === path), texts: textsIn(compiled) },
     copies,
     needs: needsOf(compiled),
     isPlain,
@@ -126,21 +126,27 @@ function compileRule(name: string, rule: CrmRule, { stream }: CrmFile, rules: Fi
     const source = crmSourceOf(stream, from);
     if (source === null) throw new TypeError(`${stream} have no field of this name`);
     const origin = { field: from, read: fieldReader(stream, from, rules) };
-    return withValues({ name, transforms, given: source.kind, origin, told: lastKind(source.kind, transforms) }, rule);
+    return withValues(
+      { name, transforms, actual: source.kind, origin, declared: lastKind(source.kind, transforms) },
+      rule,
+    );
   }
   if (expression !== undefined) {
     const sourceKind = rule.kind ?? 'text';
     const origin = { expression: { expression, kind: sourceKind }, outline: outlineExpression(expression) };
-    return withValues({ name, transforms, given: sourceKind, origin, told: lastKind(sourceKind, transforms) }, rule);
+    return withValues(
+      { name, transforms, actual: sourceKind, origin, declared: lastKind(sourceKind, transforms) },
+      rule,
+    );
   }
   if (value === undefined) throw new TypeError('a property is made of nothing');
   const kind = kindOf(value);
-  return { name, kind, told: kind, values: null, transforms: [], given: kind, origin: { constant: value } };
+  return { name, kind, declared: kind, values: null, transforms: [], actual: kind, origin: { constant: value } };
 }
 
 function withValues(rule: Omit<CompiledRule, 'kind' | 'values'>, { values }: CrmRule): CompiledRule {
   const [first] = values?.values() ?? [];
-  return { ...rule, kind: first === undefined ? rule.told : kindOf(first), values: values ?? null };
+  return { ...rule, kind: first === undefined ? rule.declared : kindOf(first), values: values ?? null };
 }
 
 function kindOf(value: string | number | boolean): 'text' | 'number' | 'boolean' {
@@ -205,16 +211,16 @@ function collect(
 
 /** What the operator wrote is written as it stands; what comes from records is transformed and guarded. */
 function finish(
-  { origin, transforms, told, given, values }: CompiledRule,
+  { origin, transforms, declared, actual, values }: CompiledRule,
   value: FieldValue,
   rules: FieldRules,
 ): { value: PropertyValue; isPhoneUnusable: boolean } {
   if ('constant' in origin) return { value, isPhoneUnusable: false };
-  const start = 'expression' in origin ? asField(value, given) : value;
+  const start = 'expression' in origin ? asField(value, actual) : value;
   const done = transformed(start, transforms, rules);
-  const property = asProperty(done.value, told);
+  const property = asProperty(done.value, declared);
   if (values !== null) return { value: values.get(String(property)) ?? null, isPhoneUnusable: done.isPhoneUnusable };
-  const isText = told === 'text' && typeof property === 'string';
+  const isText = declared === 'text' && typeof property === 'string';
   return { value: isText ? guardFormula(property) : property, isPhoneUnusable: done.isPhoneUnusable };
 }
 

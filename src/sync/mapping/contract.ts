@@ -55,7 +55,7 @@ export interface Mapping {
   /** By name. */
   properties: readonly MappedProperty[];
   /** What properties may tell: whether a field is read, by its path, and the texts that the operator wrote. */
-  tells: { field(path: string): boolean; texts: readonly string[] };
+  reads: { field(path: string): boolean; texts: readonly string[] };
   /** Properties that hold a field of the patient as it is, but for case and spelling: which one, by property. */
   copies: ReadonlyMap<string, CopiedField>;
   /** What must be read beside the records: the past, for derived fields; invoices, for amounts; the doctors behind them; the catalogue of treatments. */

@@ -122,7 +122,7 @@ function askerInZones(context: ReturnType<typeof openClient>['context'], tenantI
     locations: (await gather(locations.list(tenantId, [], signal))).records,
   });
   const isLocal = isLocalFormat(profile.appointments.window.format);
-  const question = { known: createZoneCache(), load, usual: profile.zone, isLocal };
+  const question = { stored: createZoneCache(), load, usual: profile.zone, isLocal };
   return <Answer>(ask: Parameters<typeof askInZones<Answer>>[2]) => askInZones(question, unhurried(), ask);
 }
 
@@ -147,9 +147,9 @@ async function expectAppointments(form: Form, meant: Meant, opened: Opened, aske
   const snapshot = await inZones((places) => {
     before = clinic.toldTwice;
     clinic.stones.clear();
-    if (isAgain) asked.memory?.doubt();
+    if (isAgain) asked.memory?.distrust();
     isAgain = true;
-    return readSnapshot(context, { ...asked, agendaIds, tenantId, places, signal: unhurried() });
+    return readSnapshot(context, { ...asked, agendaIds, tenantId, siteZones: places, signal: unhurried() });
   });
   const wanted = meant.appointments.filter((one) => {
     const { startAt, endAt } = spanOf(one, zoneNameOf(form, one));
@@ -198,14 +198,14 @@ async function expectCatalogues(form: Form, meant: Meant, { context, tenantId }:
     meant.patients.filter(isGone).map(({ id }) => id),
     unusable,
   );
-  const known = ({ id, firstName, lastName, email, phone, birthDate, isActive }: Known) => {
+  const stored = ({ id, firstName, lastName, email, phone, birthDate, isActive }: Known) => {
     return { id, firstName, lastName, email, phone, birthDate, isActive };
   };
-  const wanted = there.map((one) => known({ ...one, id: String(idIn(form, one.id)) }));
-  expect(patients.map(known)).toEqual(wanted);
+  const wanted = there.map((one) => stored({ ...one, id: String(idIn(form, one.id)) }));
+  expect(patients.map(stored)).toEqual(wanted);
   const asTold = await gather(createReadingCalls(context, 'patients').list(tenantId, [], unhurried()));
   const ids = new Set(wanted.map(({ id }) => id));
-  expect(asTold.records.filter(({ id }) => ids.has(id)).map((one) => known(one))).toEqual(wanted);
+  expect(asTold.records.filter(({ id }) => ids.has(id)).map((one) => stored(one))).toEqual(wanted);
   expect(patients.map(({ consents }) => consents.mail ?? null)).toEqual(there.map(({ agreesToMail }) => agreesToMail));
   const { records: agendas, unusable: none } = await gather(
     createReadingCalls(context, 'agendas').list(tenantId, [], unhurried()),

@@ -136,7 +136,7 @@ describe('an answer that is no success', () => {
     );
     const spoken = await listAfter([{ status: 422, json: { error: 'Mario Rossi è bloccato' } }]);
     expect(JSON.stringify(spoken.outcome) + (spoken.outcome as Error).message).not.toContain('Rossi');
-    expect((named.outcome as MirrorError).told()).toEqual(['Mario Rossi è bloccato']);
+    expect((named.outcome as MirrorError).vendorMessages()).toEqual(['Mario Rossi è bloccato']);
     expect(inspect(named.outcome, { depth: null, showHidden: true })).not.toContain('Rossi');
   });
 
@@ -153,13 +153,13 @@ describe('an answer that is no success', () => {
     ['nothing', null, []],
   ])('tells whoever asked %s', async (_what, json, words) => {
     const { outcome } = await listAfter([{ status: 400, json: json as object }]);
-    expect((outcome as MirrorError).told()).toEqual(words);
+    expect((outcome as MirrorError).vendorMessages()).toEqual(words);
   });
 
   it('tells no more than a person reads', async () => {
     const details = Array.from({ length: 50 }, () => 'x'.repeat(1_000));
     const { outcome } = await listAfter([{ status: 400, json: { details } }]);
-    const told = (outcome as MirrorError).told();
+    const told = (outcome as MirrorError).vendorMessages();
     expect([told.length, Math.max(...told.map(({ length }) => length))]).toEqual([20, 300]);
   });
 });

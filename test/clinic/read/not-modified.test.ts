@@ -66,7 +66,7 @@ describe('a page that came with an ETag', () => {
   });
 
   test.each<[string, (clinic: Awaited<ReturnType<typeof readBefore>>) => unknown]>([
-    ['somebody doubts what is kept', ({ memory }) => memory.doubt()],
+    ['somebody doubts what is kept', ({ memory }) => memory.distrust()],
     ['memory let it go', ({ memory }) => memory.invalidate()],
     ['the trust has run out', ({ world }) => Object.assign(world, { now: world.now + WHOLE_EVERY_MS })],
     ['a list that was not whole', notWhole],
@@ -131,7 +131,7 @@ describe('a page that came with an ETag', () => {
     const stays = (usual: ScriptedAnswer, { headers }: ScriptedRequest) =>
       headers['if-none-match'] === undefined ? { ...usual, headers: { etag: '"stays"' } } : { status: 304 };
     clinic.world.answer = stays;
-    clinic.memory.doubt();
+    clinic.memory.distrust();
     await clinic.read();
     clinic.world.rows[0] = rowOf('a', { hour: 12 });
     const changed = Date.parse('2026-03-01T12:00:00Z');
@@ -175,7 +175,7 @@ describe('an answer "not modified"', () => {
 
   test('that comes whatever is asked ends the reading, with a name', async () => {
     await using clinic = await readBefore();
-    clinic.memory.doubt();
+    clinic.memory.distrust();
     clinic.world.answer = () => ({ status: 304 });
     expect(await failureOf(clinic.read())).toMatchObject({ code: 'unasked-not-modified', actor: 'contract' });
   });

@@ -344,7 +344,7 @@ describe('a clinic that tells what changed', () => {
 
   test('whose row changes behind the back of a long reading is asked from its beginning on', async () => {
     await using clinic = await readBefore();
-    clinic.memory.doubt();
+    clinic.memory.distrust();
     let pages = 0;
     clinic.world.answer = (usual) => {
       pages += 1;
@@ -363,7 +363,7 @@ describe('a clinic that tells what changed', () => {
   test('may have rows that can not be used; one that is mended is told', async () => {
     await using clinic = await readBefore();
     clinic.world.rows[0] = rowOf('a', { start: 'no time', updatedAt: at(NOW - 2 * DAY_MS) });
-    clinic.memory.doubt();
+    clinic.memory.distrust();
     await clinic.read();
     const still = await clinic.read();
     expect([still.completeness, still.unusable]).toMatchObject(['changes', [{ recordId: 'a', code: 'bad-time' }]]);
@@ -420,7 +420,7 @@ describe('all is read', () => {
     ],
     ['when the list of what changed is not whole', true, neverWhole],
     ['when the clinic refuses the filter', false, refusing],
-    ['when somebody doubts what is kept', true, ({ memory }) => memory.doubt()],
+    ['when somebody doubts what is kept', true, ({ memory }) => memory.distrust()],
     ['when memory let it go', true, ({ memory }) => memory.invalidate()],
     [
       'when the window reaches beyond what was read',
@@ -440,7 +440,7 @@ describe('all is read', () => {
     clinic.world.rows = clinic.world.rows
       .map((row) => ({ ...row, updatedAt: at(NOW - DAY_MS), start: '2026-03-01T10:00:00Z' }))
       .filter(({ id }) => id !== '');
-    clinic.memory.doubt();
+    clinic.memory.distrust();
     await clinic.read();
     expect((await clinic.read()).completeness).toBe(isUsedAgain ? 'changes' : 'complete');
   });
@@ -449,7 +449,7 @@ describe('all is read', () => {
     await using clinic = await readBefore();
     expect((await clinic.read(1)).completeness).toBe('complete');
     clinic.world.rows = clinic.world.rows.map((row) => ({ ...row, updatedAt: null }));
-    clinic.memory.doubt();
+    clinic.memory.distrust();
     await clinic.read(1);
     expect((await clinic.read(1)).completeness).toBe('complete');
   });

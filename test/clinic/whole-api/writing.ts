@@ -129,7 +129,7 @@ export function describeWriting(world: World): void {
       const refused = api.episodes.create(tenantId, { ...values, patientId: '999999' }, signal);
       const failure = await failureOf(refused);
       expect(failure).toMatchObject({ actor: 'contract', code: 'rule-refused' });
-      expect(failure.told().join(' ')).toMatch(/unknown patient/i);
+      expect(failure.vendorMessages().join(' ')).toMatch(/unknown patient/i);
       expect(await api.episodes.remove(tenantId, made.id, signal)).toBe(true);
       expect(await api.episodes.read(tenantId, made.id, signal)).toEqual({ absent: true });
       const gone = await failureOf(api.episodes.update(tenantId, made.id, { title: 'x' }, signal));

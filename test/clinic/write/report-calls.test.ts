@@ -26,7 +26,7 @@ function pieces(sizes: number[]): PdfSource & { bytes: Buffer } {
 }
 
 function bodyOf(rules: Partial<UploadRules>, file: PdfSource) {
-  const made = uploadOf({ ...RULES, ...rules }, METADATA, file, { label: 'x', told: () => undefined });
+  const made = uploadOf({ ...RULES, ...rules }, METADATA, file, { label: 'x', onFailure: () => undefined });
   return { ...made, whole: Array.fromAsync(made.stream).then((chunks) => Buffer.concat(chunks)) };
 }
 
@@ -108,14 +108,19 @@ test.each([
 ])('a file that %s ends the request, and says why', async (_what, more, code) => {
   const faults: string[] = [];
   const file = { ...pieces([10, 10]), ...more };
-  const { stream } = uploadOf(RULES, {}, file, { label: 'x', told: (error) => void faults.push(error.code) });
+  const { stream } = uploadOf(RULES, {}, file, { label: 'x', onFailure: (error) => void faults.push(error.code) });
   await expect(Array.fromAsync(stream)).rejects.toMatchObject({ code });
   expect(faults).toEqual([code]);
 });
 
 test('a file as large as allowed passes, one byte more does not', () => {
   const of = (sizeBytes: number) => () =>
-    uploadOf({ ...RULES, maxBytes: 25 }, {}, { ...pieces([20]), sizeBytes }, { label: 'x', told: () => undefined });
+    uploadOf(
+      { ...RULES, maxBytes: 25 },
+      {},
+      { ...pieces([20]), sizeBytes },
+      { label: 'x', onFailure: () => undefined },
+    );
   expect(of(25)).not.toThrow();
   expect(of(26)).toThrow(expect.objectContaining({ code: 'file-too-large' }));
 });

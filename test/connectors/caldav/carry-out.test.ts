@@ -60,7 +60,7 @@ function ours(changes: ObjectChanges = {}): string {
     revision,
     item,
     writtenAt: 0,
-    stored: { sequence: 4, kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS },
+    stored: { sequence: 4, userText: '', descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS },
   });
 }
 

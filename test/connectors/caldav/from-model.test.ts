@@ -117,7 +117,14 @@ describe('what is written', () => {
     const first = sequenceOf({ writtenAt: Date.UTC(2026, 0, 1) });
     expect(sequenceOf({ writtenAt: Date.UTC(2026, 0, 1, 0, 0, 1) })).toBe(first + 1);
     expect(
-      sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS } }),
+      sequenceOf({
+        stored: {
+          sequence: first + 1_000_000_000,
+          userText: '',
+          descriptionParts: NO_DESCRIPTION,
+          presets: NO_PRESETS,
+        },
+      }),
     ).toBe(first + 1_000_000_001);
     expect(sequenceOf({ writtenAt: Date.UTC(2087, 0, 1) })).toBeLessThan(2 ** 31);
   });
@@ -328,7 +335,7 @@ describe('what an event comes with', () => {
     expect(text).toContain('BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT15M\r\n');
     const read = fromCalendarObject(text)!;
     expect(read.item?.presets).toEqual(presets);
-    expect(read).toMatchObject({ kept: '', presets: { theirs: new Set() } });
+    expect(read).toMatchObject({ userText: '', presets: { theirs: new Set() } });
     expect(versionTagOf('"1"', read)).toBe('"1"');
   });
 
@@ -337,7 +344,7 @@ describe('what an event comes with', () => {
     expect(object).toContain(
       'BEGIN:VALARM\r\nACTION:NONE\r\nTRIGGER;VALUE=DATE-TIME:19760401T005545Z\r\nX-APPLE-DEFAULT-ALARM:TRUE\r\nEND:VALARM',
     );
-    expect(fromCalendarObject(object)).toMatchObject({ kept: '', item: { presets: { reminderMinutes: 'none' } } });
+    expect(fromCalendarObject(object)).toMatchObject({ userText: '', item: { presets: { reminderMinutes: 'none' } } });
   });
 
   test('goes whole when it is wanted no more', () => {
@@ -387,7 +394,7 @@ describe('a description where we write none', () => {
   const noted = fromCalendarObject(withLine(text, /^SUMMARY/, 'SUMMARY:Appointment\r\nDESCRIPTION:Ring\\, twice'))!;
 
   test('is a person’s: no part of the item, and kept until we have one', () => {
-    expect(noted).toMatchObject({ notes: { theirs: 'Ring, twice' }, item: { description: null } });
+    expect(noted).toMatchObject({ descriptionParts: { theirs: 'Ring, twice' }, item: { description: null } });
     expect(versionTagOf('"1"', noted)).toBe('W/"1"');
     const kept = linesOf(toCalendarObject(objectWith({}, { stored: noted })));
     expect(kept).toContain('DESCRIPTION:Ring\\, twice');
@@ -399,7 +406,10 @@ describe('a description where we write none', () => {
 
   test('is ours in an event of before, which does not say whose it is', () => {
     const before = withLine(text, /^X-CLINIC-MIRROR-NOTES/, 'DESCRIPTION:Old');
-    expect(fromCalendarObject(before)).toMatchObject({ notes: { theirs: '' }, item: { description: 'Old' } });
+    expect(fromCalendarObject(before)).toMatchObject({
+      descriptionParts: { theirs: '' },
+      item: { description: 'Old' },
+    });
   });
 });
 

@@ -47,7 +47,7 @@ function ours(title = 'Appointment', ownerTag = MARK, key = keyOf('a')): string 
     revision: 1,
     item,
     writtenAt: 0,
-    stored: { sequence: 4, kept: '', notes: NO_DESCRIPTION, presets: NO_PRESETS },
+    stored: { sequence: 4, userText: '', descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS },
   });
 }
 

@@ -66,7 +66,7 @@ describe('an item as an event', () => {
 
 describe('a change of an event that is there', () => {
   const patched = (item: CalendarItem, theirs = '') =>
-    toPatch(item, STAMP, { ...UNTOUCHED, notes: { ours: null, theirs } });
+    toPatch(item, STAMP, { ...UNTOUCHED, descriptionParts: { ours: null, theirs } });
 
   test('clears what an item no longer says, and the kind of time that it no longer has', () => {
     expect(patched(itemWith())).toMatchObject({

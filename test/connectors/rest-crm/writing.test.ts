@@ -70,7 +70,7 @@ function scopeOf(choice: Choice, client: CrmClient): Scope {
     resource,
     stream: 'patients',
     properties,
-    known: new Set(['name']),
+    codes: new Set(['name']),
     choices: new Map(),
     rules: new Map(),
     ownerTag: MARK,

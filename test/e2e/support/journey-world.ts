@@ -77,7 +77,7 @@ export async function openJourneyWorld(redisUrl: string): Promise<JourneyWorld> 
         mode: 'strict',
       });
       const signal = new AbortController().signal;
-      daemon = await startDaemon(configuration, silentLogger, signal, { tell: (text) => told.push(text) });
+      daemon = await startDaemon(configuration, silentLogger, signal, { report: (text) => told.push(text) });
       for (const { tenant: opened } of daemon.composition.composed.values()) {
         // Any later cycle is a second look at what was missed.
         opened.missedForMs = 0;

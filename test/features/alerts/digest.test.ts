@@ -21,7 +21,7 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
     sinceAt: NOW,
     breaksAt: null,
     nextTryAt: null,
-    stands: null,
+    axes: null,
     waiting: 3,
     ...ended,
     texts: {
@@ -44,7 +44,7 @@ function watch(
   const told: { afterMs: number; digest: Digest }[] = [];
   for (let afterMs = 0; afterMs <= untilMs; afterMs += LOOK_MS) {
     const next = nextDigest(memory, problemsAt(afterMs), NOW + afterMs, OUTAGE_AFTER_MS);
-    memory = next.told;
+    memory = next.sent;
     if (next.digest !== null) told.push({ afterMs, digest: next.digest });
   }
   return told;

@@ -28,7 +28,7 @@ const ended: Problem = {
   next: 'clinic-mirror login belvedere doctor-2',
   breaksAt: null,
   nextTryAt: null,
-  stands: null,
+  axes: null,
   waiting: 14,
   texts: {
     subject: message('subject.login', { id: 'doctor-2' }),

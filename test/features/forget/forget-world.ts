@@ -196,7 +196,13 @@ async function noteMisinformed(
   now: number,
 ): Promise<void> {
   const never = { correctsAt: null, reason: 'corrections-off', held: null } as const;
-  await reminders?.ledger.noteWrong({ appointmentId, channel: 'text', sinceAt: now, untilAt: now + DAY_MS, ...never });
+  await reminders?.ledger.recordWrong({
+    appointmentId,
+    channel: 'text',
+    sinceAt: now,
+    untilAt: now + DAY_MS,
+    ...never,
+  });
 }
 
 /** Lets every alarm ring at its time. */

@@ -69,7 +69,7 @@ describe('a patient who is forgotten', () => {
       ].map((one) => ({ ...one, connector: 'model', waiting: 0, failed: 0, failure: null })),
     );
     expect(receipt.upcoming).toBe(2);
-    expect(receipt.notes).toEqual(['still-in-clinic', 'opt-outs-stay']);
+    expect(receipt.warnings).toEqual(['still-in-clinic', 'opt-outs-stay']);
   });
 
   test('stays out: later cycles, new appointments and audits bring nothing back', async () => {
@@ -93,7 +93,7 @@ describe('a patient who is forgotten', () => {
     expect(await world.tracesInRedis()).toEqual([]);
     // Sealed, so that no search finds it there.
     expect(JSON.stringify(await world.tenant.runs.list(50))).not.toContain('visit-7731');
-    const { reminders, notes, ...rest } = receipt.state;
+    const { reminders, warnings: notes, ...rest } = receipt.state;
     expect(rest).toEqual({ journalLines: 3, pins: 1, holds: 1, answerLinks: 2, examples: 1 });
     expect(reminders).toBe(4);
     expect(notes).toBeGreaterThanOrEqual(4);
@@ -194,7 +194,7 @@ describe('what no link tells of', () => {
     world.clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 30));
     await world.pass();
     const link = (await world.tenant.links.readSome('doctor', ['visit-7731-a'])).get('visit-7731-a');
-    expect(link?.epoch).toBe(1);
+    expect(link?.idAttempt).toBe(1);
     world.clock.now += 30 * DAY_MS;
     await world.pass();
     await forget(world);
@@ -207,7 +207,7 @@ describe('what no link tells of', () => {
     clinic.patientList.splice(0, 1);
     for (const id of [...clinic.appointments.keys()]) if (id.includes('7731')) clinic.appointments.delete(id);
     clinic.invoiceList.splice(0, 1);
-    const { targets, notes } = await forget(world);
+    const { targets, warnings: notes } = await forget(world);
     expect(targets.map(({ target, found, erased }) => [target, found, erased])).toEqual([
       // The CRM tells which appointments were the patient's, and so the calendar's are known.
       ['doctor', 3, 3],
@@ -248,7 +248,7 @@ describe('a target that can’t be reached', () => {
     const installation = openInstallation({ tenants: [world.again()] });
     const receipt = await forgetPatient(installation, ID, PATIENT, { progress: SILENT, signals: SIGNALS });
     expect(receipt.targets[0]).toMatchObject({ found: 3, erased: 0, waiting: 3, failed: 0, failure: 'server-error' });
-    expect(receipt.notes).toEqual(expect.arrayContaining(['target-not-searched', 'erasures-wait']));
+    expect(receipt.warnings).toEqual(expect.arrayContaining(['target-not-searched', 'erasures-wait']));
     expect(installation.pulled).toEqual([ID]);
     expect(counts(world)).toEqual([5, 1, 2, 1]);
     expect(renderReceipt(receipt)).toContain('kept back: server-error');
@@ -327,7 +327,7 @@ describe('a target that can’t be reached', () => {
 
     test('is searched, and what no link tells of is erased', async () => {
       const world = await forged();
-      const { targets, notes } = await forget(world);
+      const { targets, warnings: notes } = await forget(world);
       expect(targets[0]).toMatchObject({ found: 3, erased: 3 });
       expect(notes).not.toContain('target-not-searched');
       expect(world.calendar.objects()).toHaveLength(2);
@@ -342,7 +342,7 @@ describe('a target that can’t be reached', () => {
         retry: 'later',
         retryAfterMs: HOUR_MS,
       });
-      const { targets, notes } = await forget(world);
+      const { targets, warnings: notes } = await forget(world);
       expect(targets[0]).toMatchObject({ waiting: 3, failure: 'server-error' });
       expect(notes).toEqual(expect.arrayContaining(['target-not-searched', 'erasures-wait']));
       world.calendar.wholeTargetError = null;
@@ -446,7 +446,7 @@ describe('a look before', () => {
     const refused = { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 } as const;
     world.clinic.readPatient = () => Promise.reject(new MirrorError('refused', refused));
     world.clinic.readInvoices = () => Promise.reject(new MirrorError('refused', refused));
-    const { notes, appointments } = await previewForgetting(world.installation, ID, PATIENT, {
+    const { warnings: notes, appointments } = await previewForgetting(world.installation, ID, PATIENT, {
       progress: SILENT,
       signal: NEVER,
     });

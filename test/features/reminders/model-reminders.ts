@@ -55,8 +55,8 @@ export interface RemindersChoice {
   answers?: OpenReminders['answers'];
   claimMs?: number;
   /** What makes decisions last; else nothing does. */
-  epoch?: Pick<StateCounter, 'settle'>;
-  keep?: Protection['keep'];
+  epoch?: Pick<StateCounter, 'confirm'>;
+  keep?: Protection['store'];
   lags?: number[];
 }
 
@@ -89,8 +89,8 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
       sealer: createProofSealer(IDENTITY_KEY, tenant),
       claimMs: choice.claimMs ?? 60_000,
     }),
-    optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { keep: choice.keep ?? keptIn(redis, tenant) }),
-    settle: choice.epoch?.settle ?? (async () => 0),
+    optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { store: choice.keep ?? keptIn(redis, tenant) }),
+    confirm: choice.epoch?.confirm ?? (async () => 0),
     name: createReminderNames(IDENTITY_KEY, tenant),
     proofs: createMessageProofs(IDENTITY_KEY, tenant),
     alarms: {
@@ -107,10 +107,11 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
 }
 
 /** Makes opt-outs last as the daemon does, without a directory outside Redis. */
-function keptIn(redis: RedisClient, tenant: string): Protection['keep'] {
+function keptIn(redis: RedisClient, tenant: string): Protection['store'] {
   const clock = () => NOW;
   const epoch = openEpoch(redis, clock);
-  return createProtection({ redis, tenant, identityKey: IDENTITY_KEY, epoch, clock, log: silentLogger }).keep;
+  return createProtection({ redis, tenant, identityKey: IDENTITY_KEY, stateCounter: epoch, clock, log: silentLogger })
+    .store;
 }
 
 async function send(gateway: ModelGateway, reminder: Reminder): Promise<Delivery> {

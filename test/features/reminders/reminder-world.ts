@@ -65,7 +65,7 @@ export function createReminderWorld(
       const { outages } = world;
       const tenant = openTenant({ redis: connection, clinic, targets: [], clock, dataDirectory, outages });
       const epoch = options.epoch ?? openEpoch(connection, clock, dataDirectory);
-      const { keep } = tenant.protection;
+      const { store: keep } = tenant.protection;
       const reminders = openModelReminders({ ...options, redis: connection, gateway, alarms, lags, epoch, keep });
       return withReminders(tenant, reminders);
     },
@@ -88,7 +88,7 @@ export function createReminderWorld(
     },
     entries: async () => {
       const { ledger } = openModelReminders({ ...options, redis, gateway: world.gateway, alarms: world.alarms });
-      return [...(await ledger.open()), ...(await ledger.settled(10_000))];
+      return [...(await ledger.open()), ...(await ledger.finished(10_000))];
     },
     async fate(appointmentId = 'one') {
       const own = (await world.entries()).filter((entry) => entry.appointmentId === appointmentId);

@@ -17,7 +17,7 @@ describe('a report', () => {
     ['Replaced', 10, false],
     ['in_review', 10, false],
   ])('in the status %s with a file of %s bytes is available: %s', (status, fileSizeBytes, tells) => {
-    expect(reportSubject(report('r', { status, fileSizeBytes })).tells).toBe(tells);
+    expect(reportSubject(report('r', { status, fileSizeBytes })).sends).toBe(tells);
   });
 });
 
@@ -33,7 +33,7 @@ describe('an invoice', () => {
     [null, 'Invoice', false],
     ['sent', 'Invoice', false],
   ])('in the status %s and of the type %s is issued: %s', (status, documentType, tells) => {
-    expect(invoiceSubject(invoice('i', { status, documentType })).tells).toBe(tells);
+    expect(invoiceSubject(invoice('i', { status, documentType })).sends).toBe(tells);
   });
 
   test('gives a message its ids alone', () => {

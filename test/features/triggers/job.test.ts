@@ -198,7 +198,7 @@ describe('a list', () => {
 
   test('that lacks a document for long lets its name be forgotten, so that what is kept is bounded', async () => {
     await begin();
-    const known = () => world.open().triggers!.store.known({ endpoint: 'portal', event: 'report.available' });
+    const known = () => world.open().triggers!.store.stored({ endpoint: 'portal', event: 'report.available' });
     world.documents.reports.delete('old');
     await world.turn();
     expect((await known()).size).toBe(1);

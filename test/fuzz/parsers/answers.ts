@@ -104,7 +104,7 @@ const clinicErrors: Parser = {
       const headers = { 'www-authenticate': 'Bearer scope="a"' };
       const place = { profile: PROFILE, profileFile: 'profiles/a.yaml' };
       const error = errorFromAnswer({ status, retryAfterMs: null, ...answer(input, headers) }, 'fuzz', place, true);
-      if (error.told().join('').length > 100_000) throw new Error('an error carries all of an answer');
+      if (error.vendorMessages().join('').length > 100_000) throw new Error('an error carries all of an answer');
     }
   },
 };

@@ -102,8 +102,8 @@ const browsers: Parser = {
 /** Places in lists, as callers of the API and vendors give them back: as they come, and as if somebody had made them. */
 const cursors: Parser = {
   name: 'cursors',
-  seeds: ['"tenant-1"', '["a",12]', JSON.stringify({ container: 'x', place: { token: 'a' } }), cursorOf('tenant-1')],
-  words: [...JSON_WORDS, '"container"', '"place"', '='],
+  seeds: ['"tenant-1"', '["a",12]', JSON.stringify({ container: 'x', position: { token: 'a' } }), cursorOf('tenant-1')],
+  words: [...JSON_WORDS, '"container"', '"position"', '='],
   pairs: JSON_PAIRS,
   read(input) {
     const made = input.subarray(0, 65_536).toString('base64url');

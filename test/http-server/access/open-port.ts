@@ -86,7 +86,7 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
       token: null,
       log,
       trustedProxies: () => choice.trustedProxies ?? [],
-      administrators: { desk, access: world.desk, publicUrl: () => publicUrl },
+      administrators: { services: desk, access: world.desk, publicUrl: () => publicUrl },
     },
   ).finally(() => unsubscribe('fastify.initialization', seen));
   onTestFinished(() => app.close());

@@ -28,7 +28,7 @@ describe('a plan', () => {
     const lines = await allPages((query) => world.as('viewer')('GET', `${PLANS}/${id}/lines?${query}`), 1);
     expect(lines).toMatchObject([
       {
-        ...{ target: 'doctor', record: 'b', operation: 'update', verdict: 'go' },
+        ...{ target: 'doctor', record: 'b', operation: 'update', decision: 'go' },
         fieldChanges: [{ field: 'time', before: { kind: 'time' }, after: { kind: 'time' } }],
       },
       { target: 'doctor', record: 'd', operation: 'create', reason: 'new' },

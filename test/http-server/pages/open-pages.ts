@@ -38,7 +38,11 @@ export async function openPages({
     loginServices: () => ({ remote: null }) as ReturnType<OperatorServices['loginServices']>,
     backups: {} as OperatorServices['backups'],
     configurations: null,
-    acting: ({ name, id }, why) => ({ who: { kind: 'account', name, id, claimed: null }, why, desk: acting.desk }),
+    acting: ({ name, id }, why) => ({
+      who: { kind: 'account', name, id, claimed: null },
+      why,
+      actServices: acting.actServices,
+    }),
     log: silentLogger,
     ...given,
   };

@@ -42,7 +42,7 @@ function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Probl
       waiting: 14,
       breaksAt: null,
       nextTryAt: null,
-      stands: null,
+      axes: null,
     },
     ...changes,
   };

@@ -42,8 +42,8 @@ async function main({ redisUrl, provider, scopes, leaseTtlMs }: ProcessOptions):
     },
     wrapStore: (store) => ({
       ...store,
-      async note(...args) {
-        const isNoted = await store.note(...args);
+      async record(...args) {
+        const isNoted = await store.record(...args);
         const [, , , { state, unansweredSince }] = args;
         if (state === 'connected' && unansweredSince !== null) await reach('noted');
         return isNoted;

@@ -155,7 +155,7 @@ async function expire({ place, credentials }: Worker): Promise<void> {
 
 async function logInAt(clinic: ClinicSandbox, person: Worker, redis: Redis): Promise<void> {
   const user = clinic.tenants[0]?.user ?? { username: '', password: '' };
-  const target: LoginTarget = { place: person.place, server: person.server, scopes: SCOPES, clock: Date.now };
+  const target: LoginTarget = { context: person.place, server: person.server, scopes: SCOPES, clock: Date.now };
   const logins = createLoginStore<PendingLogin>(redis, RING);
   const visit = async (url: URL) => fetch(await authorizeInBrowser(url.href, user));
   await loginOnLoopback(target, { pending: logins }, (url) => void visit(url), NEVER);

@@ -15,7 +15,7 @@ runWorker((tenant) => {
         return entry === null ? null : { entry: { ...entry, state: 'planned' }, token: '' };
       },
       intend: async () => 'go',
-      settle: async () => true,
+      finish: async () => true,
     },
   });
 });

@@ -46,7 +46,7 @@ const DERIVED: DerivedFields = {
   visits: 3,
   noShows: 1,
   firstSeenAt: Date.UTC(2020, 1, 29, 12),
-  standing: 'active',
+  patientStatus: 'active',
   invoiced: 100.3,
   paid: 80.1,
 };

@@ -13,7 +13,7 @@ test('the glossary defines no word that names avoid', () => {
   for (const { term } of TERMS) expect(term.split(' ').filter((word) => avoided.has(word))).toEqual([]);
 });
 
-test.each(['settledAt', 'recordSeen', '#kept', 'PlaceOf', 'idAttemptOf', 'GENERATIONS'])('%s is ambiguous', (name) => {
+test.each(['settledAt', 'noteSeen', '#kept', 'PlaceOf', 'epochOf', 'GENERATIONS'])('%s is ambiguous', (name) => {
   expect(ambiguousNames({ names: [name] })).toEqual([name]);
 });
 

@@ -32,11 +32,7 @@ export function addConnectionPage(app: FastifyInstance, services: OperatorServic
   app.get<ConnectionRoute>(ROUTE, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
     const found = await requireConnection(services, tenant, connection);
-    return show(
-      { request, reply, desk: services },
-      found,
-      waysIn(contextOf(request, services, tenant), services, found),
-    );
+    return show({ request, reply, services }, found, waysIn(contextOf(request, services, tenant), services, found));
   });
   app.post<ConnectionRoute>(`${ROUTE}/link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
@@ -44,7 +40,7 @@ export function addConnectionPage(app: FastifyInstance, services: OperatorServic
     const hours = formOf(request).get('hours') || null;
     const wanted = { tenant, connection, hours: hours === null ? null : Number(hours) };
     const link = await makeLoginLink.run(wanted, operationContext(request, services));
-    return show({ request, reply, desk: services }, found, madeLink(contextOf(request, services, tenant), link));
+    return show({ request, reply, services }, found, madeLink(contextOf(request, services, tenant), link));
   });
   app.post<ConnectionRoute>(`${ROUTE}/withdraw-link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
@@ -83,16 +79,16 @@ async function requireConnection(
 
 /** @param then what there is to do, or what was done */
 async function show(
-  { request, reply, desk }: PageVisit<FastifyRequest<ConnectionRoute>>,
+  { request, reply, services }: PageVisit<FastifyRequest<ConnectionRoute>>,
   found: ConnectionStatus,
   then: HtmlPart,
 ): Promise<FastifyReply> {
-  const context = contextOf(request, desk, request.params.tenant);
+  const context = contextOf(request, services, request.params.tenant);
   const words = ACTS[context.language];
   const { connection, kind, account, sinceAt } = found;
   const facts = html`<dl class="facts"><dt>${words.kind}</dt><dd>${kind}</dd><dt>${words.account}</dt><dd>${account ?? FRAME[context.language].unknown}</dd><dt>${words.standing}</dt><dd>${describeState(context, found)}</dd>${sinceAt === null ? null : html`<dt>${words.granted}</dt><dd>${context.times.both(sinceAt)}</dd>`}</dl>`;
-  const accept = found.state === 'unconfirmed' ? acceptForm(context, desk, found) : null;
-  const links = await waitingLinks(context, desk, request.params);
+  const accept = found.state === 'unconfirmed' ? acceptForm(context, services, found) : null;
+  const links = await waitingLinks(context, services, request.params);
   return sendPage(reply, context, {
     title: words.connectTitle(connection),
     main: html`${facts}${accept}${then}${links}`,

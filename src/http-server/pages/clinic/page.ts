@@ -86,7 +86,7 @@ ${runsPart(context, tenant, runs)}
 ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}
 ${configuredPart(context, services, tenant)}`;
   const extra = html`<p>${inStepMark(context, clinic, clinic.inSyncAsOf)} ${canGoOnMark(context, clinic.canGoOn)}</p>${workButtons(context, services, tenant)}`;
-  return { title: clinic.name, main, beside: extra, isLive: true, isUnderWay: begun?.state === 'running' };
+  return { title: clinic.name, main, headerPart: extra, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 
 function problemsPart(
@@ -99,7 +99,7 @@ function problemsPart(
   const own = problemsWithin(problems, (each) => each === tenant);
   return own.length === 0
     ? null
-    : section('problems', words.problems, problemTable(context, words.problems, own, { places: null, desk: services }));
+    : section('problems', words.problems, problemTable(context, words.problems, own, { links: null, services }));
 }
 
 /** Says where the clinic is configured. */
@@ -217,7 +217,7 @@ function runsPart(context: PageContext, tenant: string, runs: readonly RunView[]
 
 function runDetails(context: PageContext, tenant: string, run: RunView): Html {
   const words = CLINIC[context.language];
-  const { id, startedAt, finishedAt, error, snapshot, near } = run;
+  const { id, startedAt, finishedAt, error, snapshot, soon } = run;
   const held = heldOf(run);
   const holdsText = [
     changesOf(run) === 0 ? null : words.changes(changesOf(run)),
@@ -227,9 +227,9 @@ function runDetails(context: PageContext, tenant: string, run: RunView): Html {
   const took = `${((finishedAt - startedAt) / SECOND_MS).toFixed(1)} s`;
   const summary = html`${context.times.both(startedAt)}${holdsText.map((each) => html` · ${each}`)} <span class="quiet">· ${took}</span>`;
   const read =
-    near === null
+    soon === null
       ? snapshot && words.recordsRead(snapshot.records, snapshot.requests)
-      : words.nearRead(near.records, near.requests);
+      : words.nearRead(soon.records, soon.requests);
   const failure = error === null ? null : html`<p>${said(context, error.texts.message)} <code>${error.code}</code></p>`;
   const content = html`<p class="quiet">${words.run} <code>${id}</code>${read === null ? null : html` · ${read}`}</p>${failure}${written(context, run)}${undoButton(context, tenant, run)}`;
   return unfolding(`run-${id}`, summary, content);

@@ -62,7 +62,7 @@ function targetPage(context: PageContext, tenant: string, list: RecordList, isCa
   return {
     title: target,
     main: html`${tabs}${excludedRecords(context, list)}${records}${command}`,
-    beside: isCalendar ? linkButton(`${own}/week`, words.week) : null,
+    headerPart: isCalendar ? linkButton(`${own}/week`, words.week) : null,
     isLive: true,
   };
 }

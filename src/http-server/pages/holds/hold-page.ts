@@ -45,7 +45,7 @@ export function addHoldPages(app: FastifyInstance, services: OperatorServices): 
     async (request, reply) => {
       const { tenant, hold } = request.params;
       return sendHold(
-        { request, reply, desk: services },
+        { request, reply, services },
         await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS)),
       );
     },
@@ -58,11 +58,11 @@ export function addHoldPages(app: FastifyInstance, services: OperatorServices): 
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
       const choice = choiceOf(formOf(request), view);
       const { nothingChosen, changed } = HOLDS[contextOf(request, services, tenant).language];
-      if (choice.seen !== view.hold.seen) return sendHold({ request, reply, desk: services }, view, notice(changed));
-      if (choice.chosen.length === 0) return sendHold({ request, reply, desk: services }, view, notice(nothingChosen));
+      if (choice.seen !== view.hold.seen) return sendHold({ request, reply, services }, view, notice(changed));
+      if (choice.chosen.length === 0) return sendHold({ request, reply, services }, view, notice(nothingChosen));
       return choice.isDecided
-        ? decide({ request, reply, desk: services }, view, choice)
-        : sendDecision({ request, reply, desk: services }, view, choice);
+        ? decide({ request, reply, services }, view, choice)
+        : sendDecision({ request, reply, services }, view, choice);
     },
   );
 }
@@ -83,8 +83,8 @@ function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: 
 }
 
 /** @param feedback why nothing was decided; absent where nothing was to be */
-function sendHold({ request, reply, desk }: PageVisit, view: HoldView, feedback?: Html): FastifyReply {
-  const context = contextOf(request, desk, view.hold.tenant);
+function sendHold({ request, reply, services }: PageVisit, view: HoldView, feedback?: Html): FastifyReply {
+  const context = contextOf(request, services, view.hold.tenant);
   const words = HOLDS[context.language];
   const main = html`${feedback}${renderHold(context, view)}`;
   // What is being chosen would be lost with a new page.
@@ -93,16 +93,16 @@ function sendHold({ request, reply, desk }: PageVisit, view: HoldView, feedback?
 }
 
 function sendDecision(
-  { request, reply, desk }: PageVisit,
+  { request, reply, services }: PageVisit,
   view: HoldView,
   choice: Choice,
   failure: MirrorError | null = null,
 ): FastifyReply {
-  const context = contextOf(request, desk, view.hold.tenant);
+  const context = contextOf(request, services, view.hold.tenant);
   const words = HOLDS[context.language];
   const asked = {
-    reason: reasonField(context, desk, choice.decision === 'approved' ? 'approve' : 'reject'),
-    secondAbove: secondPersonAbove(actingOf(request, desk), view.hold.tenant),
+    reason: reasonField(context, services, choice.decision === 'approved' ? 'approve' : 'reject'),
+    secondAbove: secondPersonAbove(actingOf(request, services), view.hold.tenant),
   };
   const isRequested = failure?.code === 'second-person-needed';
   const feedback =
@@ -113,15 +113,15 @@ function sendDecision(
 }
 
 async function decide(visit: PageVisit, view: HoldView, choice: Choice): Promise<FastifyReply> {
-  const { request, reply, desk } = visit;
+  const { request, reply, services } = visit;
   const { hold } = view;
   const { decision, chosen, isPart } = choice;
-  const acting = actingOf(request, desk);
+  const acting = actingOf(request, services);
   const only = isPart ? new Set(chosen.map(({ record }) => record)) : null;
   try {
     const decided = await decideHold(
       acting,
-      desk.installation,
+      services.installation,
       { tenant: hold.tenant, hold: hold.id, decision },
       { seen: hold.seen, only },
     );
@@ -131,7 +131,7 @@ async function decide(visit: PageVisit, view: HoldView, choice: Choice): Promise
     const failure = asMirrorError(error);
     // Another view of it is needed where it is no longer what was seen.
     if (failure.actor !== 'guard' && !failure.code.startsWith('reason-')) {
-      const context = contextOf(request, desk, hold.tenant);
+      const context = contextOf(request, services, hold.tenant);
       return sendHold(visit, view, failureNotice(context, HOLDS[context.language].refused, failure));
     }
     return sendDecision(visit, view, choice, failure);

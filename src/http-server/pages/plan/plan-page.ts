@@ -144,8 +144,8 @@ function renderTask(context: PageContext, tenant: string, task: TaskView): Html 
 
 function renderApplied(context: PageContext, tenant: string, { run, targets }: SyncResult): Html {
   const words = PLAN[context.language];
-  const items = targets.map(({ target, canGoOn, inSyncAsOf, ...standing }) => {
-    return html`<li>${target} ${inStepMark(context, standing, inSyncAsOf)} ${canGoOnMark(context, canGoOn)}</li>`;
+  const items = targets.map(({ target, canGoOn, inSyncAsOf, ...state }) => {
+    return html`<li>${target} ${inStepMark(context, state, inSyncAsOf)} ${canGoOnMark(context, canGoOn)}</li>`;
   });
   return section(
     'applied',

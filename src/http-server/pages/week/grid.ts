@@ -36,7 +36,7 @@ export interface GridDay {
   /** Hours that it has: 23 or 25 where the clock changes. */
   hours: number;
   allDay: Block[];
-  placed: PositionedBlock[];
+  positioned: PositionedBlock[];
   /** What has no room side by side. */
   more: Block[];
 }
@@ -53,7 +53,7 @@ export interface WeekGrid {
 export function gridOf({ days, entries, zone }: Pick<WeekView, 'days' | 'entries' | 'zone'>): WeekGrid {
   const blocks = entries.flatMap(blocksOf);
   const laid = days.map((day) => dayOf(day, blocks, zone));
-  const positioned = laid.flatMap((day) => day.placed);
+  const positioned = laid.flatMap((day) => day.positioned);
   const hours = {
     fromHour: Math.floor(Math.min(USUAL_HOURS.from * 60, ...positioned.map(({ fromMinute }) => fromMinute)) / 60),
     toHour: Math.ceil(Math.max(USUAL_HOURS.to * 60, ...positioned.map(({ toMinute }) => toMinute)) / 60),
@@ -97,8 +97,16 @@ function dayOf({ date, startAt, endAt }: WeekView['days'][number], blocks: reado
     if (from === startAt && to === endAt) allDay.push(block);
     else timed.push({ ...block, ...minutesOf(from, to, endAt, zone) });
   }
-  const { placed, more } = sideBySide(timed);
-  return { date, startAt, endAt, hours: Math.round((endAt - startAt) / (60 * MINUTE_MS)), allDay, placed, more };
+  const { positioned, more } = sideBySide(timed);
+  return {
+    date,
+    startAt,
+    endAt,
+    hours: Math.round((endAt - startAt) / (60 * MINUTE_MS)),
+    allDay,
+    positioned,
+    more,
+  };
 }
 
 /** Minutes of the day by the clock on the wall: an hour that comes twice is drawn once, one that is skipped stays empty. */
@@ -118,7 +126,7 @@ function minuteOf(at: Instant, zone: string): number {
 }
 
 /** Gives blocks that overlap a lane each: the first that is free, as people lay out cards. */
-function sideBySide(blocks: readonly Omit<PositionedBlock, 'lane' | 'lanes'>[]): Pick<GridDay, 'placed' | 'more'> {
+function sideBySide(blocks: readonly Omit<PositionedBlock, 'lane' | 'lanes'>[]): Pick<GridDay, 'positioned' | 'more'> {
   const sorted = blocks.toSorted((one, other) => one.fromMinute - other.fromMinute || other.toMinute - one.toMinute);
   const positioned: PositionedBlock[] = [];
   const more: Block[] = [];
@@ -142,5 +150,5 @@ function sideBySide(blocks: readonly Omit<PositionedBlock, 'lane' | 'lanes'>[]):
     group.push({ ...block, lane, lanes: 0 });
   }
   close();
-  return { placed: positioned, more };
+  return { positioned, more };
 }

@@ -81,7 +81,7 @@ function renderWeek(context: PageContext, view: WeekView, calendars: readonly st
     isLive: true,
     isWide: true,
     style: 'week.css',
-    beside: html`<nav class="buttons" aria-label="${words.weeks}">${linkButton(weekAddress(tenant, target, dateAt(-7)), words.before, 'plain')}${linkButton(weekAddress(tenant, target), words.today, 'plain')}${linkButton(weekAddress(tenant, target, dateAt(7)), words.after, 'plain')}</nav>`,
+    headerPart: html`<nav class="buttons" aria-label="${words.weeks}">${linkButton(weekAddress(tenant, target, dateAt(-7)), words.before, 'plain')}${linkButton(weekAddress(tenant, target), words.today, 'plain')}${linkButton(weekAddress(tenant, target, dateAt(7)), words.after, 'plain')}</nav>`,
     main: html`${above.length === 0 ? null : html`<div class="stack">${above}</div>`}<div class="panes">${renderDifferences(context, view)}${renderGrid(context, view, gridOf(view))}</div>`,
   };
 }
@@ -96,8 +96,8 @@ function cachedViews<View>(cacheMs: number, clock: () => number = () => performa
   return (key: string, compute: () => Promise<View>): Promise<View> => {
     const now = clock();
     for (const [each, { untilMs }] of cached) if (untilMs <= now) cached.delete(each);
-    const known = cached.get(key);
-    if (known !== undefined) return known.view;
+    const cachedView = cached.get(key);
+    if (cachedView !== undefined) return cachedView.view;
     const view = compute();
     const entry = { view, untilMs: now + cacheMs };
     cached.set(key, entry);
@@ -125,17 +125,17 @@ function renderGrid(context: PageContext, { tenant }: Pick<WeekView, 'tenant'>, 
 
 function renderDay(context: PageContext, tenant: string, day: GridDay, { fromHour, toHour }: WeekGrid): Html {
   const words = WEEK[context.language];
-  const { date, startAt, endAt, hours, allDay, placed, more } = day;
+  const { date, startAt, endAt, hours, allDay, positioned, more } = day;
   const { now } = context.times;
   const isToday = startAt <= now && now < endAt;
   const id = `day-${date}`;
-  const item = (block: Block, place: HtmlPart) => renderBlock(context, tenant, block, place);
-  const isEmpty = allDay.length + placed.length + more.length === 0;
+  const item = (block: Block, position: HtmlPart) => renderBlock(context, tenant, block, position);
+  const isEmpty = allDay.length + positioned.length + more.length === 0;
   const change = hours === 24 ? null : html`<span class="quiet">${words.clocksChange(hours)}</span>`;
-  return html`<section class="day${isToday ? ' today' : null}" aria-labelledby="${id}"><h3 id="${id}"><time datetime="${date}">${context.times.day(startAt)}</time>${change}</h3><ul class="all-day">${allDay.map((block) => item(block, null))}</ul><ol class="slots ${hoursClass(toHour - fromHour)}">${placed.map((block) => item(block, placeOf(block, fromHour)))}</ol><ul class="more">${more.map((block) => item(block, null))}</ul>${isEmpty ? html`<p class="none quiet">${words.nothing}</p>` : null}</section>`;
+  return html`<section class="day${isToday ? ' today' : null}" aria-labelledby="${id}"><h3 id="${id}"><time datetime="${date}">${context.times.day(startAt)}</time>${change}</h3><ul class="all-day">${allDay.map((block) => item(block, null))}</ul><ol class="slots ${hoursClass(toHour - fromHour)}">${positioned.map((block) => item(block, positionOf(block, fromHour)))}</ol><ul class="more">${more.map((block) => item(block, null))}</ul>${isEmpty ? html`<p class="none quiet">${words.nothing}</p>` : null}</section>`;
 }
 
-function placeOf({ fromMinute, toMinute, lane, lanes, side }: PositionedBlock, fromHour: number): string {
+function positionOf({ fromMinute, toMinute, lane, lanes, side }: PositionedBlock, fromHour: number): string {
   return [
     rowClass('from', fromMinute, fromHour),
     rowClass('to', toMinute, fromHour),
@@ -144,7 +144,7 @@ function placeOf({ fromMinute, toMinute, lane, lanes, side }: PositionedBlock, f
   ].join(' ');
 }
 
-function renderBlock(context: PageContext, tenant: string, block: Block, place: HtmlPart): Html {
+function renderBlock(context: PageContext, tenant: string, block: Block, position: HtmlPart): Html {
   const words = WEEK[context.language];
   const { entry, side, time } = block;
   const { record, title, omitted, difference } = entry;
@@ -157,7 +157,7 @@ function renderBlock(context: PageContext, tenant: string, block: Block, place: 
     record === null
       ? html`<span class="block" title="${hint}">${content}</span>`
       : html`<a class="block row" href="${explainAddress(tenant, record)}" title="${hint}">${content}</a>`;
-  return html`<li class="slot ${side} ${kind}${place === null ? null : html` ${place}`}">${inner}<span class="side">${side === 'both' ? words.same : words[side]}</span></li>`;
+  return html`<li class="slot ${side} ${kind}${position === null ? null : html` ${position}`}">${inner}<span class="side">${side === 'both' ? words.same : words[side]}</span></li>`;
 }
 
 function timeText({ times, language }: PageContext, time: WeekTime): string {

@@ -77,14 +77,14 @@ describe('the grid', () => {
       fc.property(weeks, ({ zone, days, entries }) => {
         const grid = gridOf({ zone, days, entries });
         for (const day of grid.days) {
-          const shown = [...day.allDay, ...day.placed, ...day.more].map(({ entry }) => entry.record);
+          const shown = [...day.allDay, ...day.positioned, ...day.more].map(({ entry }) => entry.record);
           const touching = entries.filter(({ clinic }) => {
             if (clinic?.time.kind !== 'timed') return false;
             const { startAt, endAt } = clinic.time;
             return startAt < day.endAt && Math.max(endAt, startAt + 1) > day.startAt;
           });
           expect(shown.toSorted()).toEqual(touching.map(({ record }) => record).toSorted());
-          for (const block of day.placed) {
+          for (const block of day.positioned) {
             expect(block.fromMinute).toBeGreaterThanOrEqual(grid.fromHour * 60);
             expect(block.toMinute).toBeLessThanOrEqual(grid.toHour * 60);
             expect(block.toMinute - block.fromMinute).toBeGreaterThanOrEqual(20);
@@ -102,10 +102,10 @@ describe('the grid', () => {
       one.lane === other.lane && one.fromMinute < other.toMinute && other.fromMinute < one.toMinute;
     fc.assert(
       fc.property(weeks, (week) => {
-        for (const { placed } of gridOf(week).days) {
-          for (const [index, block] of placed.entries()) {
+        for (const { positioned } of gridOf(week).days) {
+          for (const [index, block] of positioned.entries()) {
             expect(block.lane).toBeLessThan(block.lanes);
-            expect(placed.slice(index + 1).filter((other) => overlaps(block, other))).toEqual([]);
+            expect(positioned.slice(index + 1).filter((other) => overlaps(block, other))).toEqual([]);
           }
         }
       }),
@@ -117,7 +117,7 @@ describe('the grid', () => {
     fc.assert(
       fc.property(weeks, (week) => {
         const { days, fromHour } = gridOf(week);
-        for (const { fromMinute, toMinute, lane, lanes, side } of days.flatMap(({ placed }) => placed)) {
+        for (const { fromMinute, toMinute, lane, lanes, side } of days.flatMap(({ positioned }) => positioned)) {
           for (const name of [
             rowClass('from', fromMinute, fromHour),
             rowClass('to', toMinute, fromHour),
@@ -138,13 +138,13 @@ describe('the grid', () => {
       // 02:30 in summer time until 02:10 in winter time, 40 minutes later.
       entries: [entryOf('1', timed(Date.UTC(2026, 9, 25, 0, 30), 40), null)],
     });
-    expect(back.days[6]).toMatchObject({ hours: 25, placed: [{ fromMinute: 150, toMinute: 190 }] });
+    expect(back.days[6]).toMatchObject({ hours: 25, positioned: [{ fromMinute: 150, toMinute: 190 }] });
     const on = gridOf({
       zone: 'Europe/Rome',
       days: weekOf('Europe/Rome', '2026-03-29', 0),
       entries: [entryOf('1', timed(Date.UTC(2026, 2, 29, 0, 30), 60), null)],
     });
-    expect(on.days[6]).toMatchObject({ hours: 23, placed: [{ fromMinute: 90, toMinute: 210 }] });
+    expect(on.days[6]).toMatchObject({ hours: 23, positioned: [{ fromMinute: 90, toMinute: 210 }] });
   });
 
   test('shows both sides as one where they have one time, else each where it is; a whole day in the row of whole days', () => {
@@ -160,7 +160,7 @@ describe('the grid', () => {
         entryOf('days', wholeDay, wholeDay),
       ],
     });
-    expect(shown[0]?.placed.map(({ entry, side, fromMinute }) => [entry.record, side, fromMinute])).toEqual([
+    expect(shown[0]?.positioned.map(({ entry, side, fromMinute }) => [entry.record, side, fromMinute])).toEqual([
       ['same', 'both', 540],
       ['moved', 'clinic', 600],
       ['moved', 'calendar', 660],
@@ -173,6 +173,6 @@ describe('the grid', () => {
     const time = timed((days[0]?.startAt ?? 0) + 9 * HOUR_MS, 60);
     const entries = Array.from({ length: 9 }, (_, index) => entryOf(String(index), time, time));
     const [monday] = gridOf({ zone: 'Europe/Rome', days, entries }).days;
-    expect([monday?.placed.length, monday?.more.length]).toEqual([6, 3]);
+    expect([monday?.positioned.length, monday?.more.length]).toEqual([6, 3]);
   });
 });
