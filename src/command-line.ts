@@ -13,7 +13,7 @@ import { createProgram } from './cli/program.ts';
 import { wrap } from './cli/table.ts';
 import type { Role } from './control/roles.ts';
 import { type Logger, takeLibraryWords } from './log/logger.ts';
-import { forTenant } from './messages/message.ts';
+import { forTenant, message } from './messages/message.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { shellWord } from './model/text.ts';
 import type { RefusedChange } from './settings/configuration.ts';
@@ -329,10 +329,10 @@ export function renderError(
  */
 function requireCertificateChecks(env: Readonly<Record<string, string | undefined>>): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
-  throw new MirrorError('NODE_TLS_REJECT_UNAUTHORIZED=0 lets anybody stand in for any server', {
+  throw new MirrorError(message('certificates-unchecked'), {
     actor: 'settings',
     code: 'certificates-unchecked',
     retry: 'never',
-    remedy: 'unset it; for certificates of your own authority set NODE_EXTRA_CA_CERTS to the file with its certificate',
+    remedy: message('certificates-unchecked.remedy'),
   });
 }

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicAccess, ClinicRows, PreviewedRequest } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import type { Acting } from '../control/recording.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { type ProfileCommands, writeProposal } from './check-commands.ts';
@@ -164,11 +165,11 @@ function isRead(question: ClinicQuestion): boolean {
 /** What is asked for by a filter, and what is written, tells of patients; arguments are shown to every user of the machine and kept by shells. */
 function requireElsewhere(option: string, source: string, what: string): void {
   if (isElsewhere(source)) return;
-  throw new MirrorError(`${what} in the arguments of the command`, {
+  throw new MirrorError(message('data-in-arguments', { what }), {
     actor: 'settings',
     code: 'data-in-arguments',
     retry: 'never',
-    remedy: `give it on standard input (${option} -) or in a file (${option} @file)`,
+    remedy: message('data-in-arguments.remedy', { option }),
   });
 }
 

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 
 /** A file's text. @throws MirrorError `settings`, code `file-unusable` */
@@ -33,11 +34,11 @@ export async function writeNewFile(file: string, content: string | Readable): Pr
 /** A file that can't be used: `settings`, code `file-unusable`. */
 export function unusable(what: string, error: unknown): MirrorError {
   const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return new MirrorError(`the file ${what} (${reason})`, {
+  return new MirrorError(message('file-unusable', { what, reason }), {
     actor: 'settings',
     code: 'file-unusable',
     retry: 'never',
-    remedy: 'name a file that this user may read, or for output one that is not there yet',
+    remedy: message('file-unusable.remedy'),
     cause: error,
   });
 }

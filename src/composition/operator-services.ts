@@ -6,6 +6,7 @@ import type { Statuses } from '../control/statuses.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
 import type { OperatorServices } from '../http-server/operators.ts';
 import { withoutSubscriptions } from '../jobs/subscriptions.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBackups } from './backup.ts';
@@ -41,11 +42,11 @@ export function createLoginServices(composition: Composition): LoginServices {
       const verify = composition.composed.get(tenant)?.verifyClinicLogin;
       if (tokens != null)
         return connection === CLINIC_CONNECTION && verify ? { ...tokens.login, verify } : tokens.login;
-      throw new MirrorError(`tenant "${tenant}" has no connection "${connection}" that a person logs in to`, {
+      throw new MirrorError(message('no-such-login.of-tenant', { tenant, connection }), {
         actor: 'settings',
         code: 'no-such-login',
         retry: 'never',
-        remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
+        remedy: message('available-names', { names: loginNames(composition, tenant).join(', ') || 'none' }),
       });
     },
     about: (tenant, connection) => purposeOf(composition, tenant, connection),

@@ -5,6 +5,7 @@ import { compilePaths, folded, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { didYouMean } from '../settings/describe-issue.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
@@ -48,11 +49,11 @@ function inputValues(question: ClinicQuestion): JsonObject[] {
     return written;
   }
   const example = JSON.stringify(Object.fromEntries(missing.map((name) => [name, '…'])));
-  throw new MirrorError(`this operation of ${resource} needs ${missing.join(' and ')}`, {
+  throw new MirrorError(message('value-needed', { resource, fields: missing.join(' and ') }), {
     actor: 'settings',
     code: 'value-needed',
     retry: 'never',
-    remedy: `give them as --data '${example}', instants as 2026-03-29T10:00:00+01:00`,
+    remedy: message('value-needed.remedy', { example }),
   });
 }
 
@@ -62,7 +63,7 @@ function isSeveral(values: ClinicQuestion['values']): values is readonly JsonObj
 
 /** The error of something that an operation can't be given. */
 export function notTaken(what: string, remedy: string): MirrorError {
-  return new MirrorError(`this operation does not take ${what}`, {
+  return new MirrorError(message('not-taken', { what }), {
     actor: 'settings',
     code: 'not-taken',
     retry: 'never',
@@ -261,7 +262,7 @@ function unknownValue({ name, value, list }: Filter, existing: ReadonlyMap<strin
       : `look it up: clinic-mirror clinic <tenant> ${list}`;
   // An id of a patient is in no message: what somebody typed there may be a name.
   const shown = list === 'patients' ? 'the given patient' : `"${value.slice(0, 60)}"`;
-  return new MirrorError(`${name}: the clinic has no ${ONE[list]} ${shown}.${label}`, {
+  return new MirrorError(message('unknown-filter-value', { name, what: ONE[list], shown, label }), {
     actor: 'settings',
     code: 'unknown-filter-value',
     retry: 'never',
@@ -271,11 +272,13 @@ function unknownValue({ name, value, list }: Filter, existing: ReadonlyMap<strin
 
 function ignoredFilter({ name, list }: Filter): MirrorError {
   const other = list === 'statuses' ? 'another status' : `other ${list}`;
-  return new MirrorError(`${name}: the clinic ignores this filter: it answers with rows of ${other}`, {
+  return new MirrorError(message('filter-ignored', { name, other }), {
     actor: 'settings',
     code: 'filter-ignored',
     retry: 'never',
-    remedy: `give the parameter as the clinic names it${list === 'agendas' ? ' (appointments.filters.agenda of the clinic profile)' : ''}, or leave it out`,
+    remedy: message('filter-ignored.remedy', {
+      where: list === 'agendas' ? ' (appointments.filters.agenda of the clinic profile)' : '',
+    }),
   });
 }
 

@@ -9,6 +9,7 @@ import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { tenantInfo } from '../clinic/schema/shapes.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { InvalidRow } from '../model/records.ts';
 import { inputOf, notTaken, requireFiltered, requireValidFilters } from './clinic-input.ts';
@@ -254,28 +255,28 @@ function explained(error: unknown, wanted: ClinicOperation, { context }: ClinicA
 }
 
 function unreadable({ code, field }: InvalidRow): MirrorError {
-  return new MirrorError(`the record can not be read: ${code} in ${field}`, {
+  return new MirrorError(message('bad-record', { code, field }), {
     actor: 'contract',
     code: 'bad-record',
     retry: 'never',
-    remedy: 'correct the fields of the resource in the clinic profile',
+    remedy: message('bad-record.remedy'),
   });
 }
 
 function absent(): MirrorError {
-  return new MirrorError('the clinic has no such record', {
+  return new MirrorError(message('no-such-record'), {
     actor: 'settings',
     code: 'no-such-record',
     retry: 'never',
-    remedy: 'look for its id in the list',
+    remedy: message('no-such-record.remedy'),
   });
 }
 
 function onlyLists(): MirrorError {
-  return new MirrorError('the resource can not be asked for in this way', {
+  return new MirrorError(message('question-unsupported'), {
     actor: 'settings',
     code: 'no-such-operation',
     retry: 'never',
-    remedy: 'leave --raw or --write out',
+    remedy: message('question-unsupported.remedy'),
   });
 }

@@ -1,5 +1,6 @@
 import { unlisted } from '../jobs/gaps.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
@@ -328,11 +329,11 @@ function recordClinic(
   const first = clinics.get(clinic);
   clinics.set(clinic, first ?? id);
   if (first === undefined) return;
-  throw new MirrorError(`the tenant ${first} is the same clinic, ${clinicId}: patients would be reminded twice`, {
+  throw new MirrorError(message('clinic-twice', { first, clinicId }), {
     actor: 'settings',
     code: 'clinic-twice',
     retry: 'never',
-    remedy: 'keep one file for one clinic, with all of its targets; or log in to the other clinic',
+    remedy: message('clinic-twice.remedy'),
   });
 }
 

@@ -90,11 +90,11 @@ export async function retryHost(
 ): Promise<Retried> {
   const works = await outages.tryNow(host, isWanted);
   if (works.length === 0) {
-    throw new MirrorError('nothing waits for a server of this name', {
+    throw new MirrorError(message('server-not-away'), {
       actor: 'settings',
       code: 'server-not-away',
       retry: 'never',
-      remedy: 'name a server as "clinic-mirror status --problems" does',
+      remedy: message('server-not-away.remedy'),
     });
   }
   const clinics = [...new Set(works.map(({ tenant }) => tenant))].sort();

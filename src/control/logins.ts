@@ -1,4 +1,5 @@
 import type { Logger } from '../log/logger.ts';
+import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { accountText, confirmAccount } from '../oauth/accounts.ts';
@@ -163,20 +164,20 @@ export async function listLoginLinks(services: LoginServices, tenant: string): P
 /** Takes a link back before somebody opens it. @throws MirrorError `settings`, code `no-such-link` */
 export async function withdrawLoginLink(services: LoginServices, tenant: string, id: string): Promise<void> {
   if (await services.links.withdraw(tenant, id)) return;
-  throw new MirrorError('there is no such link: it was opened, withdrawn, or is too old', {
+  throw new MirrorError(message('no-such-link'), {
     actor: 'settings',
     code: 'no-such-link',
     retry: 'never',
-    remedy: `see: clinic-mirror logins links list ${tenant}`,
+    remedy: message('no-such-link.remedy', { tenant }),
   });
 }
 
 function linkTooLong(): MirrorError {
-  return new MirrorError('a link can not be good for so long', {
+  return new MirrorError(message('link-too-long'), {
     actor: 'settings',
     code: 'link-too-long',
     retry: 'never',
-    remedy: `choose at most ${LONGEST_LINK_HOURS} hours`,
+    remedy: message('link-too-long.remedy', { hours: LONGEST_LINK_HOURS }),
   });
 }
 
@@ -185,13 +186,13 @@ function requireRemote({ remote }: LoginServices): RemoteLoginUrls {
   throw noPublicPort('browsers can not reach the daemon');
 }
 
-/** What needs the port for the outside where there is none. @param message what that means */
-export function noPublicPort(message: string): MirrorError {
-  return new MirrorError(message, {
+/** What needs the port for the outside where there is none. @param text what that means */
+export function noPublicPort(text: Text): MirrorError {
+  return new MirrorError(text, {
     actor: 'settings',
     code: 'no-public-port',
     retry: 'never',
-    remedy: 'set http.port and http.publicUrl in clinic-mirror.yaml',
+    remedy: message('no-public-port.remedy'),
   });
 }
 
@@ -277,11 +278,11 @@ export async function completeRemoteLogin(
 function usedTarget(services: LoginServices, tenant: string, connection: string): LoginTarget {
   const target = services.target(tenant, connection);
   if (target.scopes.length > 0 || services.isUsed(tenant, connection)) return target;
-  throw new MirrorError(`no target of tenant "${tenant}" uses the connection "${connection}"`, {
+  throw new MirrorError(message('login-not-used', { tenant, connection }), {
     actor: 'settings',
     code: 'login-not-used',
     retry: 'never',
-    remedy: 'add the target that is to write through it to the tenant file first, then log in',
+    remedy: message('login-not-used.remedy'),
   });
 }
 

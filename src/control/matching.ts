@@ -2,6 +2,7 @@ import type { ExistingContact, ExistingContacts } from '../connectors/connector.
 import type { Cycle } from '../jobs/cycle.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { CrmItem } from '../model/items.ts';
 import type { Patient } from '../model/records.ts';
@@ -177,10 +178,10 @@ function mapValues<Before, After>(map: ReadonlyMap<string, Before>, to: (value: 
 }
 
 function notPossible(target: string): MirrorError {
-  return new MirrorError(`target ${target} can't be planned now, so nobody is matched`, {
+  return new MirrorError(message('match-not-possible', { target }), {
     actor: 'settings',
     code: 'match-not-possible',
     retry: 'never',
-    remedy: 'see in health or status why it is not read, paused, or waits for a decision about people; then try again',
+    remedy: message('match-not-possible.remedy'),
   });
 }

@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 
 /** A part of a list, and what gives the next one. */
@@ -42,11 +43,11 @@ export function cursorOf(position: unknown): string {
 export function readCursor<Position>(cursor: string, read: (position: unknown) => Position | null): Position {
   const position = read(parsed(cursor));
   if (position !== null) return position;
-  throw new MirrorError('this is no place in the list', {
+  throw new MirrorError(message('cursor-unusable'), {
     actor: 'settings',
     code: 'cursor-unusable',
     retry: 'never',
-    remedy: 'give the "next" of the page before as it is, or nothing for the first page',
+    remedy: message('cursor-unusable.remedy'),
   });
 }
 

@@ -4,6 +4,7 @@ import type { Cycle } from '../jobs/cycle.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/plan-view.ts';
@@ -224,11 +225,11 @@ export async function readStoredPlan(
 ): Promise<StoredPlan> {
   const plan = await requireTenant(installation, tenantId).plans.read(planId);
   if (plan !== null) return plan;
-  throw new MirrorError('no plan of that id is kept', {
+  throw new MirrorError(message('no-such-plan'), {
     actor: 'settings',
     code: 'no-such-plan',
     retry: 'never',
-    remedy: `plans are kept for an hour: make one with "clinic-mirror plan ${tenantId} --save"`,
+    remedy: message('no-such-plan.remedy', { tenantId }),
   });
 }
 
@@ -284,12 +285,12 @@ function decisionOf({ operation, reason, decision, fingerprint }: PlanLine): str
 function planDrifted(tenant: string, differences: readonly string[]): MirrorError {
   const more = differences.length - NAMED_DIFFERENCES;
   const about = differences.slice(0, NAMED_DIFFERENCES).join(', ') + (more > 0 ? ` and ${more} more` : '');
-  return new MirrorError(`a cycle would not do what the plan says, and nothing was done: ${about}`, {
+  return new MirrorError(message('plan-drifted', { about }), {
     actor: 'conflict',
     code: 'plan-drifted',
     retry: 'never',
     about,
-    remedy: `make another plan ("clinic-mirror plan ${tenant} --save"), look at it, and apply that one`,
+    remedy: message('plan-drifted.remedy', { tenant }),
   });
 }
 

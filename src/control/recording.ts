@@ -1,4 +1,5 @@
 import { redact } from '../log/redact.ts';
+import { message } from '../messages/message.ts';
 import type { ActFacts, ActVerb, AuditDraft, AuditVerb, Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS } from '../model/time.ts';
@@ -166,48 +167,51 @@ function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSetting
   if (kind === 'holder') throw unidentifiedError();
   if (persons === 'system' || kind === 'account') return id;
   if (claimed !== null) return `name:${claimed.trim().toLowerCase()}`;
-  throw new MirrorError('two persons have to want this, and it is not known who you are', {
+  throw new MirrorError(message('name-missing'), {
     actor: 'guard',
     code: 'name-missing',
     retry: 'never',
-    remedy: 'give your name with --as',
+    remedy: message('name-missing.remedy'),
   });
 }
 
 /** Of several secrets nobody knows whose they are. */
 function unidentifiedError(): MirrorError {
-  return new MirrorError('two persons have to want this, and whoever holds a token or the passphrase is not known', {
+  return new MirrorError(message('second-person-unknown'), {
     actor: 'guard',
     code: 'second-person-unknown',
     retry: 'never',
-    remedy: 'sign in with an account of your own (operator.access.oidc), or give the command on the machine',
+    remedy: message('second-person-unknown.remedy'),
   });
 }
 
 function otherWay({ by, expiresAt }: ApprovalRequest): MirrorError {
-  return new MirrorError('the second person has to come in the same way as the first', {
+  return new MirrorError(message('second-person-other-way'), {
     actor: 'guard',
     code: 'second-person-other-way',
     retry: 'never',
-    remedy: `until ${new Date(expiresAt).toISOString().slice(0, 16)}Z ${by.kind === 'account' ? 'sign in' : 'give the command on the machine'}, as they did`,
+    remedy: message('second-person-other-way.remedy', {
+      until: new Date(expiresAt).toISOString().slice(0, 16),
+      action: by.kind === 'account' ? 'sign in' : 'give the command on the machine',
+    }),
   });
 }
 
 function secondNeeded(expiresAt: number): MirrorError {
-  return new MirrorError('a second person has to want the same: that you do is noted', {
+  return new MirrorError(message('second-person-needed'), {
     actor: 'guard',
     code: 'second-person-needed',
     retry: 'never',
-    remedy: `until ${new Date(expiresAt).toISOString().slice(0, 16)}Z somebody else gives the same command`,
+    remedy: message('same-command-until', { until: new Date(expiresAt).toISOString().slice(0, 16) }),
   });
 }
 
 function samePerson({ expiresAt }: ApprovalRequest): MirrorError {
-  return new MirrorError('who asked for it can not be the second person too', {
+  return new MirrorError(message('second-person-same'), {
     actor: 'guard',
     code: 'second-person-same',
     retry: 'never',
-    remedy: `until ${new Date(expiresAt).toISOString().slice(0, 16)}Z somebody else gives the same command`,
+    remedy: message('same-command-until', { until: new Date(expiresAt).toISOString().slice(0, 16) }),
   });
 }
 

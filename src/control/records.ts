@@ -1,4 +1,5 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type { LinkCursor } from '../state/links.ts';
@@ -172,10 +173,10 @@ function positionOf(position: unknown): LinkCursor | null {
 }
 
 function noSuchTarget({ id, targets }: Pick<OpenTenant, 'id' | 'targets'>): MirrorError {
-  return new MirrorError(`the tenant "${id}" has no target of that id`, {
+  return new MirrorError(message('no-such-target.of-tenant', { id }), {
     actor: 'settings',
     code: 'no-such-target',
     retry: 'never',
-    remedy: `name one of: ${[...targets.keys()].join(', ') || 'none'}`,
+    remedy: message('no-such-target.of-tenant.remedy', { names: [...targets.keys()].join(', ') || 'none' }),
   });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { message } from '../messages/message.ts';
 import type { Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -329,12 +330,12 @@ function unusable(): MirrorError {
 }
 
 function tooOften(retryAfterMs: number): MirrorError {
-  return new MirrorError('too many tries to sign in', {
+  return new MirrorError(message('sign-in-too-often'), {
     actor: 'authorization',
     code: 'sign-in-too-often',
     retry: 'later',
     retryAfterMs,
-    remedy: 'wait a quarter of an hour; or on the machine: clinic-mirror access sign-in',
+    remedy: message('sign-in-too-often.remedy'),
   });
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError, storedError } from '../model/errors.ts';
 import type { Progress, StoredTask, TaskKind } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -121,20 +122,20 @@ class TaskRecord {
 }
 
 function noSuchTask(): MirrorError {
-  return new MirrorError('there is no task of that id', {
+  return new MirrorError(message('no-such-task'), {
     actor: 'settings',
     code: 'no-such-task',
     retry: 'never',
-    remedy: 'tasks are kept for an hour; what they did is in runs and in the audit log',
+    remedy: message('no-such-task.remedy'),
   });
 }
 
 function tooMany(): MirrorError {
-  return new MirrorError('too much long work of this tenant is under way', {
+  return new MirrorError(message('too-many-tasks'), {
     actor: 'remote',
     code: 'too-many-tasks',
     retry: 'later',
     retryAfterMs: 10 * SECOND_MS,
-    remedy: 'wait until some of it has ended',
+    remedy: message('too-many-tasks.remedy'),
   });
 }

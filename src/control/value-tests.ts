@@ -2,6 +2,7 @@ import { caldav } from '../connectors/caldav/index.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import { createHttpClient } from '../http/client.ts';
 import { silentLogger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { abandonable, createBasicAuthorizer } from '../oauth/authorizer.ts';
@@ -103,7 +104,7 @@ function providerOf(values: ClientValues): Provider {
 }
 
 function unusable(what: string, remedy: string): MirrorError {
-  return new MirrorError(`${what} is not usable`, {
+  return new MirrorError(message('value-unusable', { what }), {
     actor: 'settings',
     code: 'value-unusable',
     retry: 'never',
@@ -112,8 +113,8 @@ function unusable(what: string, remedy: string): MirrorError {
 }
 
 function noAnswer(cause: unknown): MirrorError {
-  return new MirrorError('no answer came within 10 seconds', {
+  return new MirrorError(message('answer-timeout'), {
     ...{ actor: 'remote', code: 'value-unanswered', retry: 'later', cause },
-    remedy: 'check that the server runs, and its address',
+    remedy: message('answer-timeout.remedy'),
   });
 }

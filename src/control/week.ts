@@ -2,6 +2,7 @@ import { createZone } from '../clinic/read/timestamps.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { readForDisplay } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError, type ErrorTexts, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, ItemTime } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
@@ -134,11 +135,11 @@ export async function viewWeek(
 function calendarOf({ targets }: Pick<OpenTenant, 'targets'>, id: string): OpenTarget {
   const target = targets.get(id);
   if (target !== undefined && target.crm === null) return target;
-  throw new MirrorError(`there is no calendar ${JSON.stringify(id)} among the targets`, {
+  throw new MirrorError(message('no-such-calendar', { id: JSON.stringify(id) }), {
     actor: 'settings',
     code: 'no-such-target',
     retry: 'never',
-    remedy: 'name a target of the tenant file that is a calendar',
+    remedy: message('no-such-calendar.remedy'),
   });
 }
 

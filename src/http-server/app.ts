@@ -3,6 +3,7 @@ import helmet from '@fastify/helmet';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../log/logger.ts';
 import type { OpenSpan, Spans } from '../log/spans.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addCaller, type IsTrusted, networkOf, peerOf, plainAddress, trustedBy } from './caller.ts';
@@ -252,11 +253,11 @@ export async function listen(
     await app.listen({ host: address.host, port: address.port });
   } catch (error) {
     const { host, port } = address;
-    throw new MirrorError(`the port of ${section} could not be opened: ${host}:${port} ${whyNot(error)}`, {
+    throw new MirrorError(message('http-port-unavailable', { section, host, port, cause: whyNot(error) }), {
       actor: 'settings',
       code: 'http-port-unavailable',
       retry: 'never',
-      remedy: `choose another ${section}.host or ${section}.port in clinic-mirror.yaml, or end the process that holds the port: it may be a daemon of this configuration`,
+      remedy: message('http-port-unavailable.remedy', { section }),
       cause: error,
     });
   }

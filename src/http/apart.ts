@@ -1,4 +1,5 @@
 import { parentPort, Worker } from 'node:worker_threads';
+import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
@@ -141,12 +142,12 @@ function replyOf(
   });
 }
 
-function unreadable(code: string, message: string): MirrorError {
-  return new MirrorError(message, {
+function unreadable(code: string, text: Text): MirrorError {
+  return new MirrorError(text, {
     actor: 'contract',
     code,
     retry: 'later',
-    remedy: code === 'answer-too-large' ? 'ask for smaller pages, or see what the host sends' : undefined,
+    remedy: code === 'answer-too-large' ? message('answer-too-costly.remedy') : undefined,
   });
 }
 

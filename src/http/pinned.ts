@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { AddressClass, Reach } from '../settings/outbound-schema.ts';
 import { hasProxies } from './transport.ts';
@@ -96,7 +97,7 @@ const NEVER: readonly AddressClass[] = ['link-local', 'metadata', 'unusable'];
 
 function notAllowed(host: string, found: AddressClass, { purpose }: Reach): MirrorError {
   const use = purpose === null ? '' : ` for ${purpose}`;
-  return new MirrorError(`the address is not allowed${use}: ${host} is ${NAMES[found]}`, {
+  return new MirrorError(message('address-not-allowed', { use, host, kind: NAMES[found] }), {
     actor: 'settings',
     code: 'address-not-allowed',
     retry: 'never',

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as StandardWebhooks from 'standardwebhooks';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { WebhookEndpoint } from '../settings/delivery-schema.ts';
@@ -80,7 +81,7 @@ function signed({ secrets }: WebhookEndpoint, id: string, now: Instant, body: st
 
 /** What a receiver means by 401 and 403. The remedy names where the signing secrets are kept. */
 export function signatureRefused({ secrets }: Pick<WebhookEndpoint, 'secrets'>, status?: number): MirrorError {
-  return new MirrorError('the receiver refuses our signature', {
+  return new MirrorError(message('webhook-unauthorized'), {
     actor: 'settings',
     code: 'webhook-unauthorized',
     retry: 'later',

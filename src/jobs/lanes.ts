@@ -1,4 +1,4 @@
-import { forTenant } from '../messages/message.ts';
+import { forTenant, message } from '../messages/message.ts';
 import { MirrorError, storedError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
@@ -161,12 +161,11 @@ export async function prepareCalendar(
     (await links.count(id)) > 0 &&
     (await connector.locate(signal)) === null;
   if (!isMissed) return await connector.prepare(storedContainer, signal);
-  throw new MirrorError('the calendar that was written to is not found by our owner tag: none is made in its place', {
+  throw new MirrorError(message('calendar-not-found'), {
     actor: 'settings',
     code: 'calendar-not-found',
     retry: 'never',
-    remedy:
-      'put the line with our owner tag back into its description, or name in the tenant file the calendar to write to: the one there was, or one that you make',
+    remedy: message('calendar-not-found.remedy'),
   });
 }
 

@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
@@ -160,7 +161,7 @@ export function unanswered(
 }
 
 function outcomeMissing(): MirrorError {
-  return new MirrorError('the connector said nothing of an operation', {
+  return new MirrorError(message('outcome-missing'), {
     actor: 'contract',
     code: 'outcome-missing',
     retry: 'later',
@@ -198,7 +199,7 @@ function recreationsOf(
 }
 
 function keysExhausted(): MirrorError {
-  return new MirrorError('the target refuses every name for a record', {
+  return new MirrorError(message('keys-exhausted'), {
     actor: 'contract',
     code: 'keys-exhausted',
     retry: 'never',

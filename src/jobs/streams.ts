@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
@@ -272,20 +273,20 @@ function invoiceQuery({ doctorsDays, readAt }: Question): { withDoctors: boolean
 }
 
 function historyShrunk(): MirrorError {
-  return new MirrorError('the clinic shows far fewer appointments of the past than it did', {
+  return new MirrorError(message('history-shrunk'), {
     actor: 'contract',
     code: 'history-shrunk',
     retry: 'later',
-    remedy: 'look whether they are gone in the clinic; after a day it is believed, and at once after a new start',
+    remedy: message('history-shrunk.remedy'),
   });
 }
 
 /** What is computed from a part would be wrong, and nobody would notice. */
 function historyPartial(): MirrorError {
-  return new MirrorError('the appointments of the past could not be read whole', {
+  return new MirrorError(message('history-partial'), {
     actor: 'contract',
     code: 'history-partial',
     retry: 'later',
-    remedy: 'if it stays so, check paging in the clinic profile, or give crm.derived.historyDays fewer days',
+    remedy: message('history-partial.remedy'),
   });
 }

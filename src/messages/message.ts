@@ -1,4 +1,6 @@
 import { EN } from './en.ts';
+import { ERRORS_EN } from './errors-en.ts';
+import { ERRORS_IT } from './errors-it.ts';
 import { IT } from './it.ts';
 import { VENDORS_EN } from './vendors-en.ts';
 import { VENDORS_IT } from './vendors-it.ts';
@@ -8,8 +10,8 @@ export type Language = 'en' | 'it';
 /** Locales whose times have 24 hours and no characters that a text message can't hold. */
 export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };
 
-const ENGLISH = { ...EN, ...VENDORS_EN };
-const ITALIAN: Fitting<typeof IT & typeof VENDORS_IT> = { ...IT, ...VENDORS_IT };
+const ENGLISH = { ...EN, ...ERRORS_EN, ...VENDORS_EN };
+const ITALIAN: Fitting<typeof IT & typeof ERRORS_IT & typeof VENDORS_IT> = { ...IT, ...ERRORS_IT, ...VENDORS_IT };
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };
 

@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import { MirrorError } from './errors.ts';
 
 /** What a person does to an installation with a command or an API, by the words of the audit log. */
@@ -104,8 +105,8 @@ export function maySee({ tenants }: AccessRights, tenant: string | null): boolea
  */
 export function requireAllTenants({ tenants }: AccessRights): void {
   if (tenants === null) return;
-  throw new MirrorError('whoever may see some tenants alone may not change how they are configured', {
+  throw new MirrorError(message('owner-needed'), {
     ...{ actor: 'guard', code: 'not-allowed', retry: 'never' },
-    remedy: 'ask an owner of all tenants',
+    remedy: message('owner-needed.remedy'),
   });
 }

@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import type { Account, TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
@@ -153,28 +154,25 @@ export function accountError(connection: string, objection: AccountObjection): M
   const login = `clinic-mirror login <tenant> ${connection}`;
   switch (objection) {
     case 'wrong-account':
-      return new MirrorError(`the login of the connection "${connection}" is of another account than is expected`, {
+      return new MirrorError(message('wrong-account', { connection }), {
         actor: 'authorization',
         code: 'wrong-account',
         retry: 'never',
-        remedy: `log in with the account that the tenant file names (${login}), or correct "account" there`,
+        remedy: message('wrong-account.remedy', { login }),
       });
     case 'account-unknown':
-      return new MirrorError(
-        `it can not be told whether the login of the connection "${connection}" is whose is expected`,
-        {
-          actor: 'authorization',
-          code: 'account-unknown',
-          retry: 'never',
-          remedy: `log in again (${login}); where the provider never tells, take "account" out of the tenant file`,
-        },
-      );
+      return new MirrorError(message('account-unknown', { connection }), {
+        actor: 'authorization',
+        code: 'account-unknown',
+        retry: 'never',
+        remedy: message('account-unknown.remedy', { login }),
+      });
     case 'account-unconfirmed':
-      return new MirrorError(`nobody has said that the account of the connection "${connection}" is the right one`, {
+      return new MirrorError(message('account-not-accepted', { connection }), {
         actor: 'guard',
         code: 'account-unconfirmed',
         retry: 'never',
-        remedy: `see whose it is with "clinic-mirror status", then: clinic-mirror accept-account <tenant> ${connection} <account>; or log in with the right one`,
+        remedy: message('account-not-accepted.remedy', { connection }),
       });
   }
 }
@@ -213,10 +211,10 @@ export async function confirmAccount(
 }
 
 function differs(connection: string): MirrorError {
-  return new MirrorError(`the connection "${connection}" is not connected with that account`, {
+  return new MirrorError(message('account-differs', { connection }), {
     actor: 'settings',
     code: 'account-differs',
     retry: 'never',
-    remedy: 'see whose it is with "clinic-mirror status": it may have changed since; write its id or its address',
+    remedy: message('account-differs.remedy'),
   });
 }

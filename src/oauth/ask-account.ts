@@ -1,4 +1,5 @@
 import * as openid from 'openid-client';
+import { message } from '../messages/message.ts';
 import type { Account } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -141,11 +142,11 @@ function issuerOf(issuers: readonly string[], { iss, tid }: Claims): string {
 }
 
 function rejected(cause?: unknown): MirrorError {
-  return new MirrorError('the provider tells whose login it is in a way that does not stand up to its checks', {
+  return new MirrorError(message('id-token-rejected'), {
     actor: 'authorization',
     code: 'id-token-rejected',
     retry: 'never',
-    remedy: "begin the login again; if it comes back, check this machine's clock, the issuer and the client id",
+    remedy: message('id-token-rejected.remedy'),
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { message } from '../messages/message.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT, unnamedWaitMs } from '../model/backoff.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -204,7 +205,7 @@ export function quotaUserOf(tenant: string, target: string): string {
 export function abandonable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const giveUp = () =>
-      reject(new MirrorError('the waiting was stopped', { actor: 'remote', code: 'aborted', retry: 'later' }));
+      reject(new MirrorError(message('wait-aborted'), { actor: 'remote', code: 'aborted', retry: 'later' }));
     if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
@@ -218,11 +219,11 @@ export function abandonable<Result>(work: Promise<Result>, signal: AbortSignal):
  */
 export function createBasicAuthorizer(connection: string, username: string, password: string): ConnectionAuthorizer {
   if (username.includes(':')) {
-    throw new MirrorError(`the user name of the connection "${connection}" holds a colon`, {
+    throw new MirrorError(message('username-invalid', { connection }), {
       actor: 'settings',
       code: 'username-invalid',
       retry: 'never',
-      remedy: 'a user name for basic authentication has no colon (RFC 7617)',
+      remedy: message('username-invalid.remedy'),
     });
   }
   const value = `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
@@ -230,11 +231,11 @@ export function createBasicAuthorizer(connection: string, username: string, pass
     quotaUser: null,
     header: async () => value,
     async renew() {
-      throw new MirrorError(`the server refuses the name and password of the connection "${connection}"`, {
+      throw new MirrorError(message('password-refused', { connection }), {
         actor: 'authorization',
         code: 'password-refused',
         retry: 'never',
-        remedy: 'correct the username in the tenant file, or the password',
+        remedy: message('password-refused.remedy'),
       });
     },
   };
@@ -264,11 +265,11 @@ export function createKeyAuthorizer(connection: string, header: string, key: str
 
 /** There is nothing to renew: a person must make another. */
 async function refuseKey(connection: string, what: 'token' | 'key'): Promise<never> {
-  throw new MirrorError(`the server refuses the ${what} of the connection "${connection}"`, {
+  throw new MirrorError(message('key-refused', { what, connection }), {
     actor: 'authorization',
     code: 'key-refused',
     retry: 'never',
-    remedy: `make another ${what} at the vendor, and put it in the place of the refused one`,
+    remedy: message('key-refused.remedy', { what }),
   });
 }
 

@@ -1,4 +1,5 @@
 import type { DeviceAuthorizationResponse } from 'openid-client';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { oauthErrorCode } from './errors.ts';
@@ -119,11 +120,11 @@ function nextInterval(error: unknown, intervalMs: number): number {
 }
 
 function answerRefused(): MirrorError {
-  return new MirrorError('the server names no page or no code for the login that a person can be sent to', {
+  return new MirrorError(message('device-answer-refused'), {
     actor: 'contract',
     code: 'device-answer-refused',
     retry: 'never',
-    remedy: 'log in without --device; the page has to be an https address, the code letters and digits',
+    remedy: message('device-answer-refused.remedy'),
   });
 }
 

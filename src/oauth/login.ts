@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import type { Logger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import type { Account, Credential, TokenSet } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
@@ -213,46 +214,46 @@ async function readReplaceable({ context }: LoginTarget): Promise<Credential | n
 /** `invalid_grant` speaks of the code here, not of a login that has ended, unless it tells what an administrator must set right. */
 export function codeRefused(error: unknown): never {
   if (oauthErrorCode(error) !== 'invalid_grant' || neededFirst(asMirrorError(error).code) !== null) throw error;
-  throw new MirrorError('the provider does not accept the code of this login: it is too old or was used before', {
+  throw new MirrorError(message('login-code-refused'), {
     actor: 'authorization',
     code: 'login-code-refused',
     retry: 'never',
-    remedy: 'begin the login again',
+    remedy: message('login-again'),
     cause: error,
   });
 }
 
 /** The error of a login, or of a link to one, that nothing is known of any more. */
 export function loginUnknown(): MirrorError {
-  return new MirrorError('this login is not known: it was completed before, or is too old, or its link was withdrawn', {
+  return new MirrorError(message('login-unknown'), {
     actor: 'authorization',
     code: 'login-unknown',
     retry: 'never',
-    remedy: 'begin the login again',
+    remedy: message('login-again'),
   });
 }
 
 /** The login is used up: whoever brought its code should not have it. */
 function otherBrowser(): MirrorError {
-  return new MirrorError('the answer to this login came from another browser than the one in which it was begun', {
+  return new MirrorError(message('login-other-browser'), {
     actor: 'authorization',
     code: 'login-other-browser',
     retry: 'never',
-    remedy: 'begin the login again, with a new link, and end it in the browser that opened the link',
+    remedy: message('login-other-browser.remedy'),
   });
 }
 
 function configurationChanged(): MirrorError {
-  return new MirrorError('the configuration of the connection was changed while the login was under way', {
+  return new MirrorError(message('login-overtaken'), {
     actor: 'authorization',
     code: 'login-overtaken',
     retry: 'never',
-    remedy: 'begin the login again',
+    remedy: message('login-again'),
   });
 }
 
 function overtaken(): MirrorError {
-  return new MirrorError('another login of the same connection was stored at the same time', {
+  return new MirrorError(message('login-stored-twice'), {
     actor: 'conflict',
     code: 'login-overtaken',
     retry: 'never',
@@ -260,11 +261,11 @@ function overtaken(): MirrorError {
 }
 
 function noRefreshToken(): MirrorError {
-  return new MirrorError('the provider gave no refresh token, so the login would end within hours', {
+  return new MirrorError(message('no-refresh-token'), {
     actor: 'authorization',
     code: 'no-refresh-token',
     retry: 'never',
-    remedy: 'connect again and allow offline access; the client must be registered for refresh tokens',
+    remedy: message('no-refresh-token.remedy'),
   });
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { PendingLogins } from './credential.ts';
@@ -149,15 +150,15 @@ function failed(error: unknown): { status: number; text: string } {
 }
 
 function portUnavailable(port: number, cause: unknown): MirrorError {
-  return new MirrorError(`the port ${port} of this machine, to which the login comes back, can not be opened`, {
+  return new MirrorError(message('login-port-unavailable', { port }), {
     actor: 'settings',
     code: 'login-port-unavailable',
     retry: 'never',
-    remedy: 'end the process that holds it, or set another http.loginPort and register its address with the client',
+    remedy: message('login-port-unavailable.remedy'),
     cause,
   });
 }
 
 function stopped(): MirrorError {
-  return new MirrorError('the login was given up', { actor: 'remote', code: 'aborted', retry: 'later' });
+  return new MirrorError(message('login-aborted'), { actor: 'remote', code: 'aborted', retry: 'later' });
 }

@@ -187,11 +187,11 @@ export function isPlainHttp(address: string): boolean {
  */
 export function requireSecureUrl(address: string, what: string): string {
   if (isSecureUrl(address)) return address;
-  throw new MirrorError(`${what} is neither https nor on this machine`, {
+  throw new MirrorError(message('insecure-address', { what }), {
     actor: 'settings',
     code: 'insecure-address',
     retry: 'never',
-    remedy: 'give an address that begins with https://',
+    remedy: message('insecure-address.remedy'),
   });
 }
 

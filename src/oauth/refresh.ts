@@ -1,5 +1,6 @@
 import { retried } from '../http/retry.ts';
 import type { Logger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import type { Credential, CredentialState } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
@@ -276,7 +277,7 @@ async function thenRelease<Result>(lease: HeldLease, work: Promise<Result>): Pro
 }
 
 function refreshBusy(): MirrorError {
-  return new MirrorError('another process is at work on the same login', {
+  return new MirrorError(message('login-busy'), {
     actor: 'remote',
     code: 'lease-busy',
     retry: 'later',

@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import { readCertificate, requestByAssertion, signAssertion } from './assertion.ts';
@@ -63,10 +64,10 @@ export function audienceOf(loginUrl: string): string {
 function keyOf({ connection, certificate }: SalesforceAppSettings) {
   const read = certificate === null ? null : readCertificate(certificate);
   if (read !== null) return read.key;
-  throw new MirrorError(`the connection "${connection}" has no readable certificate`, {
+  throw new MirrorError(message('client-certificate', { connection }), {
     actor: 'settings',
     code: 'client-certificate',
     retry: 'never',
-    remedy: 'give the client a certificate: one PEM file with the private RSA key and its certificate',
+    remedy: message('client-certificate.remedy'),
   });
 }

@@ -1,4 +1,5 @@
 import * as openid from 'openid-client';
+import { message, type Text } from '../messages/message.ts';
 import type { Account } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
@@ -212,11 +213,11 @@ async function discover(reach: Reach): Promise<openid.ServerMetadata> {
 /** A wrong address shows here: an answer that is no metadata is the settings' fault, unless the server is just away. */
 function discoveryError(error: MirrorError): MirrorError {
   if (error.code !== 'token-answer-unreadable' && error.code !== 'client-rejected') return error;
-  return new MirrorError('the configured authorization server has no readable discovery document', {
+  return new MirrorError(message('discovery-failed'), {
     actor: 'settings',
     code: 'discovery-failed',
     retry: 'later',
-    remedy: 'check the address of the authorization server, or switch discovery off',
+    remedy: message('discovery-failed.remedy'),
     cause: error,
   });
 }
@@ -245,11 +246,11 @@ function requireSecureEndpoints(metadata: openid.ServerMetadata): void {
   throw insecure("the authorization server's metadata names an endpoint that is not https");
 }
 
-function insecure(message: string): MirrorError {
-  return new MirrorError(message, {
+function insecure(text: Text): MirrorError {
+  return new MirrorError(text, {
     actor: 'settings',
     code: 'insecure-address',
     retry: 'never',
-    remedy: 'tokens are sent over https only, and not from the internet into an own network: ask the provider',
+    remedy: message('insecure-token-address.remedy'),
   });
 }

@@ -8,6 +8,7 @@ import { isNested, type ScalarField } from '../clinic/schema/fields.ts';
 import { parsePath } from '../clinic/schema/paths.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { appointment } from '../clinic/schema/shapes.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import type { AppointmentStatus } from '../model/records.ts';
@@ -70,11 +71,11 @@ function rowsOf(answer: string): readonly unknown[] {
   const body = parseJson(answer);
   const rows = rowsIn({ status: 200, body, headers: new Headers() }, 'appointments')?.rows;
   if (rows !== undefined) return rows;
-  throw new MirrorError('the file of rows is no answer of a list of appointments', {
+  throw new MirrorError(message('rows-unreadable'), {
     actor: 'settings',
     code: 'rows-unreadable',
     retry: 'never',
-    remedy: 'save what the clinic answers to GET …/appointments, as JSON',
+    remedy: message('rows-unreadable.remedy'),
   });
 }
 

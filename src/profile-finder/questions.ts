@@ -7,6 +7,7 @@ import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts
 import type { HttpResponse } from '../http/client.ts';
 import { isHtml } from '../http/json.ts';
 import { nextLink } from '../http/link-header.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import type { Comparison } from './findings.ts';
@@ -88,26 +89,25 @@ export class Asker {
   /** There are no rows: all questions were refused, or there are too few appointments. */
   noEvidence(): MirrorError {
     if (this.statuses.some((status) => status < 400)) {
-      return new MirrorError('there are too few appointments in these weeks to tell anything by', {
+      return new MirrorError(message('probe-too-few'), {
         ...{ actor: 'settings', code: 'probe-empty', retry: 'never' },
-        remedy: 'probe a clinic that is at work, or compare its OpenAPI document: clinic-mirror check-spec',
+        remedy: message('probe-too-few.remedy'),
       });
     }
     const counts = [...Map.groupBy(this.statuses, (status) => status)];
     const counted = counts.map(([status, all]) => `${all.length} with ${status}`).join(', ');
-    return new MirrorError(`the clinic refused every question about its list of appointments: ${counted}`, {
+    return new MirrorError(message('probe-refused', { counted }), {
       ...{ actor: 'settings', code: 'probe-refused', retry: 'never' },
-      remedy:
-        'name what the list needs in the profile and probe again: appointments.filters and window.format for a window, appointments.query for the rest; or clinic-mirror check-spec',
+      remedy: message('probe-refused.remedy'),
       said: this.said,
     });
   }
 }
 
 function exhausted(): MirrorError {
-  return new MirrorError('the probe has asked as much as it may and has not found out', {
+  return new MirrorError(message('probe-exhausted'), {
     ...{ actor: 'contract', code: 'probe-exhausted', retry: 'never' },
-    remedy: 'compare the clinic system’s OpenAPI document instead: clinic-mirror check-spec',
+    remedy: message('probe-exhausted.remedy'),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { PlainOutline } from './crm-expressions.ts';
 import type { ConfigurationFault } from './faults.ts';
@@ -110,9 +111,9 @@ export const UNCHECKED = 'tenant-unchecked';
 
 /** The error of work on a tenant that a daemon has not checked since it started. */
 export function uncheckedError(tenant: string): MirrorError {
-  return new MirrorError(`the configuration of tenant "${tenant}" is not checked yet: the daemon is starting`, {
+  return new MirrorError(message('tenant-unchecked', { tenant }), {
     ...{ actor: 'remote', code: 'tenant-unchecked', retry: 'later' },
-    remedy: 'try again in some seconds: /readyz of the daemon counts the tenants that are checked',
+    remedy: message('tenant-unchecked.remedy'),
   });
 }
 

@@ -103,9 +103,9 @@ function* checkAllowed({ crm }: CrmPart, at: FilePart, path: string): Faults {
 function* checkTransforms(at: FilePart, kind: SourceKind, transforms: readonly CrmTransform[]): Faults {
   const after = kindAfter(kind, transforms);
   if (!('misfit' in after)) return;
-  const fitting = TRANSFORMS.filter((transform) => !('misfit' in kindAfter(after.options, [transform])));
+  const fitting = TRANSFORMS.filter((transform) => !('misfit' in kindAfter(after.actual, [transform])));
   const remedy = fitting.length === 0 ? 'leave it out' : `what fits: ${fitting.join(', ')}`;
-  yield at.fault(`the transform ${after.misfit} can't be applied to what is of the kind ${after.options}`, remedy);
+  yield at.fault(`the transform ${after.misfit} can't be applied to what is of the kind ${after.actual}`, remedy);
 }
 
 const KINDS: readonly SourceKind[] = ['text', 'number', 'boolean', 'date', 'instant'];

@@ -131,11 +131,11 @@ export type CrmTransform = keyof typeof CRM_TRANSFORMS;
 export function kindAfter(
   kind: SourceKind,
   transforms: readonly CrmTransform[],
-): { kind: SourceKind } | { misfit: CrmTransform; options: SourceKind } {
+): { kind: SourceKind } | { misfit: CrmTransform; actual: SourceKind } {
   let currentKind = kind;
   for (const transform of transforms) {
     const { takes, gives } = CRM_TRANSFORMS[transform];
-    if (!takes.some((taken) => taken === currentKind)) return { misfit: transform, options: currentKind };
+    if (!takes.some((taken) => taken === currentKind)) return { misfit: transform, actual: currentKind };
     currentKind = gives;
   }
   return { kind: currentKind };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { message, render } from '../messages/message.ts';
 import { COLOURS } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
@@ -129,7 +130,7 @@ function crmConnections(secrets: SecretSchemas) {
     z.strictObject({
       kind: z.literal('basic'),
       username: text
-        .refine((username) => !username.includes(':'), 'a user name for basic authentication has no colon (RFC 7617)')
+        .refine((username) => !username.includes(':'), render(message('username-invalid.remedy')))
         .describe('Name of the login; no colon'),
       password: secrets.text.describe('Its password'),
     }),

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, randomUUID, timingSafeEqual } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { message } from '../messages/message.ts';
 import type { AuditEntry } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 
@@ -161,12 +162,11 @@ function orMissing<Value>(value: Value): (error: unknown) => Value {
 }
 
 function unwritable(cause: unknown): MirrorError {
-  return new MirrorError('the audit log can not be written or read', {
+  return new MirrorError(message('audit-log-unwritable'), {
     actor: 'settings',
     code: 'audit-log-unwritable',
     retry: 'later',
-    remedy:
-      'see that dataDirectory can be written to by this user, has room, and lies on a file system with hard links',
+    remedy: message('audit-log-unwritable.remedy'),
     cause,
   });
 }

@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { slices } from '../model/pieces.ts';
 import type { Clock, Instant } from '../model/time.ts';
@@ -170,10 +171,10 @@ export function leasesUnder(configVersion: ConfigVersion, leases: Leases, onSupe
 }
 
 function superseded(): MirrorError {
-  return new MirrorError('there is a newer configuration of this tenant', {
+  return new MirrorError(message('newer-configuration'), {
     actor: 'settings',
     code: 'configuration-superseded',
     retry: 'later',
-    remedy: 'give every process the files of today; SIGHUP makes the files of a daemon the newest',
+    remedy: message('newer-configuration.remedy'),
   });
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import type { Credential, CredentialState } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -230,7 +231,7 @@ async function stored(answer: Promise<number>): Promise<boolean> {
 
 /** Redis did not answer: the write may have been made all the same. */
 function storeError(error: unknown): MirrorError {
-  return new MirrorError('the credential could not be stored', {
+  return new MirrorError(message('credential-not-stored'), {
     actor: 'remote',
     code: 'redis-failed',
     retry: 'later',

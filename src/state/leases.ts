@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -166,7 +167,7 @@ function hold(
 }
 
 function busy(name: string): MirrorError {
-  return new MirrorError(`somebody else is at work on "${name}"`, {
+  return new MirrorError(message('lease-busy', { name }), {
     actor: 'remote',
     code: 'lease-busy',
     retry: 'later',

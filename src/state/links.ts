@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { message } from '../messages/message.ts';
 import { CacheBudget } from '../model/cache.ts';
 import { MirrorError } from '../model/errors.ts';
 import { fnv1a } from '../model/hashes.ts';
@@ -203,11 +204,11 @@ class RedisLinkStore implements LinkStore {
     const { layoutVersion } = await this.layout(target);
     if (layoutVersion === (cursor?.layoutVersion ?? at.layoutVersion)) return { links, next };
     if (cursor === null) return this.page(target, null, limit);
-    throw new MirrorError('the links of the target were laid out anew since the page before', {
+    throw new MirrorError(message('cursor-expired'), {
       actor: 'conflict',
       code: 'cursor-expired',
       retry: 'never',
-      remedy: 'begin with the first page again',
+      remedy: message('cursor-expired.remedy'),
     });
   }
 

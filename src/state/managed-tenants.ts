@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import {
   ALL_MANAGED,
@@ -212,8 +213,8 @@ function isLoss(error: unknown): boolean {
 
 /** Redis had some since the store was opened, and knows of none that ever was. */
 function tenantsLost(): MirrorError {
-  return new MirrorError('Redis lost the managed tenants', {
+  return new MirrorError(message('managed-tenants-lost'), {
     ...{ actor: 'remote', code: 'managed-tenants-lost', retry: 'later' },
-    remedy: 'put them back with: clinic-mirror restore --all <file>',
+    remedy: message('managed-lost.remedy'),
   });
 }

@@ -194,16 +194,12 @@ async function refusedLogin(client: RedisClient): Promise<MirrorError | null> {
     if (error instanceof Error) said = `${said} ${error.message}`;
     if (!/NOAUTH|WRONGPASS|invalid username-password|without any password configured/.test(said)) return null;
     const isMissing = (client.options.password ?? '') === '';
-    return new MirrorError(
-      isMissing ? 'Redis wants a password, and none is given' : 'Redis does not take our password',
-      {
-        actor: 'settings',
-        code: 'redis-login-refused',
-        retry: 'never',
-        remedy:
-          'write user and password of Redis into redis.url of clinic-mirror.yaml (redis://user:password@host:port), or beside sentinels',
-      },
-    );
+    return new MirrorError(isMissing ? message('redis-password-missing') : message('redis-login-refused'), {
+      actor: 'settings',
+      code: 'redis-login-refused',
+      retry: 'never',
+      remedy: message('redis-login-refused.remedy'),
+    });
   } finally {
     asked.disconnect();
   }
@@ -245,10 +241,10 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; keys: str
 }
 
 function rightsMissing(what: string): MirrorError {
-  return new MirrorError(`Redis does not let our user ${what}`, {
+  return new MirrorError(message('redis-rights', { what }), {
     actor: 'settings',
     code: 'redis-rights',
     retry: 'never',
-    remedy: 'give its user what config/redis-users.acl allows (docs/redis.md#who-may-ask-it)',
+    remedy: message('redis-rights.remedy'),
   });
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -64,7 +65,7 @@ function readScript(file: URL): string {
 
 /** The error of a write whose lease was lost: the work is done again by whoever holds it now. */
 export function fencedError(): MirrorError {
-  return new MirrorError('the lease was lost, nothing was written', {
+  return new MirrorError(message('lease-lost'), {
     actor: 'conflict',
     code: 'lease-lost',
     retry: 'later',

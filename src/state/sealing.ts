@@ -35,7 +35,7 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
   const nonce = createNonces();
   const active = ring[0];
   if (active === undefined) {
-    throw new MirrorError('no sealing key is configured', {
+    throw new MirrorError(message('no-sealing-key'), {
       actor: 'settings',
       code: 'no-sealing-key',
       retry: 'never',
@@ -82,11 +82,11 @@ export function opens(sealer: Sealer, sealed: string, context: string): boolean 
 function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): KeyObject {
   const key = derived.get(id);
   if (key !== undefined) return key();
-  throw new MirrorError(`a stored value was sealed with the key "${id}", which is not configured`, {
+  throw new MirrorError(message('sealing-key-unknown', { id }), {
     actor: 'settings',
     code: 'sealing-key-unknown',
     retry: 'never',
-    remedy: 'add the old key to secrets.sealingKeys after the active one',
+    remedy: message('sealing-key-unknown.remedy'),
   });
 }
 

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Logger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { base32hex } from '../model/hashes.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
@@ -297,30 +298,29 @@ function openOnce(path: string | null, log: Logger) {
 }
 
 function directoryUnusable(path: string): MirrorError {
-  return new MirrorError(`nothing can be written to "dataDirectory" (${path}), whose copy would undo this`, {
+  return new MirrorError(message('data-directory-unusable', { path }), {
     actor: 'settings',
     code: 'data-directory-unusable',
     retry: 'never',
-    remedy: 'let this user write there, on a disk with room, and do it again',
+    remedy: message('data-directory-unusable.remedy'),
   });
 }
 
 function notDurable(): MirrorError {
-  return new MirrorError('Redis did not confirm in time that a decision can not be lost', {
+  return new MirrorError(message('state-not-durable'), {
     actor: 'remote',
     code: 'state-not-durable',
     retry: 'later',
-    remedy: 'look at the disk of Redis and at its replicas',
+    remedy: message('state-not-durable.remedy'),
   });
 }
 
 /** The error of a key that the state was not made with. */
 export function identityKeyChanged(): MirrorError {
-  return new MirrorError('the identity key is not the one that this state was made with', {
+  return new MirrorError(message('identity-key-changed'), {
     actor: 'settings',
     code: 'identity-key-changed',
     retry: 'never',
-    remedy:
-      'configure the key of before as secrets.identityKey in clinic-mirror.yaml: with another one every object would be written a second time',
+    remedy: message('identity-key-changed.remedy'),
   });
 }

@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import type { ActFacts, ActVerb, Principal } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
@@ -69,11 +70,11 @@ export function createStoredDocuments<Content>(
 }
 
 function tooLarge(): MirrorError {
-  return new MirrorError('it is too large to be kept in Redis', {
+  return new MirrorError(message('document-too-large'), {
     actor: 'settings',
     code: 'document-too-large',
     retry: 'never',
-    remedy: 'a plan of so many lines can be looked at with "clinic-mirror plan", and is carried out by a sync',
+    remedy: message('document-too-large.remedy'),
   });
 }
 

@@ -1,4 +1,5 @@
 import { parse } from 'yaml';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 
 /** A question to whoever sets up: each has a line that says why, or where the answer is found. */
@@ -99,9 +100,9 @@ function parsed(text: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    throw new MirrorError('the file of answers is no YAML', {
+    throw new MirrorError(message('answers-unreadable'), {
       ...{ actor: 'settings', code: 'answers-unusable', retry: 'never', cause: error },
-      remedy: 'write it as docs/first-calendar.md shows',
+      remedy: message('answers-unreadable.remedy'),
     });
   }
 }
@@ -114,14 +115,14 @@ function plain(value: unknown, env: NodeJS.ProcessEnv): string | null {
 }
 
 function missing(file: string, { id, ask }: Question): MirrorError {
-  return new MirrorError(`the file of answers ${file} has no ${id}: ${ask}`, {
+  return new MirrorError(message('answer-missing', { file, id, ask }), {
     ...{ actor: 'settings', code: 'answer-missing', retry: 'never' },
-    remedy: `add ${id} to ${file}, and give the same command again`,
+    remedy: message('answer-missing.remedy', { id, file }),
   });
 }
 
 function refused({ id }: Question, wrong: string): MirrorError {
-  return new MirrorError(`the answer to ${id} can not be used`, {
+  return new MirrorError(message('answer-unusable', { id }), {
     ...{ actor: 'settings', code: 'answer-refused', retry: 'never' },
     remedy: wrong,
   });

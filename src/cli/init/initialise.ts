@@ -3,6 +3,7 @@ import type { Installation } from '../../control/installation.ts';
 import type { LoginServices } from '../../control/logins.ts';
 import type { Acting } from '../../control/recording.ts';
 import type { ValueTests } from '../../control/value-tests.ts';
+import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { LoginResult } from '../../oauth/login.ts';
 import { CLINIC_CONNECTION } from '../../settings/tenant-schema.ts';
@@ -107,9 +108,9 @@ async function makeCalendars(
 async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Promise<Asker> {
   if (answers !== undefined) return answersOf(await read(answers), process.env, err, answers);
   if (process.stdin.isTTY && process.stderr.isTTY) return (await import('./prompts.ts')).terminalAsker();
-  throw new MirrorError('there is no terminal in which questions could be asked', {
+  throw new MirrorError(message('no-terminal'), {
     ...{ actor: 'settings', code: 'no-terminal', retry: 'never' },
-    remedy: 'run it in a terminal, or with --answers and a file (docs/first-calendar.md)',
+    remedy: message('no-terminal.remedy'),
   });
 }
 
@@ -126,9 +127,9 @@ async function prepareSettings(
   }
   const registrations = registrationsOf(existing);
   if (registrations === null) {
-    throw new MirrorError(`the settings in ${dir} name no clinic client`, {
+    throw new MirrorError(message('no-clinic-client', { dir }), {
       ...{ actor: 'settings', code: 'init-not-empty', retry: 'never' },
-      remedy: 'name a directory that is not there yet, or fill in clinicClients by hand',
+      remedy: message('no-clinic-client.remedy'),
     });
   }
   asker.report(`${join(dir, SETTINGS_FILE)} stays as it is.`);
@@ -170,9 +171,9 @@ async function prepareTenant(dir: string, client: string, asker: Asker): Promise
     return { tenant, clinicId, file: existing };
   }
   if (keysAt(existing, []).every((key) => UNFINISHED_KEYS.has(key))) return { tenant, clinicId, file: null };
-  throw new MirrorError(`the file of the tenant "${tenant.id}" was not made by init`, {
+  throw new MirrorError(message('tenant-file-foreign', { id: tenant.id }), {
     ...{ actor: 'settings', code: 'init-not-empty', retry: 'never' },
-    remedy: `choose another id, or add calendars to ${path} by hand`,
+    remedy: message('tenant-file-foreign.remedy', { path }),
   });
 }
 
@@ -258,9 +259,9 @@ async function sourcesOf({ tenants }: Installation, tenant: string, { signal }: 
   // What a login may not read is not shown; only names of places are missing then.
   const locations = (await clinic?.locations(signal).catch(() => [])) ?? [];
   if (agendas.length > 0) return { agendas, locations };
-  throw new MirrorError('the clinic lists no agenda', {
+  throw new MirrorError(message('no-agendas'), {
     ...{ actor: 'settings', code: 'no-agendas', retry: 'never' },
-    remedy: `see how it answers: clinic-mirror clinic probe ${tenant}`,
+    remedy: message('no-agendas.remedy', { tenant }),
   });
 }
 

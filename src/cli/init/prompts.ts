@@ -1,4 +1,5 @@
 import { confirm, isCancel, log, multiselect, password, select, text } from '@clack/prompts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Asker, Question, TextQuestion } from './asker.ts';
 
@@ -17,9 +18,9 @@ export function terminalAsker(): Asker {
     };
   const requireAnswer = <Value>(answer: Value): Exclude<Value, symbol> => {
     if (!isCancel(answer)) return answer as Exclude<Value, symbol>;
-    throw new MirrorError('ended before all was asked', {
+    throw new MirrorError(message('questions-ended'), {
       ...{ actor: 'settings', code: 'init-ended', retry: 'never' },
-      remedy: 'give the same command again: it goes on with what was written',
+      remedy: message('questions-ended.remedy'),
     });
   };
   return {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
 import { readYamlFile, type YamlFile } from '../../settings/yaml-file.ts';
@@ -103,10 +104,10 @@ async function failureOf(test: Promise<void>): Promise<MirrorError | null> {
 }
 
 function valueRefused({ what }: TestedSecret, cause: MirrorError, path: string): MirrorError {
-  const { message, code, remedy, actor } = cause;
+  const { code, remedy, actor } = cause;
   const first = remedy === undefined ? '' : `${remedy}; `;
-  return new MirrorError(`${what} was tested and refused: ${message} (${code})`, {
+  return new MirrorError(message('value-refused', { what, message: cause.texts.message, code }), {
     ...{ actor: actor === 'remote' ? 'remote' : 'settings', code: 'value-refused', retry: 'never', cause },
-    remedy: `${first}correct the answer and run the same command again: ${path} was not written`,
+    remedy: message('value-refused.remedy', { first, path }),
   });
 }

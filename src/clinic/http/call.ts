@@ -253,7 +253,7 @@ export function addressOfLink(context: Address, link: string, currentUrl: string
 function usable(segment: string): string {
   const id = asId(segment);
   if (id !== null) return id;
-  throw new MirrorError('an id can not stand in an address', { actor: 'contract', code: 'bad-id', retry: 'never' });
+  throw new MirrorError(message('bad-id'), { actor: 'contract', code: 'bad-id', retry: 'never' });
 }
 
 /** A PDF to be sent. */
@@ -333,7 +333,7 @@ function startsAsPdf(head: Uint8Array): boolean {
 }
 
 function notPdf(label: string): MirrorError {
-  return new MirrorError(`${label}: the file is no PDF`, { actor: 'contract', code: 'not-a-pdf', retry: 'never' });
+  return new MirrorError(message('not-a-pdf', { label }), { actor: 'contract', code: 'not-a-pdf', retry: 'never' });
 }
 
 async function readHead(source: AsyncIterator<Uint8Array>): Promise<Buffer> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../../http/client.ts';
 import { pinnedLookup } from '../../http/pinned.ts';
 import { postSigned } from '../../http/signed-webhook.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
 import type { AlertSettings } from '../../settings/delivery-schema.ts';
@@ -65,13 +66,13 @@ async function post(
   now: Instant,
   signal: AbortSignal,
 ): Promise<void> {
-  const message = { label: 'alerts', id: randomUUID(), now, body: JSON.stringify(payloadOf(digest, now)) };
-  const answer = await postSigned(http, webhook, message, signal);
+  const delivery = { label: 'alerts', id: randomUUID(), now, body: JSON.stringify(payloadOf(digest, now)) };
+  const answer = await postSigned(http, webhook, delivery, signal);
   if (answer.result === 'taken') return;
-  throw new MirrorError('the receiver of alerts did not take a message', {
+  throw new MirrorError(message('alert-webhook-refused'), {
     actor: answer.result === 'gone' ? 'settings' : 'remote',
     code: answer.result === 'gone' ? 'webhook-gone' : answer.code,
     retry: 'later',
-    remedy: 'check alerts.webhook in clinic-mirror.yaml, and the receiver',
+    remedy: message('alert-webhook-refused.remedy'),
   });
 }

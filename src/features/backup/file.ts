@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Installation } from '../../control/installation.ts';
 import { type Acting, recordAct } from '../../control/recording.ts';
+import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
@@ -110,10 +111,9 @@ async function lookThrough(
 function headOf(line: string): BackupHead {
   const head = parseJson(line) as Partial<BackupHead> | undefined;
   if (head?.format === HEAD.format && head.version === HEAD.version && head.at !== undefined) return head as BackupHead;
-  throw new MirrorError('the file is no backup of all tenants that this version reads', {
+  throw new MirrorError(message('backup-unknown'), {
     ...{ actor: 'settings', code: 'backup-unknown', retry: 'never' },
-    remedy:
-      'name a file that "clinic-mirror backup --all" made; one of a single tenant is read by "clinic-mirror credentials restore"',
+    remedy: message('backup-unknown.remedy'),
   });
 }
 
@@ -124,8 +124,8 @@ function entryOf(line: string): { tenant: string | null; sealed: string; end: st
 }
 
 function damaged(how: string): MirrorError {
-  return new MirrorError(`the backup is damaged: ${how}; nothing was put back`, {
+  return new MirrorError(message('backup-damaged', { how }), {
     ...{ actor: 'contract', code: 'backup-damaged', retry: 'never' },
-    remedy: 'take another copy of it',
+    remedy: message('backup-damaged.remedy'),
   });
 }

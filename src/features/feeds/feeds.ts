@@ -1,5 +1,6 @@
 import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import { noPublicPort } from '../../control/logins.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { MINUTE_MS } from '../../model/time.ts';
 import { FEED_CONNECTOR, type FeedAccess, type FeedDirectory } from '../../state/feeds.ts';
@@ -106,13 +107,13 @@ function requireFeed(installation: Installation, tenantId: string, target: strin
   const tenant = requireTenant(installation, tenantId);
   if (tenant.targets.get(target)?.configuration.connector === FEED_CONNECTOR) return tenant;
   const feeds = [...tenant.targets.values()].filter(({ configuration }) => configuration.connector === FEED_CONNECTOR);
-  throw new MirrorError(`the tenant "${tenantId}" has no feed "${target}"`, {
+  throw new MirrorError(message('no-such-feed', { tenantId, target }), {
     actor: 'settings',
     code: 'no-such-feed',
     retry: 'never',
     remedy:
       feeds.length === 0
-        ? `add a target with connector: feed to ${settingsLocation(installation, tenantId)}`
-        : `there are: ${feeds.map(({ id }) => id).join(', ')}`,
+        ? message('no-such-feed.remedy', { location: settingsLocation(installation, tenantId) })
+        : message('available-names', { names: feeds.map(({ id }) => id).join(', ') }),
   });
 }

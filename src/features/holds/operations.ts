@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { message } from '../../messages/message.ts';
 import { maySee } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { HOLD_KINDS } from '../../model/plan.ts';
@@ -124,10 +125,10 @@ function idsIn(text: string): string[] {
 }
 
 function noSuchHold(tenant: string): MirrorError {
-  return new MirrorError('there is no hold of that id', {
+  return new MirrorError(message('no-such-hold.of-tenant'), {
     actor: 'settings',
     code: 'no-such-hold',
     retry: 'never',
-    remedy: `clinic-mirror holds list ${tenant} lists them`,
+    remedy: message('no-such-hold.of-tenant.remedy', { tenant }),
   });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { message } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { maySee, requireAllTenants } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -268,9 +269,9 @@ async function secretsIn(text: string): Promise<Record<string, string>> {
   try {
     return z.record(z.string(), z.string()).parse(parse(text));
   } catch {
-    throw new MirrorError('the file of secrets is no mapping of names to texts', {
+    throw new MirrorError(message('secrets-unreadable'), {
       ...{ actor: 'settings', code: 'file-unusable', retry: 'never' },
-      remedy: 'write one a line, as NAME: "value"',
+      remedy: message('secrets-unreadable.remedy'),
     });
   }
 }

@@ -5,6 +5,7 @@ import { remoteIdOf } from '../../jobs/audit.ts';
 import type { ClinicReading } from '../../jobs/clinic-reading.ts';
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
 import type { Link } from '../../model/operations.ts';
@@ -165,10 +166,10 @@ async function alike(
 }
 
 function noSuchTarget(): MirrorError {
-  return new MirrorError('no such target can tell of duplicates', {
+  return new MirrorError(message('no-such-crm-target'), {
     actor: 'settings',
     code: 'no-such-target',
     retry: 'never',
-    remedy: 'name a target of patients in a CRM',
+    remedy: message('no-such-crm-target.remedy'),
   });
 }

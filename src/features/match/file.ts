@@ -1,4 +1,5 @@
 import type { MatchRow, Pair } from '../../control/matching.ts';
+import { message } from '../../messages/message.ts';
 import { fromCsv, toCsv } from '../../model/csv.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { TargetIdentity } from '../../sync/identity.ts';
@@ -99,10 +100,10 @@ function linesOf(rows: readonly { line: number }[]): string {
 }
 
 function unusable(why: string): MirrorError {
-  return new MirrorError(`the file of matches can't be used: ${why}`, {
+  return new MirrorError(message('match-file-unusable', { why }), {
     actor: 'settings',
     code: 'match-file-unusable',
     retry: 'never',
-    remedy: 'correct these lines, or have the file made again; nothing was written',
+    remedy: message('match-file-unusable.remedy'),
   });
 }

@@ -2,6 +2,7 @@ import { type Installation, requireTenant } from '../../control/installation.ts'
 import { asMatchable, findMatches, type MatchableTarget, type MatchCounts } from '../../control/matching.ts';
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
@@ -47,10 +48,10 @@ export function matchableTarget({ targets }: Pick<OpenTenant, 'targets'>, id: st
   const target = targets.get(id);
   const matchable = target === undefined ? null : asMatchable(target);
   if (matchable !== null) return matchable;
-  throw new MirrorError('there is no such target whose contacts can be matched', {
+  throw new MirrorError(message('no-such-contact-target'), {
     actor: 'settings',
     code: 'no-such-target',
     retry: 'never',
-    remedy: 'name a target of patients in a CRM whose contacts can be listed and read by id',
+    remedy: message('no-such-contact-target.remedy'),
   });
 }

@@ -1,6 +1,7 @@
 import { readSource, type SourceView } from '../../control/explain.ts';
 import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Appointment } from '../../model/records.ts';
 import type {
@@ -150,11 +151,11 @@ export async function optOut(
   const { tenant, reminders } = requireReminders(installation, tenantId);
   const found = kind === 'email' ? emailOf(address) : mobileNumber(address, reminders.file.phoneRegion);
   if (found === null) {
-    throw new MirrorError('this is no address that reminders can be sent to', {
+    throw new MirrorError(message('bad-address'), {
       actor: 'settings',
       code: 'bad-address',
       retry: 'never',
-      remedy: kind === 'email' ? 'give an e-mail address' : 'give a mobile number, best with its international prefix',
+      remedy: kind === 'email' ? message('bad-address.email') : message('bad-address.telephone'),
     });
   }
   const hash = reminders.optOuts.hashOf(kind, found);
@@ -182,11 +183,11 @@ function requireReminders(
 ): { tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'tombstones'>; reminders: OpenReminders } {
   const tenant = requireTenant(installation, id);
   if (tenant.reminders !== null) return { tenant, reminders: tenant.reminders };
-  throw new MirrorError(`the tenant "${id}" has no reminders`, {
+  throw new MirrorError(message('no-reminders', { id }), {
     actor: 'settings',
     code: 'no-reminders',
     retry: 'never',
-    remedy: `add reminders to ${settingsLocation(installation, id)}`,
+    remedy: message('no-reminders.remedy', { location: settingsLocation(installation, id) }),
   });
 }
 
@@ -194,11 +195,11 @@ function daySpan(day: string | null, now: Instant, zone: string) {
   try {
     return localDay(day ?? { after: now }, zone);
   } catch (cause) {
-    throw new MirrorError('this is no day', {
+    throw new MirrorError(message('bad-day'), {
       actor: 'settings',
       code: 'bad-day',
       retry: 'never',
-      remedy: 'write it as 2026-11-30',
+      remedy: message('bad-day.remedy'),
       cause,
     });
   }

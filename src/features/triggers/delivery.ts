@@ -1,6 +1,7 @@
 import { isTooLarge, postSigned, type WebhookAnswer } from '../../http/signed-webhook.ts';
 import { nextTry, targetBackoffMs } from '../../jobs/retry.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { TriggerDrop, WaitingTrigger } from '../../model/triggers.ts';
@@ -226,7 +227,7 @@ async function putOffForSource(
 
 function refusal({ code, retryAfterMs }: Extract<WebhookAnswer, { result: 'later' }>): MirrorError {
   const mayBeOurs = code === 'webhook-refused';
-  return new MirrorError('the receiver did not take a message', {
+  return new MirrorError(message('webhook-refused'), {
     actor: mayBeOurs ? 'contract' : 'remote',
     code,
     retry: 'later',
@@ -235,7 +236,7 @@ function refusal({ code, retryAfterMs }: Extract<WebhookAnswer, { result: 'later
 }
 
 function unusable(): MirrorError {
-  return new MirrorError('the document is there and its row can not be used', {
+  return new MirrorError(message('document-unusable'), {
     actor: 'contract',
     code: 'document-unusable',
     retry: 'later',

@@ -1,6 +1,7 @@
 import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { waitForLease } from '../../jobs/wait-for-lease.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
@@ -68,19 +69,19 @@ function requireTriggers(
 ): { tenant: Pick<OpenTenant, 'clock' | 'leases'>; triggers: OpenTriggers } {
   const tenant = requireTenant(installation, id);
   if (tenant.triggers !== null) return { tenant, triggers: tenant.triggers };
-  throw new MirrorError(`the tenant "${id}" has no triggers`, {
+  throw new MirrorError(message('no-triggers', { id }), {
     actor: 'settings',
     code: 'no-triggers',
     retry: 'never',
-    remedy: `add triggers to ${settingsLocation(installation, id)}`,
+    remedy: message('no-triggers.remedy', { location: settingsLocation(installation, id) }),
   });
 }
 
 function noSuchEndpoint(tenant: string, endpoint: string, endpointNames: readonly string[]): MirrorError {
-  return new MirrorError(`the tenant "${tenant}" has no endpoint "${endpoint}"`, {
+  return new MirrorError(message('no-such-endpoint', { tenant, endpoint }), {
     actor: 'settings',
     code: 'no-such-endpoint',
     retry: 'never',
-    remedy: `there are: ${endpointNames.join(', ')}`,
+    remedy: message('available-names', { names: endpointNames.join(', ') }),
   });
 }

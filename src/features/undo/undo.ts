@@ -2,6 +2,7 @@ import { type Installation, pausedError, requireTenant } from '../../control/ins
 import { syncTenant } from '../../control/sync.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
@@ -100,18 +101,18 @@ export async function tenantOfRun(
   const [tenant] = having;
   if (tenant !== undefined && having.length === 1) return tenant;
   if (tenant === undefined) {
-    throw new MirrorError('no run of that id changed or deleted anything, or it is too old', {
+    throw new MirrorError(message('no-such-run'), {
       actor: 'settings',
       code: 'no-such-run',
       retry: 'never',
-      remedy: 'run "clinic-mirror runs"',
+      remedy: message('no-such-run.remedy'),
     });
   }
-  throw new MirrorError('several tenants have a run of that id', {
+  throw new MirrorError(message('run-ambiguous'), {
     actor: 'settings',
     code: 'run-ambiguous',
     retry: 'never',
-    remedy: 'name one with --tenant',
+    remedy: message('run-ambiguous.remedy'),
   });
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { openTasks, type Tasks } from '../../control/tasks.ts';
 import type { Logger } from '../../log/logger.ts';
+import { message, type Text } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
@@ -188,20 +189,20 @@ function errorOfServer({ statusCode = 500 }: FastifyError): MirrorError | null {
   if (statusCode === 413) return requestError('request-too-large', 'the body is larger than the route takes', null);
   if (statusCode < 500) return requestError('request-invalid', 'the body is not JSON as it should be', 'body');
   if (statusCode !== 503) return null;
-  return new MirrorError('it could not be told in time', {
+  return new MirrorError(message('not-in-time'), {
     actor: 'remote',
     code: 'not-in-time',
     retry: 'later',
-    remedy: 'ask again: the clinic may be slow just now',
+    remedy: message('not-in-time.remedy'),
   });
 }
 
-function requestError(code: string, message: string, about: string | null): MirrorError {
-  return new MirrorError(message, {
+function requestError(code: string, text: Text, about: string | null): MirrorError {
+  return new MirrorError(text, {
     actor: 'settings',
     code,
     retry: 'never',
     about: about ?? undefined,
-    remedy: 'GET /api/v1/openapi.json tells what each route takes',
+    remedy: message('request-invalid.remedy'),
   });
 }

@@ -1,3 +1,4 @@
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type {
   ExpressionInput,
@@ -93,11 +94,11 @@ async function evaluateSome(run: Run, inputs: readonly ExpressionInput[]): Promi
 
 async function becomesReady(thread: ExpressionThread): Promise<void> {
   if ((await thread.next(START_MS)) === 'ready') return;
-  throw new MirrorError('no thread for expressions could be started', {
+  throw new MirrorError(message('expressions-unavailable'), {
     actor: 'remote',
     code: 'expressions-unavailable',
     retry: 'later',
-    remedy: 'look at the memory of the machine',
+    remedy: message('expressions-unavailable.remedy'),
   });
 }
 

@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { HttpResponse } from '../../../../http/client.ts';
 import { isHtml, readJson } from '../../../../http/json.ts';
+import { message } from '../../../../messages/message.ts';
 import { MirrorError } from '../../../../model/errors.ts';
 import { SECOND_MS } from '../../../../model/time.ts';
 import { namingSources, type SecretSchemas } from '../../../../settings/secret-reference.ts';
@@ -132,7 +133,7 @@ function twilioNumber(answer: HttpResponse): number | null {
 }
 
 function loginRefused(status: number, { authToken }: Pick<SmsSettings, 'authToken'>): MirrorError {
-  return new MirrorError('the gateway refuses the login', {
+  return new MirrorError(message('sms-login-refused'), {
     actor: 'settings',
     code: 'sms-login-refused',
     retry: 'later',
@@ -142,12 +143,12 @@ function loginRefused(status: number, { authToken }: Pick<SmsSettings, 'authToke
 }
 
 function senderRefused(status: number): MirrorError {
-  return new MirrorError('the gateway refuses the account or the sender', {
+  return new MirrorError(message('sms-sender-refused'), {
     actor: 'settings',
     code: 'sms-sender-refused',
     retry: 'later',
     status,
-    remedy: 'correct accountSid and from or messagingServiceSid',
+    remedy: message('sms-sender-refused.remedy'),
   });
 }
 
