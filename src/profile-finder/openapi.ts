@@ -14,16 +14,14 @@ export interface QueryParameter {
   schema: ValueSchema;
   /** Of a list of values: `a=1&a=2`, else `a=1,2`; null for a single value. */
   several: 'repeated' | 'comma' | null;
-  minimum: number | null;
+  /** The least value, else the usual one. */
+  first: number | null;
   maximum: number | null;
-  default: string | number | boolean | null;
-  description: string;
 }
 
 /** A parameter of which only some is known. */
 export function queryParameter(name: string, more: Partial<QueryParameter> = {}): QueryParameter {
-  const usual = { required: false, schema: UNTOLD, several: null, minimum: null, maximum: null, default: null };
-  return { name, ...usual, description: '', ...more };
+  return { name, required: false, schema: UNTOLD, several: null, first: null, maximum: null, ...more };
 }
 
 /** One operation as a clinic's own document describes it. */
@@ -185,17 +183,14 @@ class OperationReader {
 
   private parameter(one: JsonObject): QueryParameter {
     const inner = (isJsonObject(one.schema) ? this.schemas.resolve(one.schema) : one) ?? {};
-    const schema = this.schemas.read(inner);
+    const schema = this.schemas.read({ description: one.description, example: one.example, ...inner });
     const number = (value: unknown) => (typeof value === 'number' ? value : null);
-    const example = schema.example ?? (typeof one.example === 'string' ? one.example : null);
     return queryParameter(String(one.name), {
       required: one.required === true,
-      schema: { ...schema, example },
+      schema,
       several: schema.type === 'array' ? severalOf(one) : null,
-      minimum: number(inner.minimum),
+      first: number(inner.minimum) ?? number(inner.default),
       maximum: number(inner.maximum),
-      default: scalarOf(inner.default),
-      description: descriptionOf(one),
     });
   }
 
@@ -300,44 +295,22 @@ function readOwn(schema: JsonObject, inner: (value: unknown) => ValueSchema): Va
   const untyped = schema.properties !== undefined ? 'object' : items === undefined ? null : 'array';
   const type = TYPES.find((one) => one === said) ?? untyped;
   const words = listOf(schema.enum).filter((word) => typeof word === 'string' || Number.isSafeInteger(word));
-  const description = descriptionOf(schema);
   const example = scalarOf(schema.example ?? listOf(schema.examples)[0]);
   const isNumber = type === 'integer' || type === 'number';
   return {
     type,
     format: typeof format === 'string' ? format : null,
     words: words.length > 0 ? words.map(String) : null,
-    labels: labelsOf(schema, words.map(String), description),
-    epochUnit: isNumber ? epochUnitOf(`${format} ${description}`, example) : null,
+    epochUnit: isNumber ? epochUnitOf(`${format} ${schema.description}`, example) : null,
     members: new Map(entriesOf(schema.properties).map(([name, value]) => [name, inner(value)])),
     rows: items === undefined ? null : inner(items),
     example,
-    description,
   };
-}
-
-function descriptionOf({ description }: JsonObject): string {
-  return typeof description === 'string' ? description.slice(0, 1_000) : '';
 }
 
 function epochUnitOf(said: string, example: ValueSchema['example']): ValueSchema['epochUnit'] {
   if (/\b(unix|epoch|1970|timestamp)/i.test(said)) return /milli|\bms\b/i.test(said) ? 'ms' : 'seconds';
   return typeof example === 'number' ? epochUnitOfNumber(example) : null;
-}
-
-/** Names of an enumeration's values, as generators of documents write them, else of numbers as the description has them: `90 = cancelled`. */
-function labelsOf(schema: JsonObject, words: readonly string[], description: string): Map<string, string> {
-  const lists = [schema['x-enum-varnames'], schema['x-enumNames'], schema['x-enum-descriptions']].map(listOf);
-  // In a list of another length, such as one with null in it, it is open which name is whose.
-  const isWhole = listOf(schema.enum).length === words.length;
-  const names = lists.find(({ length }) => isWhole && length === words.length) ?? [];
-  const labelOf = (word: string, name: unknown) => {
-    if (typeof name === 'string' || !/^-?\d+$/.test(word)) return name;
-    const said = new RegExp(`(?<![\\w.-])${word}\\s*[=:–→]\\s*["'\u201c]?(\\p{L}[\\p{L} _-]*)`, 'u');
-    return said.exec(description)?.[1]?.trim();
-  };
-  const labels = words.map((word, index) => [word, labelOf(word, names[index])] as const);
-  return new Map(labels.flatMap(([word, label]) => (typeof label === 'string' ? [[word, label]] : [])));
 }
 
 /** Both together: what the first does not tell, the second may. */
@@ -347,11 +320,9 @@ function merged(one: ValueSchema, other: ValueSchema): ValueSchema {
     type: one.type ?? other.type,
     format: one.format ?? other.format,
     words: words.length > 0 ? words : null,
-    labels: new Map([...other.labels, ...one.labels]),
     epochUnit: one.epochUnit ?? other.epochUnit,
     members: new Map([...other.members, ...one.members]),
     rows: one.rows ?? other.rows,
     example: one.example ?? other.example,
-    description: one.description || other.description,
   };
 }
