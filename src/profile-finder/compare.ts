@@ -1,13 +1,13 @@
-import { folded, ITSELF } from '../clinic/http/rows.ts';
+import { ITSELF } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { payment, statusChange, tenantInfo } from '../clinic/schema/shapes.ts';
 import { compareFields, compareRow } from './fields.ts';
-import { Comparison, textOf } from './findings.ts';
+import { Comparison, type Location } from './findings.ts';
 import { compareFilters, comparePaging, envelopeOf, type ListSeen } from './lists.ts';
-import type { Specification, SpecifiedOperation } from './openapi.ts';
+import type { Specification } from './openapi.ts';
 import { compareRoutes, compareScopes, type Routes } from './routes.ts';
-import { type EpochUnit, spotsOf, timeFormOf, type ValueSchema } from './values.ts';
+import { type EpochUnit, spotsOf, timeFormOf, UNTOLD, type ValueSchema } from './values.ts';
 
 const LISTS = Object.keys(RESOURCES) as ResourceName[];
 
@@ -30,10 +30,7 @@ export function compareSpecification(
   const units = rows.flatMap(({ list, row }) => [...compareRow(comparison, list, row)]);
   compareTimeUnits(comparison, units);
   compareRecords(comparison, rows, routes);
-  compareSingles(comparison, routes);
-  compareErrors(comparison, [...routes.values()]);
-  compareWrites(comparison, routes);
-  compareUpload(comparison, routes.get('medicalReports.create'));
+  compareOthers(comparison, routes);
   const appointment = rows.find(({ list }) => list === 'appointments')?.row ?? null;
   return Object.assign(comparison, { appointment });
 }
@@ -169,77 +166,98 @@ const SINGLES = [
   { shape: payment, at: ['appointments', 'payment'], operation: 'appointments.setPayment' },
 ];
 
-function compareSingles(comparison: Comparison, routes: Routes): void {
+/** What is not in the rows of lists. */
+function compareOthers(comparison: Comparison, routes: Routes): void {
   for (const { shape, at, operation } of SINGLES) {
     const schema = bodyOf(routes, operation) ?? routes.get(operation)?.answer;
     if (schema != null && schema.members.size > 0) compareFields(comparison, { shape, at }, schema);
   }
-  const user = routes.get('userInfo.read')?.answer;
-  if (user == null) return;
-  const { path, fields } = comparison.profile.tenants;
-  const isThere = fields.id.some((id) => user.members.get(path)?.rows?.members.has(id));
-  comparison.compare({
+  for (const { ask, find, ...location } of OTHERS) {
+    const found = find(routes, comparison.profile);
+    if (found === null) continue;
+    const hint = found.there === undefined || found.there === '' ? '' : ` It has: ${found.there}`;
+    comparison.compare({ ...location, ...found, ask: found.wanted === undefined ? `${ask}${hint}` : null });
+  }
+}
+
+/** A location outside the rows of lists. */
+interface Other extends Pick<Location, 'area' | 'path' | 'certainty'> {
+  ask: string;
+  /** What the document has for it: the value for the profile if that is certain, else names to choose from. Null: it is silent. */
+  find(routes: Routes, profile: ClinicProfile): Pick<Location, 'wanted' | 'there'> | null;
+}
+
+const OTHERS: readonly Other[] = [
+  {
     area: 'fields',
     path: ['tenants', 'fields', 'id'],
-    wanted: isThere ? fields.id : undefined,
     ask: 'where does UserInfo list the clinics of a user?',
-  });
-}
-
-/** Where failures hold their word and their text: that of the profile, else it is asked. */
-function compareErrors(comparison: Comparison, operations: readonly SpecifiedOperation[]): void {
-  const spots = operations.flatMap(({ failures }) => failures.flatMap((body) => spotsOf(body)));
-  const texts = new Set(spots.filter(({ schema }) => schema.type === 'string').map(({ path }) => path));
-  const there = [...texts].join(', ') || '–';
-  const { errors } = comparison.profile;
-  for (const [key, what] of [['codePaths', 'word for machines'] as const, ['textPaths', 'text for people'] as const]) {
-    comparison.compare({
-      area: 'errors',
-      path: ['errors', key],
-      wanted: errors[key].some((path) => texts.has(path)) ? errors[key] : undefined,
-      there,
-      ask: `where do answers of 4xx hold a ${what}?${texts.size === 0 ? '' : ` They have: ${there}`}`,
-    });
-  }
-  const ask = 'how does a 403 for a missing scope differ from one for a missing permission of the user?';
-  comparison.compare({ area: 'errors', path: ['errors', 'missingClaim'], wanted: undefined, ask });
-}
-
-/** In which form what is written should be: that in which it is described. */
-function compareWrites(comparison: Comparison, routes: Routes): void {
-  const created = bodyOf(routes, 'appointments.create');
-  const spots = created === undefined ? [] : spotsOf(created);
-  const unit = spots.find(({ schema }) => schema.epochUnit !== null)?.schema.epochUnit ?? null;
-  const examples = spots.flatMap(({ schema: { format, example } }) =>
-    format === 'date-time' && typeof example === 'string' ? [example] : [],
-  );
-  const wanted = timeFormOf(unit, examples);
-  if (wanted !== null) {
-    const comment = unit === null ? 'by its examples' : 'numbers in bodies too';
-    comparison.compare({ area: 'times', path: ['writes', 'times'], wanted, certainty: 'likely', comment });
-  }
-  const paid = bodyOf(routes, 'appointments.setPayment');
-  const amount = paid && spotsOf(paid).find(({ path }) => ['amount', 'importo'].includes(folded(path)));
-  if (amount === undefined) return;
-  const form = amount.schema.type === 'string' ? 'text' : 'number';
-  comparison.compare({ area: 'times', path: ['writes', 'decimals'], wanted: form });
-}
-
-/** How a report is sent: as the profile says, else it is asked, with the parts of the body. */
-function compareUpload(comparison: Comparison, create: SpecifiedOperation | undefined): void {
-  const [[type, body] = []] = create?.bodies ?? [];
-  if (type === undefined || body === undefined) return;
-  const { upload } = comparison.profile.medicalReports;
-  const parts = [...body.members.keys()];
-  const isSameStyle = type.startsWith('multipart/') === (upload.style === 'multipart');
-  const isSame = isSameStyle && parts.includes(upload.filePart);
-  const there = `${type}: ${textOf(parts)}`;
-  comparison.compare({
+    find: (routes, { tenants: { path, fields } }) => {
+      const user = routes.get('userInfo.read')?.answer ?? null;
+      const isThere = fields.id.some((id) => user?.members.get(path)?.rows?.members.has(id));
+      return user && { wanted: isThere ? fields.id : undefined };
+    },
+  },
+  {
+    area: 'errors',
+    path: ['errors', 'codePaths'],
+    ask: 'where do answers of 4xx hold a word for machines?',
+    find: (routes, { errors }) => failureTexts(routes, errors.codePaths),
+  },
+  {
+    area: 'errors',
+    path: ['errors', 'textPaths'],
+    ask: 'where do answers of 4xx hold a text for people?',
+    find: (routes, { errors }) => failureTexts(routes, errors.textPaths),
+  },
+  {
+    area: 'errors',
+    path: ['errors', 'missingClaim'],
+    ask: 'how does a 403 for a missing scope differ from one for a missing permission of the user?',
+    find: () => ({ wanted: undefined }),
+  },
+  {
+    area: 'times',
+    path: ['writes', 'times'],
+    certainty: 'likely',
+    ask: 'in which form does it take times?',
+    find: (routes) => {
+      const spots = spotsOf(bodyOf(routes, 'appointments.create') ?? UNTOLD);
+      const unit = spots.find(({ schema }) => schema.epochUnit !== null)?.schema.epochUnit ?? null;
+      const times = spots.filter(({ schema }) => schema.format === 'date-time');
+      const examples = times.flatMap(({ schema: { example } }) => (typeof example === 'string' ? [example] : []));
+      return spots.length === 0 ? null : { wanted: timeFormOf(unit, examples) ?? undefined };
+    },
+  },
+  {
+    area: 'times',
+    path: ['writes', 'decimals'],
+    ask: 'does it take amounts as numbers or as texts?',
+    find: (routes) => {
+      const paid = bodyOf(routes, 'appointments.setPayment');
+      const type = paid?.members.get('amount')?.type ?? null;
+      return paid === undefined ? null : { wanted: type === null ? undefined : type === 'string' ? 'text' : 'number' };
+    },
+  },
+  {
     area: 'fields',
     path: ['medicalReports', 'upload'],
-    wanted: isSame ? upload : undefined,
-    here: `${upload.style}: ${upload.filePart}`,
-    there,
-    ask: `which part holds the file, and which its data? It takes ${there}`,
-  });
+    ask: 'how is a report sent, and which part holds the file?',
+    find: (routes, { medicalReports: { upload } }) => {
+      const create = routes.get('medicalReports.create');
+      const [[type, body] = ['', UNTOLD] as const] = create?.bodies ?? [];
+      const isStyle = type.startsWith('multipart/') === (upload.style === 'multipart');
+      const isSame = isStyle && body.members.has(upload.filePart);
+      const there = [type, [...body.members.keys()].join(', ')].filter((one) => one !== '').join(': ');
+      return create === undefined ? null : { wanted: isSame ? upload : undefined, there };
+    },
+  },
+];
+
+/** The profile's paths if one of them is in a failure, else the texts that are. */
+function failureTexts(routes: Routes, paths: readonly string[]): Pick<Location, 'wanted' | 'there'> {
+  const bodies = [...routes.values()].flatMap(({ failures }) => failures);
+  const spots = bodies.flatMap((body) => spotsOf(body)).filter(({ schema }) => schema.type === 'string');
+  const texts = [...new Set(spots.map(({ path }) => path))];
+  return { wanted: paths.some((path) => texts.includes(path)) ? paths : undefined, there: texts.join(', ') };
 }

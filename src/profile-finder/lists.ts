@@ -272,7 +272,7 @@ function windowLocations({ profile }: Comparison, list: WindowList, { from, to }
 }
 
 function formatOf({ schema }: QueryParameter): TimeForm | 'date' | undefined {
-  if (schema.type === 'integer' || schema.epochUnit !== null) return `epoch-${schema.epochUnit ?? 'seconds'}`;
+  if (schema.epochUnit !== null) return `epoch-${schema.epochUnit}`;
   const example = String(schema.example ?? '');
   if (schema.format === 'date' || /^\d{4}-\d\d-\d\d$/.test(example)) return 'date';
   const form = formOfExample(example);

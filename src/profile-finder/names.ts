@@ -63,17 +63,9 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   type: words('kind tipo tipologia'),
   code: words('codice shortname sigla'),
   description: words('descrizione text'),
-  category: words('group categoria branca'),
   price: words('amount unitprice prezzo importo tariffa'),
   currency: words('currencycode valuta'),
-  vatRate: words('vatpercentage taxrate aliquota aliquotaiva iva'),
   amount: words('value total importo'),
-  method: words('paymentmethod type metodo modalita'),
-  reference: words('ref riferimento'),
-  paidAt: words('paidon paymentdate datapagamento'),
-  businessName: words('companyname name ragionesociale denominazione'),
-  website: words('url site sito sitoweb'),
-  address: words('indirizzo'),
 };
 
 /** Known names of a field of ours; the likeliest first. */

@@ -38,7 +38,7 @@ export interface SpecifiedOperation {
   totalHeader: string | null;
   /** What failures hold that hold anything. */
   failures: readonly ValueSchema[];
-  /** A form's fields, or what JSON is sent; by media type. */
+  /** What is sent, by media type; empty for forms of OpenAPI 2.0. */
   bodies: ReadonlyMap<string, ValueSchema>;
   /** Scopes that it needs. */
   scopes: readonly string[];
@@ -170,7 +170,7 @@ class OperationReader {
       hasLinkHeader: headers.some((name) => name.toLowerCase() === 'link'),
       totalHeader: totalHeader(headers),
       failures: failures.flatMap(({ response }) => this.bodyOf(response) ?? []),
-      bodies: this.version === 2 ? this.formsOf(operation, parameters) : this.bodiesOf(operation),
+      bodies: this.bodiesOf(operation, parameters),
       scopes: [...new Set(scopes.filter((scope) => typeof scope === 'string'))],
     };
   }
@@ -194,24 +194,13 @@ class OperationReader {
     });
   }
 
-  private bodiesOf(operation: JsonObject): Map<string, ValueSchema> {
+  /** What is sent: of 2.0 the parameter for the body. */
+  private bodiesOf(operation: JsonObject, parameters: readonly JsonObject[]): Map<string, ValueSchema> {
     const { resolve, read } = this.schemas;
+    const body = parameters.find((each) => each.in === 'body');
+    if (body !== undefined) return new Map([['application/json', read(body.schema)]]);
     const content = entriesOf(resolve(operation.requestBody)?.content);
     return new Map(content.map(([type, media]) => [type, read(resolve(media)?.schema)]));
-  }
-
-  /** Of 2.0: a body, or the fields of a form. */
-  private formsOf(operation: JsonObject, parameters: readonly JsonObject[]): Map<string, ValueSchema> {
-    const body = parameters.find((each) => each.in === 'body');
-    if (body !== undefined) return new Map([['application/json', this.schemas.read(body.schema)]]);
-    const members = parameters.flatMap((each) => {
-      if (each.in !== 'formData') return [];
-      const schema = each.type === 'file' ? { type: 'string', format: 'binary' } : each;
-      return [[String(each.name), this.schemas.read(schema)] as const];
-    });
-    if (members.length === 0) return new Map();
-    const type = listOf(operation.consumes ?? this.document.consumes)[0] ?? 'multipart/form-data';
-    return new Map([[String(type), { ...UNTOLD, type: 'object', members: new Map(members) }]]);
   }
 }
 

@@ -9,6 +9,8 @@ export type Routes = ReadonlyMap<string, SpecifiedOperation>;
 /** Operations without which nothing can be kept in step. */
 const NEEDED = new Set(['userInfo.read', 'agendas.list', 'locations.list', 'appointments.list', 'appointments.read']);
 
+const NOT_THERE = 'it is not there, and the daemon needs it: is it left out of the document?';
+
 /** Finds the clinic's operations by what follows the prefix, and the prefix that most of them have. */
 export function compareRoutes(comparison: Comparison, operations: readonly SpecifiedOperation[]): Routes {
   const theirs = operations.map((one) => ({ one, segments: segmentsOf(one.path) }));
@@ -22,16 +24,19 @@ export function compareRoutes(comparison: Comparison, operations: readonly Speci
     });
   });
   const prefix = mostFrequent(matches.map(({ head }) => head));
-  comparePrefix(comparison, prefix);
+  const ask =
+    prefix === null
+      ? 'none of the paths is known: is it the right document?'
+      : 'the base URL of the client must not hold it too';
+  comparison.compare({ area: 'routes', path: ['pathPrefix'], wanted: prefix ?? undefined, there: prefix ?? '–', ask });
   const found = matches.filter(({ head }) => head === prefix).toReversed();
   const routes = new Map(found.map(({ name, one }) => [name, one]));
   for (const { name, method, path } of OPERATIONS) {
     const here = `${method} ${path.replace(/^\/v2(\/tenants\/\{tenantId\})?/, '')}`;
     const finding = { area: 'routes', location: name, here } as const;
     const match = routes.get(name);
-    const ask = 'it is not there, and the daemon needs it: is it left out of the document?';
     if (match !== undefined) comparison.add('fits', { ...finding, there: match.path });
-    else if (NEEDED.has(name)) comparison.add('differs', { ...finding, ask });
+    else if (NEEDED.has(name)) comparison.add('differs', { ...finding, ask: NOT_THERE });
     else comparison.add('absent', finding);
   }
   return routes;
@@ -40,16 +45,6 @@ export function compareRoutes(comparison: Comparison, operations: readonly Speci
 function mostFrequent(values: readonly string[]): string | null {
   const groups = [...Map.groupBy(values, (value) => value)];
   return groups.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? null;
-}
-
-function comparePrefix(comparison: Comparison, wanted: string | null): void {
-  const finding = { area: 'routes', location: 'pathPrefix', here: comparison.profile.pathPrefix } as const;
-  if (wanted === null) {
-    comparison.add('undecided', { ...finding, ask: 'none of the paths is known: is it the right document?' });
-  } else if (/^(\/[\w.-]+)*$/.test(wanted)) {
-    const ask = 'the base URL of the client must not hold it too';
-    comparison.compare({ ...finding, path: ['pathPrefix'], wanted, there: wanted, ask });
-  } else comparison.add('differs', { ...finding, there: wanted, ask: 'no profile can say such a prefix' });
 }
 
 /** Folded; all names in braces are alike. */

@@ -281,7 +281,7 @@ describe('what few clinics have is asked, with what is there', () => {
     const failure = { content: { 'application/json': { schema: body } } };
     const document = JSON.parse(withAppointments({ type: 'object', properties }));
     document.paths[PATH].get.responses[400] = failure;
-    expect(questionAt(JSON.stringify(document), 'errors.codePaths')).toContain('They have: codice, message');
+    expect(questionAt(JSON.stringify(document), 'errors.codePaths')).toContain('It has: codice, message');
     expect(questionAt(JSON.stringify(document), 'errors.textPaths')).toBe(undefined);
   });
 
