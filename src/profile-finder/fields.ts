@@ -102,13 +102,13 @@ function fits(one: ScalarField | NestedField, { type, members, rows, epochUnit }
 }
 
 /** Compares the fields of a row with those that a profile names. @returns the spots of those that were found */
-export function compareFields(comparison: Comparison, place: ShapePaths, row: ValueSchema): Map<string, Match> {
+export function compareFields(comparison: Comparison, described: ShapePaths, row: ValueSchema): Map<string, Match> {
   const spots = spotsOf(row);
-  const matches = matchFields(comparison, place, spots);
-  for (const [name, one] of Object.entries(place.shape)) {
+  const matches = matchFields(comparison, described, spots);
+  for (const [name, one] of Object.entries(described.shape)) {
     const match = matches.get(name);
-    const path = locationOf(place.at, name, one);
-    const location = [...place.at, name].join('.');
+    const path = locationOf(described.at, name, one);
+    const location = [...described.at, name].join('.');
     if (match === undefined) {
       const ask = !isNested(one) && one.needed ? askForField(name, spots) : null;
       comparison.compare({ area: 'fields', path, location, wanted: undefined, ask });
@@ -128,7 +128,7 @@ export function compareFields(comparison: Comparison, place: ShapePaths, row: Va
     });
     const inner = isNested(one) && one.kind === 'list' ? schema.rows : schema;
     if (isNested(one) && inner !== null && inner.members.size > 0) {
-      compareFields(comparison, { shape: one.shape, at: [...place.at, name, 'fields'] }, inner);
+      compareFields(comparison, { shape: one.shape, at: [...described.at, name, 'fields'] }, inner);
     }
   }
   return matches;
