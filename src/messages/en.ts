@@ -167,9 +167,10 @@ export const EN = {
   'clinic.names-field': '{cause}; it names the field {names}',
   'clinic.names-fields': '{cause}; it names the fields {names}',
   'clinic.check-fields': 'check what is sent as {fields}: its name, form and value, and where {file} has it',
-  'clinic.bad-tenants.remedy': 'set tenants.path and tenants.fields in the clinic profile: {command} proposes them',
+  'clinic.bad-tenants.remedy':
+    'set tenants.path and tenants.fields in the clinic profile to fields that the message names',
   'clinic.tenants-not-found.remedy':
-    'set tenants.path and tenants.fields in the clinic profile: {command} proposes them',
+    'set tenants.path and tenants.fields in the clinic profile to fields that the message names',
   'clinic.field-unmapped.remedy': 'give the field a path in the clinic profile, or leave it out',
   'clinic.file-changed.remedy': 'send it when nobody writes to it any more',
   'clinic.file-needed.remedy': 'name its PDF with --pdf',

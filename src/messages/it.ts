@@ -182,9 +182,9 @@ export const IT = {
   'clinic.check-fields':
     'controllare ciò che viene inviato come {fields}: nome, forma e valore, e dove si trova in {file}',
   'clinic.bad-tenants.remedy':
-    'impostare tenants.path e tenants.fields nel profilo della clinica: li propone {command}',
+    'impostare tenants.path e tenants.fields nel profilo della clinica sui campi indicati nel messaggio',
   'clinic.tenants-not-found.remedy':
-    'impostare tenants.path e tenants.fields nel profilo della clinica: li propone {command}',
+    'impostare tenants.path e tenants.fields nel profilo della clinica sui campi indicati nel messaggio',
   'clinic.field-unmapped.remedy': 'dare al campo un percorso nel profilo della clinica, oppure ometterlo',
   'clinic.file-changed.remedy': 'inviarlo quando nessuno vi scrive più',
   'clinic.file-needed.remedy': 'indicare il suo PDF con --pdf',

@@ -54,56 +54,80 @@ export function fitsAll(findings: readonly Finding[]): boolean {
 }
 
 /** One value that a profile should have instead of its own. */
-export interface ProfileChange {
+interface ProfileChange {
   path: readonly string[];
   value: unknown;
   /** A comment above it in the proposed file. */
   comment: string;
 }
 
-/** A value of the profile, and what the clinic tells of it. */
-interface Pair extends Partial<Pick<Finding, 'certainty' | 'ask'>> {
+/** A location of the profile, and what was found for it. */
+export interface Location extends Partial<Pick<Finding, 'location' | 'here' | 'there' | 'certainty' | 'ask'>> {
   area: Finding['area'];
-  /** Where in the profile, in steps. */
+  /** Where in the profile, in steps. `location` is for people if it is not these. */
   path: readonly string[];
-  /** As people read it; else the path. */
-  location?: string;
-  /** What the profile says. */
-  now: unknown;
-  /** What it should say. */
+  /** The value that the profile should have; undefined if it was not found: then `ask` is the question. */
   wanted: unknown;
-  /** Both for people, unless the values speak for themselves. */
-  here?: string;
-  there?: string;
+  /** Above the value in the proposed file. */
   comment?: string | undefined;
 }
 
-/** A value as people read it. */
+/** A value as people read it. Of paging: its style and the names in it. */
 export function textOf(value: unknown, none = '(none)'): string {
+  if (isJsonObject(value) && typeof value.style === 'string') {
+    const names = Object.entries(value).filter(([name, one]) => /Parameter$|Path$/.test(name) && one !== null);
+    return [value.style, ...names.map(([, one]) => String(one))].join(' ');
+  }
   return (Array.isArray(value) ? value.join(', ') : String(value ?? '')) || none;
 }
 
-/** Collects findings. */
+/** Compares a profile with what was found for its locations. */
 export class Comparison {
   readonly findings: Finding[] = [];
   readonly changes: ProfileChange[] = [];
+  readonly profile: ClinicProfile;
+
+  constructor(profile: ClinicProfile) {
+    this.profile = profile;
+  }
+
+  /** The value that the profile has there. */
+  valueAt(path: readonly string[]): unknown {
+    return path.reduce<unknown>((value, name) => (isJsonObject(value) ? value[name] : undefined), this.profile);
+  }
 
   /** Adds a finding; what is not said of it is usual. */
   add(result: FindingResult, finding: Pick<Finding, 'area' | 'location'> & Partial<Finding>): void {
     this.findings.push({ here: '–', there: '–', certainty: 'sure', ask: null, ...finding, result });
   }
 
-  /** Compares two values: they fit, or the profile should say what the clinic tells. */
-  compare({ area, path, now, wanted, comment, ...pair }: Pair): void {
-    const { location = path.join('.'), here = textOf(now), there = textOf(wanted, '–') } = pair;
-    const { certainty = 'sure', ask = null } = pair;
-    if (isDeepStrictEqual(now, wanted)) {
-      this.add('fits', { area, location, here, there });
-      return;
+  /** Compares locations: the profile fits, or it should have another value, or the question is asked. */
+  compare(...locations: readonly Location[]): void {
+    for (const { area, path, wanted, comment, certainty = 'sure', ask = null, ...said } of locations) {
+      const now = this.valueAt(path);
+      const { location = path.join('.'), here = textOf(now), there = textOf(wanted, '–') } = said;
+      const finding = { area, location, here, there };
+      if (wanted === undefined) this.add(ask === null ? 'absent' : 'undecided', { ...finding, ask });
+      else if (isDeepStrictEqual(now, wanted)) this.add('fits', finding);
+      else {
+        this.add('differs', { ...finding, certainty, ask });
+        const how = certainty === 'sure' ? '' : ', likely';
+        this.changes.push({ path, value: wanted, comment: `${comment ?? `not ${here}`}${how}` });
+      }
     }
-    this.add('differs', { area, location, here, there, certainty, ask });
-    const how = certainty === 'sure' ? '' : ', likely';
-    this.changes.push({ path, value: wanted, comment: `${comment ?? `not ${here}`}${how}` });
+  }
+
+  /** Drops what was found for a location. */
+  drop(location: string): void {
+    const isOther = (one: string) => one !== location;
+    this.findings.splice(0, Infinity, ...this.findings.filter((one) => isOther(one.location)));
+    this.changes.splice(0, Infinity, ...this.changes.filter(({ path }) => isOther(path.join('.'))));
+  }
+
+  /** Compares locations again, by better evidence. */
+  recompare(...locations: readonly Location[]): void {
+    for (const { path } of locations) this.drop(path.join('.'));
+    this.compare(...locations);
   }
 }
 

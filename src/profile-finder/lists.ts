@@ -1,11 +1,10 @@
 import { folded } from '../clinic/http/rows.ts';
 import { type Paging, pagingSchema } from '../clinic/schema/paging.ts';
-import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { ResourceName } from '../clinic/schema/resources.ts';
-import type { Comparison } from './findings.ts';
-import { ENVELOPE, PARAMETERS, type WindowName, windowNameOf } from './names.ts';
+import type { Comparison, Location } from './findings.ts';
+import { ENVELOPE, isByStart, PARAMETERS, plainName, WINDOWS } from './names.ts';
 import type { QueryParameter, SpecifiedOperation } from './openapi.ts';
-import { spotsOf, type ValueSchema } from './values.ts';
+import { formOfExample, spotsOf, type TimeForm, type ValueSchema } from './values.ts';
 
 /** How one list answers: where its rows are and what an answer holds of the other pages. */
 export interface Envelope {
@@ -48,15 +47,13 @@ export function envelopeOf(answer: ValueSchema, list: string): Envelope | null {
     hasMorePath: at(ENVELOPE.hasMore, 'boolean'),
     totalPath: at(ENVELOPE.totals, 'integer', 'number', 'string'),
     cursorPath: at(ENVELOPE.cursors, 'string', 'integer'),
-    linkPath: at(ENVELOPE.links, 'string') ?? at(['href'], 'string'),
+    linkPath: at(ENVELOPE.links, 'string'),
   };
 }
 
 /** The parameter with the likeliest of the names. */
 function findLikeliest(query: readonly QueryParameter[], names: readonly string[]): QueryParameter | undefined {
-  // `$top` (OData) and `page[size]` (JSON:API) as `top` and `pagesize`.
-  const plain = (name: string) => folded(name.replaceAll(/[$[\]]/g, ''));
-  return names.flatMap((recognized) => query.find(({ name }) => plain(name) === recognized) ?? [])[0];
+  return names.flatMap((usual) => query.find(({ name }) => plainName(name) === plainName(usual)) ?? [])[0];
 }
 
 /** Rows of a page that are asked for unless the server gives fewer. */
@@ -84,13 +81,12 @@ function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkH
   const followed = { ...sizesOf(size), sizeParameter: size?.name ?? null, ends: ['no-next'] };
   if (hasLinkHeader) return found('link-header', followed);
   if (page !== undefined && size !== undefined) {
-    const first = page.minimum ?? page.default;
-    if (first === null) asks.push(`is the first page ${page.name}=0 or ${page.name}=1? (taken for 1)`);
-    const names = { pageParameter: page.name, sizeParameter: size.name, startIndex: first === 0 ? 0 : 1 };
+    if (page.first === null) asks.push(`is the first page ${page.name}=0 or ${page.name}=1? (taken for 1)`);
+    const names = { pageParameter: page.name, sizeParameter: size.name, startIndex: page.first === 0 ? 0 : 1 };
     return found('page-size', { ...names, ...counted });
   }
   if (offset !== undefined && size !== undefined) {
-    const startIndex = (offset.minimum ?? offset.default) === 1 ? 1 : 0;
+    const startIndex = offset.first === 1 ? 1 : 0;
     return found('offset-limit', { offsetParameter: offset.name, limitParameter: size.name, startIndex, ...counted });
   }
   if (cursor !== undefined && cursorPath !== null) {
@@ -99,10 +95,8 @@ function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkH
   if (linkPath !== null) return found('next-link', { linkPath, ...followed });
   const half = [offset, page, cursor, size].flatMap((one) => one?.name ?? []);
   if (half.length > 0) {
-    return {
-      paging: null,
-      asks: [...asks, `how does the list page? Of its parameters only ${half.join(', ')} speaks of it`],
-    };
+    const ask = `how does the list page? Of its parameters only ${half.join(', ')} speaks of it`;
+    return { paging: null, asks: [...asks, ask] };
   }
   asks.push('does it give every list whole, however long? Then set paging.cap to a number that no list reaches');
   return found('none', {});
@@ -126,33 +120,34 @@ export interface ListSeen {
  * Compares the paging of lists: that of most lists is the profile's; each other list gets its own.
  * @returns the names of each list's parameters of paging
  */
-export function comparePaging(
-  comparison: Comparison,
-  lists: readonly ListSeen[],
-  profile: ClinicProfile,
-): Map<ResourceName, readonly unknown[]> {
+export function comparePaging(comparison: Comparison, lists: readonly ListSeen[]): Map<ResourceName, unknown[]> {
+  const { profile } = comparison;
   const found = lists.map(({ list, operation, envelope }) => {
-    return { list, operation, ...pagingOf(operation.query, envelope, operation.hasLinkHeader) };
+    return { list, there: operation.path, ...pagingOf(operation.query, envelope, operation.hasLinkHeader) };
   });
-  const askAll = (location: string, { asks, operation }: (typeof found)[number]) => {
-    for (const ask of asks) comparison.add('undecided', { area: 'paging', location, there: operation.path, ask });
-  };
-  for (const one of found) if (one.paging === null) askAll(`${one.list}.paging`, one);
-  const recognized = found.filter((one) => one.paging !== null);
-  const kinds = Map.groupBy(recognized, ({ paging }) => JSON.stringify(paging));
-  const [usual] = [...kinds.values()].sort((a, b) => b.length - a.length);
-  const first = usual?.[0];
-  if (first?.paging != null) {
-    const paging = withOwn(profile.paging, first.paging);
-    compareOne(comparison, ['paging'], profile.paging, paging);
-    askAll('paging', first);
-    for (const one of recognized) {
-      if (one.paging === null) continue;
-      const own = profile[one.list].paging;
-      const wanted = withOwn(own ?? profile.paging, one.paging);
-      const isUsual = JSON.stringify(wanted) === JSON.stringify(paging);
-      if (!isUsual || own !== null) compareOne(comparison, [one.list, 'paging'], own, isUsual ? null : wanted);
-    }
+  const recognized = found.flatMap(({ paging, ...one }) => (paging === null ? [] : [{ ...one, paging }]));
+  const [usual = []] = [...Map.groupBy(recognized, ({ paging }) => JSON.stringify(paging)).values()].sort(
+    (a, b) => b.length - a.length,
+  );
+  const wanted = usual[0] && withOwn(profile.paging, usual[0].paging);
+  // A document that is silent on paging may have left it out.
+  const compare = (path: string[], paging: Paging | null) =>
+    comparison.compare({
+      area: 'paging',
+      path,
+      wanted: paging,
+      certainty: paging?.style === 'none' ? 'likely' : 'sure',
+    });
+  if (wanted !== undefined) compare(['paging'], wanted);
+  for (const { list, paging } of recognized) {
+    const own = withOwn(profile[list].paging ?? profile.paging, paging);
+    const isUsual = JSON.stringify(own) === JSON.stringify(wanted);
+    if (!isUsual || profile[list].paging !== null) compare([list, 'paging'], isUsual ? null : own);
+  }
+  for (const one of found) {
+    if (one.paging !== null && one.list !== usual[0]?.list) continue;
+    const location = one.paging === null ? `${one.list}.paging` : 'paging';
+    for (const ask of one.asks) comparison.add('undecided', { area: 'paging', location, there: one.there, ask });
   }
   return new Map(found.map(({ list, paging }) => [list, Object.values(paging ?? {})]));
 }
@@ -166,20 +161,6 @@ function withOwn(now: Paging, found: Paging): Paging {
   return { ...found, cap: found.cap ?? now.cap, size, ends: isAlike ? now.ends : found.ends };
 }
 
-function compareOne(comparison: Comparison, path: string[], now: Paging | null, wanted: Paging | null): void {
-  // A document that is silent on paging may have left it out.
-  const certainty = wanted?.style === 'none' ? 'likely' : 'sure';
-  const [here, there] = [pagingText(now), pagingText(wanted)];
-  comparison.compare({ area: 'paging', path, now, wanted, here, there, certainty });
-}
-
-function pagingText(paging: Paging | null): string {
-  if (paging === null) return 'as the profile';
-  const { style, ...rest } = paging;
-  const names = Object.entries(rest).filter(([name, value]) => /Parameter$|Path$/.test(name) && value !== null);
-  return [style, ...names.map(([, value]) => String(value))].join(' ');
-}
-
 /** A list that is asked for a window and for agendas. */
 type WindowList = 'appointments' | 'availabilities';
 
@@ -187,170 +168,144 @@ type WindowList = 'appointments' | 'availabilities';
 export const LEAD_HOURS = 7 * 24;
 
 /** Compares how a list is asked for a window and agendas. @param query its parameters other than those of paging */
-export function compareFilters(
-  comparison: Comparison,
-  list: WindowList,
-  query: readonly QueryParameter[],
-  profile: ClinicProfile,
-): void {
-  const { filters, query: fixed } = profile[list];
-  const times = query.filter(isTime);
-  const [from, to] = [endOf('from', filters.from, times), endOf('to', filters.to, times)];
-  const window = from === undefined || to === undefined ? null : { from, to };
+export function compareFilters(comparison: Comparison, list: WindowList, query: readonly QueryParameter[]): void {
+  const { filters, query: fixed } = comparison.profile[list];
+  const window = windowIn(query, filters);
   const agenda =
     query.find(({ name, isAgenda }) => name === filters.agenda || isAgenda === true) ??
     findLikeliest(query, PARAMETERS.agenda);
-  for (const [filter, found] of Object.entries({ from: window?.from, to: window?.to, agenda })) {
-    const path = [list, 'filters', filter];
-    const now = filters[filter as keyof typeof filters];
-    const comment = found === undefined ? 'no such parameter: filtered here' : undefined;
-    comparison.compare({ area: 'filters', path, now, wanted: found?.name ?? null, certainty: 'likely', comment });
+  const hiding = findLikeliest(query, PARAMETERS.includesHidden);
+  comparison.compare(
+    ...Object.entries({ from: window?.from, to: window?.to, agenda }).map(
+      ([filter, found]): Location => ({
+        area: 'filters',
+        path: [list, 'filters', filter],
+        wanted: found?.name ?? null,
+        certainty: 'likely',
+        comment: found === undefined ? 'no such parameter: filtered here' : undefined,
+      }),
+    ),
+    ...(window === null ? [] : windowLocations(comparison, list, window)),
+    ...(agenda === undefined ? [] : [agendaLocation(comparison, list, agenda)]),
+    ...(list === 'appointments' ? changesLocation(comparison, query) : []),
+  );
+  if (hiding?.schema.type === 'boolean' && !(hiding.name in fixed)) {
+    comparison.compare({
+      area: 'filters',
+      path: [list, 'query'],
+      wanted: { ...fixed, [hiding.name]: 'true' },
+      here: '(none)',
+      there: `${hiding.name}=true`,
+      certainty: 'likely',
+      comment: 'cancelled rows are wanted',
+    });
   }
-  if (window !== null) compareWindow(comparison, list, window, profile);
-  if (agenda !== undefined) compareAgendas(comparison, list, agenda, profile);
-  compareHidden(comparison, list, query, profile);
-  if (list === 'appointments') compareChanges(comparison, query, profile);
   const filled = [window?.from, window?.to, agenda].map((one) => one?.name);
-  for (const one of query) {
-    const { name, required } = one;
+  for (const { name, required, schema } of query) {
     if (!required || filled.includes(name) || name in fixed) continue;
     // A time that is needed is an end of a window that was not understood: a fixed one in `query` would stay the same.
-    const ask = times.includes(one)
+    const isTime = schema.epochUnit !== null || /^date/.test(schema.format ?? '');
+    const ask = isTime
       ? `the list needs the time ${name}: which end of a window is it (${list}.filters.from or .to), and what is the other?`
       : `the list needs the parameter ${name}: put its value in ${list}.query`;
     comparison.add('undecided', { area: 'filters', location: `${list}.query`, here: '(none)', there: name, ask });
   }
 }
 
-/** Whether a parameter may hold a time: by its kind, and, where texts and numbers may be anything, by its name. */
-function isTime({ name, schema }: QueryParameter): boolean {
-  if (!['string', 'integer', 'number', null].includes(schema.type) || schema.words !== null) return false;
-  return schema.epochUnit !== null || /^date/.test(schema.format ?? '') || windowNameOf(name) !== null;
+/** A window's two parameters. */
+interface WindowFound {
+  from: QueryParameter;
+  to: QueryParameter;
 }
 
-/** An end of a window: as the profile has it, else by what its name says. */
-function endOf(
-  end: WindowName['end'],
-  now: string | null,
-  times: readonly QueryParameter[],
-): QueryParameter | undefined {
-  const spoken = times.filter(({ name }) => windowNameOf(name)?.end === end);
-  return times.find(({ name }) => name === now) ?? spoken.find(isOfStart) ?? spoken[0];
-}
-
-function isOfStart({ name }: QueryParameter): boolean {
-  return windowNameOf(name)?.isOfStart === true;
-}
-
-function compareWindow(
-  comparison: Comparison,
-  list: WindowList,
-  { from, to }: { from: QueryParameter; to: QueryParameter },
-  profile: ClinicProfile,
-): void {
-  const { format: now, toIncluded, leadHours } = profile[list].window;
-  const format = formatOf(from);
-  const path = [list, 'window', 'format'];
-  const wanted = format === 'offset' && now === 'utc' ? now : format;
-  if (wanted === null) {
-    const ask = `in which form does ${from.name} take a time?`;
-    comparison.add('undecided', { area: 'times', location: path.join('.'), here: now, ask });
-  } else comparison.compare({ area: 'times', path, now, wanted, there: format ?? '' });
-  if ((format ?? now) === 'date') {
-    const isSaid = /\b(inclusive|included|incluso|inclusa|compreso|compresa)\b/i.test(
-      `${to.description} ${to.schema.description}`,
-    );
-    const day = { area: 'times', path: [list, 'window', 'toIncluded'], now: toIncluded } as const;
-    if (isSaid && !toIncluded)
-      comparison.compare({ ...day, wanted: true, comment: `the day ${to.name} belongs to it` });
-    else if (!isSaid) {
-      const ask = `does the day in ${to.name} belong to the answer?`;
-      comparison.add('undecided', { area: 'times', location: day.path.join('.'), here: String(toIncluded), ask });
-    }
-  }
-  // No document says whether a window lists what overlaps it or what starts in it, but names as `starts_from` do.
-  const lead = { area: 'filters', path: [list, 'window', 'leadHours'], now: leadHours } as const;
-  if (!isOfStart(from) || !isOfStart(to)) {
-    const ask = 'does it list what overlaps the window, or only what starts in it (then set leadHours)?';
-    comparison.add('undecided', { area: 'filters', location: lead.path.join('.'), here: `${leadHours}`, ask });
-  } else {
-    const ask = `is any appointment or absence longer than ${LEAD_HOURS / 24} days? Then set it to the longest, in hours`;
-    const comment = `${from.name} goes by the start: this much earlier is asked for`;
-    const hours = list === 'appointments' ? Math.max(leadHours, LEAD_HOURS) : leadHours;
-    comparison.compare({ ...lead, wanted: hours, there: 'by start', certainty: 'likely', ask, comment });
-  }
-}
-
-function formatOf({ schema, description }: QueryParameter): ClinicProfile['appointments']['window']['format'] | null {
-  const example = String(schema.example ?? '');
-  if (schema.type === 'integer' || schema.epochUnit !== null) {
-    return schema.epochUnit === 'ms' || /milli|\bms\b/i.test(description) ? 'epoch-ms' : 'epoch-seconds';
-  }
-  if (schema.format === 'date' || /^\d{4}-\d\d-\d\d$/.test(example)) return 'date';
-  if (/^\d{4}-\d\d-\d\dT[\d:.]+$/.test(example)) return 'local';
-  if (/^\d{4}-\d\d-\d\d [\d:.]+$/.test(example)) return 'local-space';
-  return schema.format === 'date-time' ? 'offset' : null;
-}
-
-function compareAgendas(
-  comparison: Comparison,
-  list: WindowList,
-  { name, several, schema }: QueryParameter,
-  profile: ClinicProfile,
-): void {
-  const { style, maxPerCall: now } = profile[list].agendaFilter;
-  const path = [list, 'agendaFilter', 'maxPerCall'];
-  if (several !== null) {
-    comparison.compare({ area: 'filters', path: [list, 'agendaFilter', 'style'], now: style, wanted: several });
-  } else if (now === 1 || (schema.type !== null && !/s$/i.test(name))) {
-    const comment = `${name} is a single value`;
-    comparison.compare({ area: 'filters', path, now, wanted: 1, here: String(now), certainty: 'likely', comment });
-  } else {
-    const ask = `does ${name} take several, and how?`;
-    comparison.add('undecided', { area: 'filters', location: path.join('.'), here: String(now), ask });
-  }
-}
-
-/** A list that hides cancelled rows unless asked: absent ones would have to be read one by one. */
-function compareHidden(
-  comparison: Comparison,
-  list: WindowList,
+/** The parameters of a window: as the profile has them, else the likeliest pair. */
+function windowIn(
   query: readonly QueryParameter[],
-  profile: ClinicProfile,
-): void {
-  const { query: now } = profile[list];
-  const isSwitch = ({ name, schema }: QueryParameter) =>
-    PARAMETERS.includesHidden.includes(folded(name)) && schema.type === 'boolean';
-  const found = query.find(isSwitch);
-  if (found === undefined || found.name in now) return;
-  const [here, there] = ['(none)', `${found.name}=true`];
-  const wanted = { ...now, [found.name]: 'true' };
-  const comment = 'cancelled rows are wanted';
-  comparison.compare({
+  own: { from: string | null; to: string | null },
+): WindowFound | null {
+  const usable = query.filter(
+    ({ schema: { type, words } }) => type !== 'boolean' && type !== 'object' && type !== 'array' && words === null,
+  );
+  for (const [first, last] of own.from === null || own.to === null
+    ? WINDOWS
+    : [[own.from, own.to] as const, ...WINDOWS]) {
+    const [from, to] = [findLikeliest(usable, [first]), findLikeliest(usable, [last])];
+    if (from !== undefined && to !== undefined) return { from, to };
+  }
+  return null;
+}
+
+function windowLocations({ profile }: Comparison, list: WindowList, { from, to }: WindowFound): Location[] {
+  const { format: now, leadHours } = profile[list].window;
+  const found = formatOf(from);
+  const path = (key: string) => [list, 'window', key];
+  const format: Location = {
+    area: 'times',
+    path: path('format'),
+    wanted: found === 'offset' && now === 'utc' ? now : found,
+    ask: `in which form does ${from.name} take a time?`,
+  };
+  const toIncluded: Location = {
+    area: 'times',
+    path: path('toIncluded'),
+    wanted: undefined,
+    ask: `does the day in ${to.name} belong to the answer?`,
+  };
+  // No document says whether a window lists what overlaps it or what starts in it, but names as `starts_from` do.
+  const lead: Location = isByStart(from.name, to.name)
+    ? {
+        area: 'filters',
+        path: path('leadHours'),
+        wanted: list === 'appointments' ? Math.max(leadHours, LEAD_HOURS) : leadHours,
+        there: 'by start',
+        certainty: 'likely',
+        ask: `is any appointment or absence longer than ${LEAD_HOURS / 24} days? Then set it to the longest, in hours`,
+        comment: `${from.name} goes by the start: this much earlier is asked for`,
+      }
+    : {
+        area: 'filters',
+        path: path('leadHours'),
+        wanted: undefined,
+        ask: 'does it list what overlaps the window, or only what starts in it (then set leadHours)?',
+      };
+  return (found ?? now) === 'date' ? [format, toIncluded, lead] : [format, lead];
+}
+
+function formatOf({ schema }: QueryParameter): TimeForm | 'date' | undefined {
+  if (schema.epochUnit !== null) return `epoch-${schema.epochUnit}`;
+  const example = String(schema.example ?? '');
+  if (schema.format === 'date' || /^\d{4}-\d\d-\d\d$/.test(example)) return 'date';
+  const form = formOfExample(example);
+  if (form === 'local' || form === 'local-space') return form;
+  return schema.format === 'date-time' ? 'offset' : undefined;
+}
+
+function agendaLocation({ profile }: Comparison, list: WindowList, parameter: QueryParameter): Location {
+  const { name, several, schema } = parameter;
+  const { maxPerCall: now } = profile[list].agendaFilter;
+  if (several !== null) return { area: 'filters', path: [list, 'agendaFilter', 'style'], wanted: several };
+  const isSingle = now === 1 || (schema.type !== null && !/s$/i.test(name));
+  return {
     area: 'filters',
-    path: [list, 'query'],
-    now,
-    wanted,
-    here,
-    there,
+    path: [list, 'agendaFilter', 'maxPerCall'],
+    wanted: isSingle ? 1 : undefined,
     certainty: 'likely',
-    comment,
-  });
+    ask: isSingle ? null : `does ${name} take several, and how?`,
+    comment: `${name} is a single value`,
+  };
 }
 
 /** A filter for what changed is never proposed unasked: what was deleted is noticed later then. */
-function compareChanges(comparison: Comparison, query: readonly QueryParameter[], profile: ClinicProfile): void {
+function changesLocation({ profile }: Comparison, query: readonly QueryParameter[]): Location[] {
   const { parameter: now } = profile.appointments.rereading.changedSince;
   const found = query.find(({ name }) => name === now) ?? findLikeliest(query, PARAMETERS.changedSince);
-  if (found === undefined && now === null) return;
-  const path = ['appointments', 'rereading', 'changedSince', 'parameter'];
+  if (found === undefined && now === null) return [];
+  const location = { area: 'filters', path: ['appointments', 'rereading', 'changedSince', 'parameter'] } as const;
   if (now === null) {
     const ask = `does ${found?.name} list what changed since a time, cancelled rows too, and without a window?`;
     const more = `${ask} Then its name there spares reading all with each cycle`;
-    const [location, there] = [path.join('.'), found?.name ?? '–'];
-    comparison.add('undecided', { area: 'filters', location, here: '(none)', there, ask: more });
-    return;
+    return [{ ...location, wanted: undefined, there: found?.name ?? '–', ask: more }];
   }
   const comment = found === undefined ? 'no such parameter: all is read' : undefined;
-  comparison.compare({ area: 'filters', path, now, wanted: found?.name ?? null, certainty: 'likely', comment });
+  return [{ ...location, wanted: found?.name ?? null, certainty: 'likely', comment }];
 }

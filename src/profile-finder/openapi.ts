@@ -14,16 +14,14 @@ export interface QueryParameter {
   schema: ValueSchema;
   /** Of a list of values: `a=1&a=2`, else `a=1,2`; null for a single value. */
   several: 'repeated' | 'comma' | null;
-  minimum: number | null;
+  /** The least value, else the usual one. */
+  first: number | null;
   maximum: number | null;
-  default: string | number | boolean | null;
-  description: string;
 }
 
 /** A parameter of which only some is known. */
 export function queryParameter(name: string, more: Partial<QueryParameter> = {}): QueryParameter {
-  const usual = { required: false, schema: UNTOLD, several: null, minimum: null, maximum: null, default: null };
-  return { name, ...usual, description: '', ...more };
+  return { name, required: false, schema: UNTOLD, several: null, first: null, maximum: null, ...more };
 }
 
 /** One operation as a clinic's own document describes it. */
@@ -40,7 +38,7 @@ export interface SpecifiedOperation {
   totalHeader: string | null;
   /** What failures hold that hold anything. */
   failures: readonly ValueSchema[];
-  /** A form's fields, or what JSON is sent; by media type. */
+  /** What is sent, by media type; empty for forms of OpenAPI 2.0. */
   bodies: ReadonlyMap<string, ValueSchema>;
   /** Scopes that it needs. */
   scopes: readonly string[];
@@ -172,7 +170,7 @@ class OperationReader {
       hasLinkHeader: headers.some((name) => name.toLowerCase() === 'link'),
       totalHeader: totalHeader(headers),
       failures: failures.flatMap(({ response }) => this.bodyOf(response) ?? []),
-      bodies: this.version === 2 ? this.formsOf(operation, parameters) : this.bodiesOf(operation),
+      bodies: this.bodiesOf(operation, parameters),
       scopes: [...new Set(scopes.filter((scope) => typeof scope === 'string'))],
     };
   }
@@ -185,38 +183,24 @@ class OperationReader {
 
   private parameter(one: JsonObject): QueryParameter {
     const inner = (isJsonObject(one.schema) ? this.schemas.resolve(one.schema) : one) ?? {};
-    const schema = this.schemas.read(inner);
+    const schema = this.schemas.read({ description: one.description, example: one.example, ...inner });
     const number = (value: unknown) => (typeof value === 'number' ? value : null);
-    const example = schema.example ?? (typeof one.example === 'string' ? one.example : null);
     return queryParameter(String(one.name), {
       required: one.required === true,
-      schema: { ...schema, example },
+      schema,
       several: schema.type === 'array' ? severalOf(one) : null,
-      minimum: number(inner.minimum),
+      first: number(inner.minimum) ?? number(inner.default),
       maximum: number(inner.maximum),
-      default: scalarOf(inner.default),
-      description: descriptionOf(one),
     });
   }
 
-  private bodiesOf(operation: JsonObject): Map<string, ValueSchema> {
+  /** What is sent: of 2.0 the parameter for the body. */
+  private bodiesOf(operation: JsonObject, parameters: readonly JsonObject[]): Map<string, ValueSchema> {
     const { resolve, read } = this.schemas;
+    const body = parameters.find((each) => each.in === 'body');
+    if (body !== undefined) return new Map([['application/json', read(body.schema)]]);
     const content = entriesOf(resolve(operation.requestBody)?.content);
     return new Map(content.map(([type, media]) => [type, read(resolve(media)?.schema)]));
-  }
-
-  /** Of 2.0: a body, or the fields of a form. */
-  private formsOf(operation: JsonObject, parameters: readonly JsonObject[]): Map<string, ValueSchema> {
-    const body = parameters.find((each) => each.in === 'body');
-    if (body !== undefined) return new Map([['application/json', this.schemas.read(body.schema)]]);
-    const members = parameters.flatMap((each) => {
-      if (each.in !== 'formData') return [];
-      const schema = each.type === 'file' ? { type: 'string', format: 'binary' } : each;
-      return [[String(each.name), this.schemas.read(schema)] as const];
-    });
-    if (members.length === 0) return new Map();
-    const type = listOf(operation.consumes ?? this.document.consumes)[0] ?? 'multipart/form-data';
-    return new Map([[String(type), { ...UNTOLD, type: 'object', members: new Map(members) }]]);
   }
 }
 
@@ -300,44 +284,22 @@ function readOwn(schema: JsonObject, inner: (value: unknown) => ValueSchema): Va
   const untyped = schema.properties !== undefined ? 'object' : items === undefined ? null : 'array';
   const type = TYPES.find((one) => one === said) ?? untyped;
   const words = listOf(schema.enum).filter((word) => typeof word === 'string' || Number.isSafeInteger(word));
-  const description = descriptionOf(schema);
   const example = scalarOf(schema.example ?? listOf(schema.examples)[0]);
   const isNumber = type === 'integer' || type === 'number';
   return {
     type,
     format: typeof format === 'string' ? format : null,
     words: words.length > 0 ? words.map(String) : null,
-    labels: labelsOf(schema, words.map(String), description),
-    epochUnit: isNumber ? epochUnitOf(`${format} ${description}`, example) : null,
+    epochUnit: isNumber ? epochUnitOf(`${format} ${schema.description}`, example) : null,
     members: new Map(entriesOf(schema.properties).map(([name, value]) => [name, inner(value)])),
     rows: items === undefined ? null : inner(items),
     example,
-    description,
   };
-}
-
-function descriptionOf({ description }: JsonObject): string {
-  return typeof description === 'string' ? description.slice(0, 1_000) : '';
 }
 
 function epochUnitOf(said: string, example: ValueSchema['example']): ValueSchema['epochUnit'] {
   if (/\b(unix|epoch|1970|timestamp)/i.test(said)) return /milli|\bms\b/i.test(said) ? 'ms' : 'seconds';
   return typeof example === 'number' ? epochUnitOfNumber(example) : null;
-}
-
-/** Names of an enumeration's values, as generators of documents write them, else of numbers as the description has them: `90 = cancelled`. */
-function labelsOf(schema: JsonObject, words: readonly string[], description: string): Map<string, string> {
-  const lists = [schema['x-enum-varnames'], schema['x-enumNames'], schema['x-enum-descriptions']].map(listOf);
-  // In a list of another length, such as one with null in it, it is open which name is whose.
-  const isWhole = listOf(schema.enum).length === words.length;
-  const names = lists.find(({ length }) => isWhole && length === words.length) ?? [];
-  const labelOf = (word: string, name: unknown) => {
-    if (typeof name === 'string' || !/^-?\d+$/.test(word)) return name;
-    const said = new RegExp(`(?<![\\w.-])${word}\\s*[=:–→]\\s*["'\u201c]?(\\p{L}[\\p{L} _-]*)`, 'u');
-    return said.exec(description)?.[1]?.trim();
-  };
-  const labels = words.map((word, index) => [word, labelOf(word, names[index])] as const);
-  return new Map(labels.flatMap(([word, label]) => (typeof label === 'string' ? [[word, label]] : [])));
 }
 
 /** Both together: what the first does not tell, the second may. */
@@ -347,11 +309,9 @@ function merged(one: ValueSchema, other: ValueSchema): ValueSchema {
     type: one.type ?? other.type,
     format: one.format ?? other.format,
     words: words.length > 0 ? words : null,
-    labels: new Map([...other.labels, ...one.labels]),
     epochUnit: one.epochUnit ?? other.epochUnit,
     members: new Map([...other.members, ...one.members]),
     rows: one.rows ?? other.rows,
     example: one.example ?? other.example,
-    description: one.description || other.description,
   };
 }

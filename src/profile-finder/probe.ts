@@ -1,22 +1,21 @@
+import type { ClinicContext } from '../clinic/http/call.ts';
 import { compilePaths, folded, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { type BookedAppointment, compileBookings } from '../clinic/read/appointment-rows.ts';
 import { emptyPathsIn } from '../clinic/read/reading-remarks.ts';
-import { compileRaised, compileStatuses } from '../clinic/read/statuses.ts';
 import type { TimeFormat } from '../clinic/read/timestamps.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
-import type { AppointmentStatus } from '../model/records.ts';
 import type { Progress } from '../model/tasks.ts';
 import { DAY_MS, MINUTE_MS } from '../model/time.ts';
 import { concluded, type ProfileCheck, readRows } from './check-spec.ts';
-import { compareSpecification, timeFormOf } from './compare.ts';
-import { Comparison, type Finding, type ProfileChange, propose } from './findings.ts';
+import { compareSpecification } from './compare.ts';
+import { type Comparison, type Location, propose } from './findings.ts';
 import { LEAD_HOURS } from './lists.ts';
 import { commonNames } from './names.ts';
 import { type QueryParameter, queryParameter, type SpecifiedOperation } from './openapi.ts';
 import { Asker, type PagingSeen, probePaging, rowsIn } from './questions.ts';
-import { type ProbedClinic, probeTenant } from './tenants.ts';
-import { sampled, UNTOLD, type ValueSchema } from './values.ts';
+import { FLAGS_LOCATION, raisedFlags, STATUSES_LOCATION } from './statuses.ts';
+import { sampled, timeFormOf, UNTOLD, type ValueSchema } from './values.ts';
 import {
   type AgendaSeen,
   probeAgendas,
@@ -31,6 +30,13 @@ import {
 /** What a probe found; `requests` were sent, all of them GET. */
 export interface Probe extends ProfileCheck {
   requests: number;
+}
+
+/** A clinic that is asked, and which tenant of it is meant. */
+interface ProbedClinic {
+  context: ClinicContext;
+  /** The clinic's id of the tenant. @throws MirrorError as choosing a tenant does */
+  tenantId(signal: AbortSignal): Promise<string>;
 }
 
 /** Lists other than the appointments whose first page is looked at. */
@@ -57,10 +63,9 @@ interface Seen {
  */
 export async function probeClinic(access: ProbedClinic, progress: Progress, signal: AbortSignal): Promise<Probe> {
   const { context } = access;
-  const tenants = new Comparison();
+  const { profile } = context;
   progress('the tenant');
-  const { tenantId, profile } = await probeTenant(tenants, access, signal);
-  const asker = new Asker({ context, tenantId, signal });
+  const asker = new Asker({ context, tenantId: await access.tenantId(signal), signal });
   const catalogues = await readCatalogues(asker, profile, progress);
   progress('the window of appointments');
   // A whole minute, so that no form of a time has to leave anything out.
@@ -73,10 +78,7 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   const appointments = operationOf(profile, 'appointments', { answer: sampled(paging.bodies, statesOf(profile)) });
 
   // How rows are read comes first: what follows looks at agendas, times and statuses.
-  const { changes } = compareSpecification(
-    { operations: [...catalogues.operations, appointments], remarks: [] },
-    profile,
-  );
+  const { changes } = compareSpecification({ operations: [...catalogues.operations, appointments] }, profile);
   const reading = propose(profile, changes).profile;
   const map = compileBookings(reading);
   const readAll = (rows: readonly unknown[]) =>
@@ -93,11 +95,9 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
     ...catalogues.operations.map((each) => ({ ...each, query: paging.query })),
     { ...appointments, query, failures: singles.failures },
   ].map((each) => ({ ...each, ...headersSeen(paging) }));
-  const compared = compareSpecification({ operations: [...lists, ...singles.operations], remarks: [] }, profile);
+  const comparison = compareSpecification({ operations: [...lists, ...singles.operations] }, profile);
   const samples = paging.rows.filter(isJsonObject);
-  const comparison = completed(compared, profile, { agenda, manners, window, rows, samples, reading });
-  comparison.findings.push(...tenants.findings);
-  comparison.changes.push(...tenants.changes);
+  complete(comparison, { agenda, manners, window, rows, samples, reading });
   const check = concluded(comparison, profile, catalogues.remarks, (proposed) => {
     const read = readRows(paging.rows, proposed);
     const empty = catalogues.rows.flatMap(({ list, found }) => emptyPathsIn(list, found, proposed));
@@ -180,93 +180,43 @@ function queryOf(window: WindowSeen | null, agenda: AgendaSeen | null): QueryPar
   return [...times, queryParameter(name, { isAgenda: true, several, schema: { ...UNTOLD, type: 'string' } })];
 }
 
-const FLAGS = 'appointments.flags';
-const STATUSES = 'appointments.statuses';
-/** What a document leaves open and a probe looks at itself. */
-const LOOKED_AT = new Set([
-  'appointments.window.leadHours',
-  'appointments.window.toIncluded',
-  'appointments.agendaFilter.maxPerCall',
-  'appointments.allDayEnd',
-]);
-
-/** A comparison with what was seen in the place of what could not be read from names. */
-function completed(compared: Comparison, profile: ClinicProfile, seen: Seen): Comparison {
-  const comparison = new Comparison();
-  const flags = raisedFlags(seen);
-  const isCertain = (location: string) => !LOOKED_AT.has(location) && (location !== FLAGS || flags.length > 0);
-  const findings = compared.findings.filter(
-    ({ area, location }) => area !== 'routes' && area !== 'scopes' && isCertain(location),
-  );
-  const changes = compared.changes.filter(({ path }) => isCertain(path.join('.')));
-  comparison.findings.push(...findings.map((finding) => withRows(finding, seen.rows)));
-  comparison.changes.push(
-    ...changes.map((change) =>
-      change.path.join('.') === FLAGS ? { ...change, value: flags } : withProfileWords(change, profile),
-    ),
-  );
-  completeWindow(comparison, profile, seen);
-  completeDuration(comparison, seen);
-  completeRows(comparison, profile, seen);
-  return comparison;
+/** Compares again what was seen in the place of what names leave open. What a probe can't see of routes and scopes goes. */
+function complete(comparison: Comparison, seen: Seen): void {
+  for (const { area, location } of [...comparison.findings]) {
+    if (area === 'routes' || area === 'scopes') comparison.drop(location);
+  }
+  completeStates(comparison, seen);
+  comparison.recompare(...windowLocations(comparison.profile, seen), ...rowLocations(comparison.profile, seen));
+  const { rows } = seen;
+  const cancelled = { area: 'lists', location: 'appointments (cancelled)', here: 'listed, or read alone' } as const;
+  if (rows.some(({ status }) => status === 'cancelled')) comparison.add('fits', { ...cancelled, there: 'listed' });
+  else if (rows.every(({ status }) => status !== 'unknown')) {
+    const there = `none among ${rows.length}`;
+    const ask = 'do lists leave cancelled appointments out? If a parameter includes them, put it in appointments.query';
+    comparison.add('undecided', { ...cancelled, there, ask });
+  }
 }
 
-/** What gives the time back: a flag for it is proposed although no row had it up, since none may have been cancelled yet. */
-const FREEING: readonly AppointmentStatus[] = ['cancelled', 'no_show'];
-
-/**
- * Flags that were seen to tell another status than the word of the same row: without such a row a field is just a field. Those of a
- * status that frees the time stay as long as no word tells it.
- */
-function raisedFlags({ reading: { appointments }, samples }: Seen): ClinicProfile['appointments']['flags'] {
-  const byWord = compileStatuses({ ...appointments, flags: [] });
-  const wordOf = compilePaths(appointments.fields.status);
-  const read = samples.map((row) => {
-    const word = wordOf(row) ?? null;
-    return { row, status: byWord(word === null ? null : String(word), row) };
-  });
-  return appointments.flags.filter((flag) => {
-    const isRaised = compileRaised(flag);
-    const isFreeing = FREEING.includes(flag.status) && read.every(({ status }) => status !== flag.status);
-    const overrides = (status: AppointmentStatus) =>
-      status !== flag.status && (flag.over === null || flag.over.includes(status));
-    return isFreeing || read.some(({ row, status }) => isRaised(row) && overrides(status));
-  });
-}
-
-/** The question what states mean says how many rows have each. */
-function withRows(finding: Finding, rows: readonly BookedAppointment[]): Finding {
-  if (finding.location !== STATUSES || finding.ask === null) return finding;
+/** Flags as far as rows had them up; how many rows have each open state; the profile's words that were not seen, if it is of this clinic. */
+function completeStates(comparison: Comparison, { rows, reading, samples }: Seen): void {
+  const flags = raisedFlags(reading, samples);
+  if (flags.length === 0) comparison.drop(FLAGS_LOCATION);
+  const { statuses } = comparison.profile.appointments;
+  for (const change of comparison.changes) {
+    const location = change.path.join('.');
+    if (location === FLAGS_LOCATION) change.value = flags;
+    const seen = Object.keys(location === STATUSES_LOCATION ? (change.value as object) : {}).map(folded);
+    if (!Object.keys(statuses).some((word) => seen.includes(folded(word)))) continue;
+    change.value = { ...statuses, ...(change.value as object) };
+    change.comment = 'with the words seen';
+  }
   const open = rows.filter(({ status }) => status === 'unknown');
   const counts = [...Map.groupBy(open, ({ statusWord }) => statusWord ?? 'none')];
   const counted = counts.map(([word, found]) => `${word} in ${found.length}`).join(', ');
-  return { ...finding, ask: `${finding.ask}. Of ${rows.length} rows: ${counted}` };
-}
-
-/** Only some words were seen: those that the profile knows stay, if it is of this clinic at all. */
-function withProfileWords(change: ProfileChange, { appointments: { statuses } }: ClinicProfile): ProfileChange {
-  if (change.path.join('.') !== STATUSES) return change;
-  const value = change.value as object;
-  const seen = new Set(Object.keys(value).map(folded));
-  if (!Object.keys(statuses).some((word) => seen.has(folded(word)))) return change;
-  return { ...change, value: { ...statuses, ...value }, comment: 'with the words seen' };
-}
-
-interface Looked {
-  area: Finding['area'];
-  /** Where in `appointments`. */
-  at: readonly string[];
-  now: unknown;
-  /** Null: it could not be told. */
-  wanted: unknown;
-  ask: string;
-}
-
-/** Says that a value fits or what it should be, else asks. */
-function compareLooked(comparison: Comparison, { area, at, now, wanted, ask }: Looked): void {
-  const [path, here] = [['appointments', ...at], String(now)];
-  if (wanted === null) comparison.add('undecided', { area, location: path.join('.'), here, ask });
-  else comparison.compare({ area, path, now, wanted, here, comment: `not ${here}, as it was seen` });
+  for (const finding of comparison.findings) {
+    if (finding.location !== STATUSES_LOCATION || finding.ask === null) continue;
+    finding.ask = `${finding.ask}. Of ${rows.length} rows: ${counted}`;
+  }
 }
 
 /** Most that a profile takes. */
@@ -278,91 +228,58 @@ function leadOf(rows: readonly BookedAppointment[]): number {
   return Math.min(LONGEST_LEAD_HOURS, Math.max(LEAD_HOURS, Math.ceil(longestMs / DAY_MS) * 24));
 }
 
-function completeWindow(comparison: Comparison, { appointments }: ClinicProfile, seen: Seen): void {
-  const { window, manners, agenda, rows } = seen;
-  const { leadHours, toIncluded, maxDays } = appointments.window;
-  const area = 'filters';
+function windowLocations({ appointments }: ClinicProfile, { window, manners, agenda, rows }: Seen): Location[] {
+  const locations: Location[] = [];
+  const add = (path: string[], wanted: unknown, more: Partial<Location>) => {
+    locations.push({ area: 'filters', path: ['appointments', ...path], wanted, ...more });
+  };
   if (window !== null && manners !== null) {
-    const { lists, longestDays, isRefusedAbove } = manners;
+    const { leadHours, maxDays } = appointments.window;
+    const { lists, toIncluded, longestDays, isRefusedAbove } = manners;
     const byStart = Math.max(leadHours, leadOf(rows));
-    const lead = lists === null ? null : lists === 'overlap' ? leadHours : byStart;
+    const lead = lists === null ? undefined : lists === 'overlap' ? leadHours : byStart;
     const ask = 'does it list what overlaps the window, or only what starts in it (then set leadHours)?';
-    compareLooked(comparison, { area, at: ['window', 'leadHours'], now: leadHours, wanted: lead, ask });
+    add(['window', 'leadHours'], lead, lead === undefined ? { ask } : {});
     if (window.format === 'date') {
-      const day = {
-        now: toIncluded,
-        wanted: manners.toIncluded,
-        ask: `does the day in ${window.to} belong to the answer?`,
-      };
-      compareLooked(comparison, { area, at: ['window', 'toIncluded'], ...day });
+      const dayAsk = toIncluded === null ? `does the day in ${window.to} belong to the answer?` : null;
+      add(['window', 'toIncluded'], toIncluded ?? undefined, { ask: dayAsk });
     }
     const isTooLong = maxDays === null ? isRefusedAbove : longestDays < maxDays;
-    const path = ['appointments', 'window', 'maxDays'];
     const there = `${longestDays} ${isRefusedAbove ? 'at most' : 'at least'}`;
-    const days = { here: String(maxDays ?? 'any'), there, comment: 'more is refused' };
-    comparison.compare({ area, path, now: maxDays, wanted: isTooLong ? longestDays : maxDays, ...days });
+    const texts = { here: String(maxDays ?? 'any'), there, comment: 'more is refused' };
+    add(['window', 'maxDays'], isTooLong ? longestDays : maxDays, texts);
   }
-  if (agenda === null || agenda.several !== null) return;
-  const { maxPerCall: now } = appointments.agendaFilter;
-  compareLooked(comparison, { area, at: ['agendaFilter', 'maxPerCall'], now, wanted: 1, ask: '' });
+  if (agenda?.several === null) add(['agendaFilter', 'maxPerCall'], 1, {});
+  return locations;
 }
 
-/** Durations from this number on are seconds: no list has appointments of five hours alone. */
-const LEAST_SECONDS = 300;
-
-function completeDuration(comparison: Comparison, { reading: { appointments }, samples }: Seen): void {
-  const { fields, durationUnit: now } = appointments;
-  const read = compilePaths(fields.duration);
-  const lengths = samples.map((row) => Number(read(row) || Number.NaN)).filter((length) => length > 0);
-  if (lengths.length === 0 || lengths.some((length) => length < LEAST_SECONDS)) return;
-  const ask = `is ${fields.duration.join(', ')} in seconds? It is ${LEAST_SECONDS} or more in every row`;
-  const path = ['appointments', 'durationUnit'];
-  if (now === 'seconds') return;
-  const comment = 'by its numbers';
-  comparison.compare({ area: 'times', path, now, wanted: 'seconds', certainty: 'likely', ask, comment });
-}
-
-function completeRows(comparison: Comparison, profile: ClinicProfile, { rows, reading, samples }: Seen): void {
+function rowLocations(profile: ClinicProfile, { rows, reading, samples }: Seen): Location[] {
   const wholeDays = rows.filter(({ allDay, end }) => allDay === true && end !== null);
   const isInclusive = wholeDays.some(({ start, end }) => end === start);
-  const wanted = wholeDays.length === 0 ? null : isInclusive ? 'inclusive' : 'exclusive';
-  const ask = 'does the end of a whole day name its last day, or the day after it?';
-  const { allDayEnd: now } = profile.appointments;
-  compareLooked(comparison, { area: 'times', at: ['allDayEnd'], now, wanted, ask });
+  const dayEnd = wholeDays.length === 0 ? undefined : isInclusive ? 'inclusive' : 'exclusive';
   const starts = samples.map(compilePaths(reading.appointments.fields.start));
   const times = starts.filter((value) => typeof value === 'string' && value.length > 10) as string[];
-  const { times: form } = profile.writes;
-  const seenForm = timeFormOf(reading.epochUnit, times);
-  if (seenForm === null) {
-    const inWhich = 'in which form does it take times?';
-    comparison.add('undecided', {
-      area: 'times',
-      location: 'writes.times',
-      here: form,
-      certainty: 'likely',
-      ask: inWhich,
-    });
-  } else {
-    const comment = `not ${form}, as it was seen`;
-    comparison.compare({
-      area: 'times',
-      path: ['writes', 'times'],
-      now: form,
-      wanted: seenForm,
-      certainty: 'likely',
-      comment,
-    });
-  }
-  if (times.some((time) => !/(Z|[+-]\d\d:?\d\d)$/i.test(time))) {
-    const zone = { here: profile.zone, there: 'times without an offset', ask: 'in which time zone are its times?' };
-    comparison.add('undecided', { area: 'times', location: 'zone', ...zone });
-  }
-  const cancelled = { area: 'lists', location: 'appointments (cancelled)', here: 'listed, or read alone' } as const;
-  if (rows.some(({ status }) => status === 'cancelled')) comparison.add('fits', { ...cancelled, there: 'listed' });
-  else if (rows.every(({ status }) => status !== 'unknown')) {
-    const there = `none among ${rows.length}`;
-    const question =
-      'do lists leave cancelled appointments out? If a parameter includes them, put it in appointments.query';
-    comparison.add('undecided', { ...cancelled, there, ask: question });
-  }
+  const form = timeFormOf(reading.epochUnit, times) ?? undefined;
+  const allDay: Location = {
+    area: 'times',
+    path: ['appointments', 'allDayEnd'],
+    wanted: dayEnd,
+    ask: dayEnd === undefined ? 'does the end of a whole day name its last day, or the day after it?' : null,
+  };
+  const writes: Location = {
+    area: 'times',
+    path: ['writes', 'times'],
+    wanted: form,
+    certainty: 'likely',
+    ask: form === undefined ? 'in which form does it take times?' : null,
+  };
+  const zone: Location = {
+    area: 'times',
+    path: ['zone'],
+    wanted: undefined,
+    here: profile.zone,
+    there: 'times without an offset',
+    ask: 'in which time zone are its times?',
+  };
+  return times.some((time) => !/(Z|[+-]\d\d:?\d\d)$/i.test(time)) ? [allDay, writes, zone] : [allDay, writes];
 }

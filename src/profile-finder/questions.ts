@@ -1,8 +1,7 @@
 import { answerValue, readCount, totalHeader } from '../clinic/http/answer-places.ts';
 import { addressOf, type ClinicContext, send } from '../clinic/http/call.ts';
 import { errorFromAnswer } from '../clinic/http/errors.ts';
-import { folded, valueAt } from '../clinic/http/rows.ts';
-import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts';
+import { valueAt } from '../clinic/http/rows.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
 import type { HttpResponse } from '../http/client.ts';
 import { isHtml } from '../http/json.ts';
@@ -10,10 +9,9 @@ import { nextLink } from '../http/link-header.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
-import type { Comparison } from './findings.ts';
 import { type Envelope, envelopeOf } from './lists.ts';
-import { PATH_WORDS } from './names.ts';
-import { type QueryParameter, queryParameter, type SpecifiedOperation } from './openapi.ts';
+import { PARAMETERS } from './names.ts';
+import { type QueryParameter, queryParameter } from './openapi.ts';
 import { sampled } from './values.ts';
 
 /** A query parameter with its value. */
@@ -131,11 +129,6 @@ function linksNext({ headers }: RowsSeen): boolean {
   return nextLink(headers.get('link')) !== null;
 }
 
-/** What is tried for the number of rows, for the first row, for a page and for a cursor, the likeliest first. */
-const SIZES = ['limit', 'pageSize', 'page_size', 'per_page', 'perPage', 'size', 'take', 'top'];
-const OFFSETS = ['offset', 'skip', 'start'];
-const PAGES = ['page', 'pageNumber', 'page_number'];
-const CURSORS = ['cursor', 'after', 'pageToken', 'page_token'];
 /** Rows that are asked for to see whether fewer come. */
 const FEW = 2;
 const MANY = 1_000;
@@ -160,13 +153,13 @@ export async function probePaging(asker: Asker, base: readonly Asked[], paging: 
   const first = await ask();
   if (first === null || first.rows.length <= FEW * 2) return null;
   const { envelope, rows, body } = first;
-  const candidates = (own: RegExp, usual: readonly string[]) => {
-    const named = Object.entries(paging).flatMap(([key, name]) => (own.test(key) ? (name ?? []) : []));
-    return new Set([...named.map(String), ...usual]);
+  const candidates = (kind: 'size' | 'offset' | 'page' | 'cursor', key = `${kind}Parameter`) => {
+    const own = (paging as Record<string, unknown>)[key];
+    return new Set([...(typeof own === 'string' ? [own] : []), ...PARAMETERS[kind]]);
   };
   let few: RowsSeen | null = null;
   let size = '';
-  for (const name of candidates(/^(size|limit)Parameter$/, SIZES)) {
+  for (const name of candidates('size', 'limitParameter' in paging ? 'limitParameter' : 'sizeParameter')) {
     few = await ask([name, `${FEW}`]);
     size = name;
     if (few?.rows.length === FEW) break;
@@ -178,12 +171,8 @@ export async function probePaging(asker: Asker, base: readonly Asked[], paging: 
   const next = (...more: Asked[]) => ask([size, `${FEW}`], ...more);
   const position = hasLinkHeader
     ? null
-    : ((await probePosition(
-        next,
-        rows,
-        candidates(/^offsetParameter$/, OFFSETS),
-        candidates(/^pageParameter$/, PAGES),
-      )) ?? (await probeCursor(next, few, candidates(/^cursorParameter$/, CURSORS))));
+    : ((await probePosition(next, rows, candidates('offset'), candidates('page'))) ??
+      (await probeCursor(next, few, candidates('cursor'))));
   const many = await ask([size, `${MANY}`]);
   const cap = many === null || many.rows.length >= MANY || !hasMore(many) ? null : many.rows.length;
   return {
@@ -207,15 +196,15 @@ async function probePosition(
 ): Promise<QueryParameter | null> {
   const [second, third] = [rows.slice(FEW, FEW * 2), rows.slice(FEW * 2, FEW * 3)];
   const tried = [
-    ...[...offsets].map((name) => ({ name, value: `${FEW}`, minimum: 0 })),
-    ...[...pages].map((name) => ({ name, value: '2', minimum: 1 })),
+    ...[...offsets].map((name) => ({ name, value: `${FEW}`, first: 0 })),
+    ...[...pages].map((name) => ({ name, value: '2', first: 1 })),
   ];
-  for (const { name, value, minimum } of tried) {
+  for (const { name, value, first } of tried) {
     for (const _try of [1, 2]) {
       const answer = await next([name, value]);
-      if (same(answer?.rows, second)) return queryParameter(name, { minimum });
+      if (same(answer?.rows, second)) return queryParameter(name, { first });
       // Pages that count from 0: the second is the third.
-      if (minimum === 1 && same(answer?.rows, third)) return queryParameter(name, { minimum: 0 });
+      if (first === 1 && same(answer?.rows, third)) return queryParameter(name, { first: 0 });
     }
   }
   return null;
@@ -242,112 +231,4 @@ function hasMore(page: RowsSeen): boolean {
 
 function same(rows: readonly unknown[] | undefined, others: readonly unknown[]): boolean {
   return rows !== undefined && rows.length > 0 && JSON.stringify(rows) === JSON.stringify(others);
-}
-
-/** The clinic's own operation for each of ours that it has. */
-export type Routes = ReadonlyMap<string, SpecifiedOperation>;
-
-/** Operations without which nothing can be kept in step. */
-const NEEDED = new Set(['userInfo.read', 'agendas.list', 'locations.list', 'appointments.list', 'appointments.read']);
-
-/** Finds the clinic's operations by what follows the prefix, and the prefix that most of them have. */
-export function compareRoutes(
-  comparison: Comparison,
-  operations: readonly SpecifiedOperation[],
-  pathPrefix: string,
-): Routes {
-  const matched = OPERATIONS.map((operation) => ({ operation, matches: matchesOf(operation, operations) }));
-  const prefix = mostFrequent(matched.flatMap(({ matches }) => matches.map(({ head }) => head)));
-  comparePrefix(comparison, pathPrefix, prefix);
-  const routes = new Map<string, SpecifiedOperation>();
-  for (const { operation, matches } of matched) {
-    const { name, method, path } = operation;
-    const here = `${method} ${path.replace(/^\/v2(\/tenants\/\{tenantId\})?/, '')}`;
-    const finding = { area: 'routes', location: name, here } as const;
-    const match = matches.find(({ head }) => head === prefix)?.theirs;
-    const alike = match === undefined ? pathAlike(operation, operations) : undefined;
-    if (match !== undefined) {
-      routes.set(name, match);
-      comparison.add('fits', { ...finding, there: match.path });
-    } else if (alike !== undefined) {
-      const ask = 'the path is another one, and no profile can say it: the program has to learn it';
-      comparison.add('differs', { ...finding, there: alike, certainty: 'likely', ask });
-    } else if (NEEDED.has(name)) {
-      const ask = 'it is not there, and the daemon needs it: is it left out of the document?';
-      comparison.add('differs', { ...finding, ask });
-    } else comparison.add('absent', finding);
-  }
-  return routes;
-}
-
-function mostFrequent(values: readonly string[]): string | null {
-  const groups = [...Map.groupBy(values, (value) => value)];
-  return groups.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? null;
-}
-
-function comparePrefix(comparison: Comparison, now: string, wanted: string | null): void {
-  const finding = { area: 'routes', location: 'pathPrefix', here: now } as const;
-  if (wanted === null) {
-    comparison.add('undecided', { ...finding, ask: 'none of the paths is known: is it the right document?' });
-  } else if (/^(\/[\w.-]+)*$/.test(wanted)) {
-    const ask = 'the base URL of the client must not hold it too';
-    comparison.compare({ area: 'routes', path: ['pathPrefix'], now, wanted, here: now, there: wanted, ask });
-  } else comparison.add('differs', { ...finding, there: wanted, ask: 'no profile can say such a prefix' });
-}
-
-function matchesOf({ method, path }: ClinicOperation, operations: readonly SpecifiedOperation[]) {
-  const ours = segmentsOf(path).slice(1);
-  return operations.flatMap((theirs) => {
-    if (theirs.method !== method || !endsWith(segmentsOf(theirs.path), ours, (one, other) => one === other)) return [];
-    const names = theirs.path.split('/').filter((segment) => segment !== '');
-    const head = names.slice(0, names.length - ours.length);
-    return [{ theirs, head: head.map((name) => `/${name}`).join('') }];
-  });
-}
-
-/** A path of the same method that ends in other words for ours. */
-function pathAlike({ method, path }: ClinicOperation, operations: readonly SpecifiedOperation[]): string | undefined {
-  const ours = segmentsOf(path).slice(3);
-  const soundsLike = (one: string, other: string) => one === other || (PATH_WORDS[one] ?? []).includes(other);
-  const isAlike = (theirs: SpecifiedOperation) =>
-    theirs.method === method && endsWith(segmentsOf(theirs.path), ours, soundsLike);
-  return ours.length === 0 ? undefined : operations.find(isAlike)?.path;
-}
-
-function endsWith(
-  segments: readonly string[],
-  ours: readonly string[],
-  isSame: (ours: string, theirs: string) => boolean,
-): boolean {
-  const tail = segments.slice(-ours.length);
-  return tail.length === ours.length && ours.every((one, index) => isSame(one, tail[index] ?? ''));
-}
-
-/** Folded; what is in braces counts alike. */
-function segmentsOf(path: string): string[] {
-  const segments = path.split('/').filter((segment) => segment !== '');
-  return segments.map((segment) => (/^\{.*\}$/.test(segment) ? '{}' : folded(segment)));
-}
-
-/** Compares the scopes that operations need: the prefix that most have before our names. */
-export function compareScopes(comparison: Comparison, routes: Routes, scopePrefix: string): void {
-  const needing = OPERATIONS.flatMap(({ name, scope }) => {
-    const scopes = routes.get(name)?.scopes ?? [];
-    if (scope === null || scopes.length === 0) return [];
-    const match = scopes.find((each) => each.toLowerCase().endsWith(scope));
-    return [{ name, scope, scopes, prefix: match?.slice(0, match.length - scope.length) ?? null }];
-  });
-  const wanted = mostFrequent(needing.flatMap(({ prefix }) => prefix ?? []));
-  if (wanted === null) {
-    const ask = 'which scopes does an application ask for?';
-    comparison.add('undecided', { area: 'scopes', location: 'scopePrefix', here: scopePrefix, ask });
-  } else {
-    const [here, there] = [scopePrefix, wanted];
-    comparison.compare({ area: 'scopes', path: ['scopePrefix'], now: scopePrefix, wanted, here, there });
-  }
-  for (const { name, scope, scopes, prefix } of needing) {
-    if (prefix !== null && prefix === wanted) continue;
-    const ask = 'it needs another scope, and no profile can say it';
-    comparison.add('differs', { area: 'scopes', location: name, here: scope, there: scopes.join(' '), ask });
-  }
 }

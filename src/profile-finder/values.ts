@@ -1,8 +1,6 @@
 import { folded, isJsonObject } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import type { AppointmentStatus } from '../model/records.ts';
-import { type Comparison, textOf } from './findings.ts';
-import { commonNames, FLAGS, statusOfWord } from './names.ts';
+import { commonNames } from './names.ts';
 
 /** What numbers count that are times. */
 export type EpochUnit = 'seconds' | 'ms';
@@ -15,8 +13,6 @@ export interface ValueSchema {
   format: string | null;
   /** The words of an enumeration, numbers in digits; null for none. */
   words: readonly string[] | null;
-  /** What the words are said to stand for. */
-  labels: ReadonlyMap<string, string>;
   /** Of a number that is a time: what it counts since 1970; null for any other. */
   epochUnit: EpochUnit | null;
   /** Of an object. */
@@ -25,7 +21,6 @@ export interface ValueSchema {
   rows: ValueSchema | null;
   /** An example that the document gives; null for none. */
   example: string | number | boolean | null;
-  description: string;
 }
 
 /** A schema of which nothing is told. */
@@ -33,12 +28,10 @@ export const UNTOLD: ValueSchema = {
   type: null,
   format: null,
   words: null,
-  labels: new Map(),
   epochUnit: null,
   members: new Map(),
   rows: null,
   example: null,
-  description: '',
 };
 
 /** A value in a row, by the names that lead there. */
@@ -133,119 +126,20 @@ function wordsOf(seen: readonly string[]): string[] | null {
   return words.length > 0 && words.length <= MOST_WORDS ? words : null;
 }
 
-type Flag = ClinicProfile['appointments']['flags'][number];
+/** A form of times as a profile names it. */
+export type TimeForm = ClinicProfile['writes']['times'];
 
-/** Compares the words of appointments' statuses, and looks for flags that tell the statuses that no word tells. */
-export function compareStatuses(
-  comparison: Comparison,
-  row: ValueSchema,
-  profile: ClinicProfile,
-  statusPath: string | null,
-): void {
-  const spots = spotsOf(row);
-  const schema = spots.find(({ path }) => path === statusPath)?.schema;
-  const words = schema?.words ?? null;
-  if (statusPath !== null && words === null) {
-    const ask = `what can stand in ${statusPath}, and what does each mean?`;
-    comparison.add('undecided', { area: 'words', location: 'appointments.statuses (words)', there: statusPath, ask });
-  }
-  const { statuses } = profile.appointments;
-  const meanings = (words ?? []).map((word) => meaningOf(word, statuses, schema?.labels.get(word)));
-  compareMeanings(comparison, meanings);
-  const found = meanings.map(({ status }) => status);
-  const flags = compareFlags(comparison, spots, profile, found);
-  const isCancelledSeen = [...found, ...flags.map(({ status }) => status)].includes('cancelled');
-  if (isCancelledSeen || found.includes('unknown')) return;
-  if (statusPath === null) askStatus(comparison, spots, profile);
-  else if (words !== null) {
-    const ask =
-      'none of the states that are told means cancelled: which one does, or are such appointments no longer there?';
-    const location = 'appointments.statuses (cancelled)';
-    comparison.add('undecided', { area: 'words', location, there: words.join(', '), ask });
-  }
+/** The form of times: of numbers by their unit, else by examples; null if examples don't agree or there are none. */
+export function timeFormOf(unit: EpochUnit | null, examples: readonly string[]): TimeForm | null {
+  if (unit !== null) return `epoch-${unit}`;
+  const [form = null, ...others] = new Set(examples.map(formOfExample));
+  return others.length === 0 ? form : null;
 }
 
-interface Meaning {
-  word: string;
-  status: AppointmentStatus;
-  /** The profile says it. */
-  isNamed: boolean;
-  /** What the document says that it stands for. */
-  label: string | undefined;
-}
-
-/** What a state means: as the profile says, by what is known of its word, or by what the document says of it. */
-function meaningOf(
-  word: string,
-  statuses: ClinicProfile['appointments']['statuses'],
-  label: string | undefined,
-): Meaning {
-  const entries = Object.entries(statuses);
-  const same = entries.find(([each]) => each === word) ?? entries.find(([each]) => folded(each) === folded(word));
-  const guess = statusOfWord(word) ?? (label === undefined ? null : statusOfWord(label));
-  return { word, status: same?.[1] ?? guess ?? 'unknown', isNamed: same !== undefined, label };
-}
-
-/** All states that were told; a line for each that the operator has to decide. */
-function compareMeanings(comparison: Comparison, meanings: readonly Meaning[]): void {
-  const open = meanings.filter(({ status }) => status === 'unknown');
-  for (const { word, status, isNamed, label } of meanings) {
-    if (status === 'unknown') continue;
-    const finding = { area: 'words', location: `appointments.statuses.${word}`, there: label ?? word } as const;
-    if (isNamed) comparison.add('fits', { ...finding, here: status });
-    else comparison.add('differs', { ...finding, certainty: 'likely' });
-  }
-  if (open.length > 0) {
-    const there = open.map(({ word }) => word).join(', ');
-    const ask = `what does the state mean: ${there}? Until it is said, such rows stay as if booked, cancelled ones too`;
-    comparison.add('undecided', { area: 'words', location: 'appointments.statuses', here: 'unknown', there, ask });
-  }
-  if (meanings.every(({ isNamed }) => isNamed)) return;
-  const value = Object.fromEntries(meanings.map(({ word, status }) => [word, status]));
-  const path = ['appointments', 'statuses'];
-  comparison.changes.push({ path, value, comment: 'what the clinic tells; anything else is unknown' });
-  for (const { word, status, label } of open) {
-    const said = label === undefined ? '' : ` It says: ${label}.`;
-    const comment = `to decide: booked, confirmed, arrived, in_progress, completed, cancelled or no_show.${said}`;
-    comparison.changes.push({ path: [...path, word], value: status, comment });
-  }
-}
-
-/** Asks for the status if nothing was found that tells a cancelled appointment from another, and names the fields that could. */
-function askStatus(comparison: Comparison, spots: readonly Spot[], { appointments }: ClinicProfile): void {
-  const few = spots.filter(
-    ({ schema }) => schema.words !== null || (schema.type === 'integer' && schema.epochUnit === null),
-  );
-  const names = few.map(({ path }) => path).join(', ');
-  const hint = names === '' ? '' : ` Few different values have: ${names}.`;
-  const ask = `which field tells the state, or that an appointment is cancelled? Without one, cancelled ones stay.${hint}`;
-  const here = textOf(appointments.fields.status);
-  comparison.add('undecided', { area: 'words', location: 'appointments.fields.status', here, ask });
-}
-
-/** @returns the flags of the profile, or those that it should have */
-function compareFlags(
-  comparison: Comparison,
-  spots: readonly Spot[],
-  profile: ClinicProfile,
-  words: readonly AppointmentStatus[],
-): readonly Flag[] {
-  const { flags } = profile.appointments;
-  const found = FLAGS.flatMap(({ names, status, over }): Flag[] => {
-    const spot = spots.find(({ path }) => !path.includes('.') && names.includes(folded(path)));
-    if (spot === undefined || words.includes(status)) return [];
-    return [{ path: spot.path, when: spot.schema.type === 'boolean' ? true : 'present', status, over }];
-  });
-  const missing = found.filter((one) => !flags.some(({ path, status }) => path === one.path && status === one.status));
-  const [area, path, here] = ['words', ['appointments', 'flags'], `${flags.length} flags`] as const;
-  if (missing.length === 0) {
-    if (flags.length > 0)
-      comparison.add('fits', { area, location: path.join('.'), here, there: `${found.length} flags` });
-    return flags;
-  }
-  const there = missing.map((flag) => flag.path).join(', ');
-  const ask = 'do these fields override the status, in this order?';
-  const comment = 'statuses that no word tells; each overrides those before it';
-  comparison.compare({ area, path, now: flags, wanted: found, here, there, certainty: 'likely', ask, comment });
-  return found;
+/** The form of one time; null for other texts. */
+export function formOfExample(example: string): TimeForm | null {
+  if (/T[\d:.]+Z$/i.test(example)) return 'utc';
+  if (/T[\d:.]+[+-]\d\d:?\d\d$/.test(example)) return 'offset';
+  if (/^\d{4}-\d\d-\d\dT[\d:.]+$/.test(example)) return 'local';
+  return /^\d{4}-\d\d-\d\d [\d:.]+$/.test(example) ? 'local-space' : null;
 }

@@ -3,37 +3,12 @@ import type { BookedAppointment } from '../clinic/read/appointment-rows.ts';
 import { createZone, formatInstant, type TimeFormat } from '../clinic/read/timestamps.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import { type WindowName, windowNameOf } from './names.ts';
+import { PARAMETERS, WINDOWS } from './names.ts';
 import { type Answer, type Asked, type Asker, rowsIn } from './questions.ts';
 import { spotsOf } from './values.ts';
 
-/** Parameters of windows that are tried, the likeliest first. */
-const PAIRS: readonly (readonly [from: string, to: string])[] = [
-  ['from', 'to'],
-  ['date_start', 'date_end'],
-  ['dateFrom', 'dateTo'],
-  ['date_from', 'date_to'],
-  ['starts_from', 'starts_to'],
-  ['start_from', 'start_to'],
-  ['startFrom', 'startTo'],
-  ['starts_after', 'starts_before'],
-  ['from_date', 'to_date'],
-  ['startDate', 'endDate'],
-  ['start_date', 'end_date'],
-  ['dateStart', 'dateEnd'],
-  ['start', 'end'],
-  ['timeMin', 'timeMax'],
-  ['since', 'until'],
-  ['dal', 'al'],
-];
-const AGENDAS =
-  'agendaId agenda_ids agendaIds agenda_id calendarId calendar resourceId idAgenda agenda agendas calendar_id calendarIds calendars resource_id resource scheduleId schedule providerId practitionerId doctorId'.split(
-    ' ',
-  );
 /** Forms of times that are tried after those that the profile and the rows have. */
 const FORMATS: readonly TimeFormat[] = ['offset', 'date', 'epoch-seconds', 'local'];
-/** Pairs of parameters that are taken from the words of a refusal. */
-const MOST_HINTS = 4;
 /** Days of the window that every clinic should allow. */
 const USUAL_DAYS = 28;
 /** Long ago: there are no appointments. */
@@ -71,7 +46,7 @@ export async function probeWindow(asker: Asker, now: Instant, profile: ClinicPro
   const { filters, window } = profile.appointments;
   const own = filters.from !== null && filters.to !== null ? [[filters.from, filters.to] as const] : [];
   const unasked = await asker.ask('appointments');
-  const pairs = new Map([...own, ...hintsOf(unasked), ...PAIRS].map((pair) => [pair.join(' '), pair]));
+  const pairs = new Map([...own, ...WINDOWS].map((pair) => [pair.join(' '), pair]));
   const formats = new Set<TimeFormat>([window.format, ...numericFormatsOf(unasked), ...FORMATS]);
   for (const [from, to] of pairs.values()) {
     for (const format of formats) {
@@ -85,16 +60,6 @@ export async function probeWindow(asker: Asker, now: Instant, profile: ClinicPro
     }
   }
   return null;
-}
-
-/** A clinic that wants a window says so: the names in its refusal that speak of one, in pairs, the longest first. */
-function hintsOf({ status, body }: Answer): (readonly [from: string, to: string])[] {
-  if (status < 400 || !isJsonObject(body)) return [];
-  const names = [...new Set(JSON.stringify(body).match(/[\p{L}_][\p{L}\d_.[\]-]*/gu))];
-  const of = (end: WindowName['end']) =>
-    names.filter((name) => windowNameOf(name)?.end === end).sort((a, b) => b.length - a.length);
-  const pairs = of('from').flatMap((from) => of('to').map((to) => [from, to] as const));
-  return pairs.slice(0, MOST_HINTS);
 }
 
 /** The form of times that are numbers in the rows that came unasked. */
@@ -179,7 +144,7 @@ export async function probeAgendas(
     const found = await asker.rows(...base, ...more);
     return [...new Set(read(found?.rows ?? []).map(({ agendaId }) => agendaId))].sort().join(' ');
   };
-  for (const name of new Set([...(own === null ? [] : [own]), ...AGENDAS])) {
+  for (const name of new Set([...(own === null ? [] : [own]), ...PARAMETERS.agenda])) {
     if ((await agendasOf([name, one])) !== one) continue;
     if ((await agendasOf([name, one], [name, other])) === both) return { name, several: 'repeated' };
     if ((await agendasOf([name, `${one},${other}`])) === both) return { name, several: 'comma' };

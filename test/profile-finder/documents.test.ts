@@ -202,18 +202,11 @@ describe('states', () => {
   });
 
   test.each([
-    ['names beside them', { enum: [1, 2, 9], 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
-    [
-      'names that fit, of two lists',
-      { enum: [1, 2, 9], 'x-enumNames': ['a'], 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'VOID'] },
-    ],
-    ['a description', { enum: [1, 2, 9], description: 'One of 1 = booked, 2 = in care, 9: cancelled.' }],
-  ])('that are numbers are understood by %s', (_what, state) => {
-    expect(changed(withState({ type: 'integer', ...state }), 'appointments.statuses')).toEqual({
-      1: 'booked',
-      2: 'in_progress',
-      9: 'cancelled',
-    });
+    ['names beside them', { 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
+    ['a description', { description: 'One of 1 = booked, 2 = in care, 9: cancelled.' }],
+  ])('that are numbers are asked about whatever %s say', (_what, state) => {
+    const document = withState({ type: 'integer', enum: [1, 2, 9], ...state });
+    expect(questionOf(document, 'appointments.statuses')).toMatchObject({ there: '1, 2, 9' });
   });
 
   test('of which none means cancelled are asked about, unless a flag says it', () => {
@@ -257,6 +250,47 @@ describe('windows', () => {
       expect.stringContaining('which end of a window'),
     ]);
     expect(changes.filter(({ path }) => path.includes('query'))).toEqual([]);
+  });
+});
+
+describe('what few clinics have is asked, with what is there', () => {
+  const properties = { id: { type: 'string' }, start: { type: 'string' } };
+  const questionAt = (document: string, location: string) =>
+    compared(document).findings.find((one) => one.location === location && one.result === 'undecided')?.ask;
+
+  test.each(['duration', 'durata'])('the unit of %s, unless its name says it', (name) => {
+    const withDuration = (field: string) =>
+      withAppointments({ type: 'object', properties: { ...properties, [field]: { type: 'integer' } } });
+    const location = 'appointments.durationUnit';
+    expect(questionAt(withDuration(name), location)).toBe(`does ${name} count minutes or seconds?`);
+    expect(questionAt(withDuration(`${name}Minuti`), location)).toBe(undefined);
+    expect(changed(withDuration('durationSeconds'), location)).toBe('seconds');
+  });
+
+  test('the words of a choice, unless they are ours in another spelling', () => {
+    const source = { type: 'string', enum: ['front_desk', 'portale'] };
+    const document = withAppointments({ type: 'object', properties: { ...properties, source } });
+    expect(questionAt(document, 'appointments.words.source')).toContain(
+      '"portale" in source mean, of FrontDesk, Online',
+    );
+    expect(changed(document, 'appointments.words.source.FrontDesk')).toBe('front_desk');
+  });
+
+  test('where errors hold their word and their text', () => {
+    const body = { type: 'object', properties: { codice: { type: 'string' }, message: { type: 'string' } } };
+    const failure = { content: { 'application/json': { schema: body } } };
+    const document = JSON.parse(withAppointments({ type: 'object', properties }));
+    document.paths[PATH].get.responses[400] = failure;
+    expect(questionAt(JSON.stringify(document), 'errors.codePaths')).toContain('It has: codice, message');
+    expect(questionAt(JSON.stringify(document), 'errors.textPaths')).toBe(undefined);
+  });
+
+  test('the parts in which a report is sent', () => {
+    const schema = { type: 'object', properties: { allegato: { type: 'string', format: 'binary' }, dati: {} } };
+    const post = { requestBody: { content: { 'multipart/form-data': { schema } } }, responses: {} };
+    const paths = { '/v2/tenants/{id}/medical-reports': { post } };
+    const document = JSON.stringify({ openapi: '3.0.3', paths });
+    expect(questionAt(document, 'medicalReports.upload')).toContain('multipart/form-data: allegato, dati');
   });
 });
 

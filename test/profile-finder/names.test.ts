@@ -1,45 +1,33 @@
 import { describe, expect, test } from 'vitest';
-import { windowNameOf } from '../../src/profile-finder/names.ts';
+import { isByStart, plainName, statusOfWord, WINDOWS } from '../../src/profile-finder/names.ts';
 
-describe('the name of a parameter', () => {
+describe('the names of a window', () => {
   test.each([
     ['starts_from', 'starts_to'],
     ['startsFrom', 'startsTo'],
-    ['starting_after', 'starts_before'],
+    ['starts_after', 'starts_before'],
     ['start[gte]', 'start[lt]'],
-    ['start_min', 'start_max'],
-  ])('%s and %s ask for what starts in a window', (from, to) => {
-    expect([windowNameOf(from), windowNameOf(to)]).toEqual([
-      { end: 'from', isOfStart: true },
-      { end: 'to', isOfStart: true },
-    ]);
-  });
+  ])('%s and %s ask for what starts in it', (from, to) => expect(isByStart(from, to)).toBe(true));
 
   test.each([
     ['from', 'to'],
-    ['dateFrom', 'date_to'],
     ['start_date', 'endDate'],
-    ['startdate', 'enddate'],
-    ['timeMin', 'timeMax'],
+    ['start', 'end'],
     ['ends_after', 'starts_before'],
-    ['dal', 'al'],
-    ['appointment_date_from', 'appointment_date_until'],
-  ])('%s and %s ask for a window, by what is not told', (from, to) => {
-    expect([windowNameOf(from)?.end, windowNameOf(to)?.end]).toEqual(['from', 'to']);
-    expect(windowNameOf(from)?.isOfStart).toBe(false);
-  });
+  ])('%s and %s leave it open', (from, to) => expect(isByStart(from, to)).toBe(false));
 
-  test.each([
-    'created_from',
-    'updatedAfter',
-    'modified_to',
-    'state',
-    'stato',
-    'location',
-    'total',
-    'patientId',
-    'page',
-    'q',
-    '',
-  ])('%s speaks of no window', (name) => expect(windowNameOf(name)).toBe(null));
+  test('are pairs of two names, each once in its spelling', () => {
+    const pairs = WINDOWS.map((pair) => pair.join(' '));
+    expect(new Set(pairs).size).toBe(pairs.length);
+    expect(WINDOWS.filter(([from, to]) => plainName(from) === plainName(to))).toEqual([]);
+  });
+});
+
+test('the word of a state is known in any spelling, another one is not', () => {
+  expect(['No-Show', 'NON_PRESENTATO', 'in corso', 'sospeso'].map(statusOfWord)).toEqual([
+    'no_show',
+    'no_show',
+    'in_progress',
+    null,
+  ]);
 });

@@ -189,12 +189,29 @@ describe('names of windows, agendas and pages that are not the documented ones',
     expect(asked.filter((value) => /^\d+\.\d/.test(value))).toEqual([]);
   });
 
-  test('a clinic that names the parameters of its window in its refusal is asked by them', async () => {
+  test('a clinic whose refusal names the parameters of its window is probed by them once the profile has them', async () => {
     await using server = await startScriptedServer(windowOf('visit_from', 'visit_until'));
-    const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED, { clock: () => TRUE_WINDOW.fromAt });
-    const { proposedProfile } = await probeClinic(access, () => {}, unhurried());
-    const profile = profileOf(parse(proposedProfile) as WrittenProfile);
-    expect(profile.appointments.filters).toMatchObject({ from: 'visit_from', to: 'visit_until' });
+    const probe = (profile: ClinicProfile) => {
+      const access = openClinicAccess({ baseUrl: server.url }, 'token', profile, { clock: () => TRUE_WINDOW.fromAt });
+      return probeClinic(access, () => {}, unhurried());
+    };
+    const failure = await failureOf(probe(DOCUMENTED));
+    expect([failure.code, failure.remedy]).toEqual([
+      'probe-refused',
+      expect.stringContaining('appointments.filters and window.format'),
+    ]);
+    const filters = { from: 'visit_from', to: 'visit_until' };
+    const { proposedProfile } = await probe(profileOf({ appointments: { filters } }));
+    expect(profileOf(parse(proposedProfile) as WrittenProfile).appointments.filters).toMatchObject(filters);
+  });
+
+  test('user information that the profile does not read ends the probe, and names the fields that are there', async () => {
+    const user = { sub: 'u1', work: { clinics: [{ uid: 't1' }] } };
+    await using server = await startScriptedServer(() => ({ json: user }));
+    const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED);
+    const failure = await failureOf(probeClinic(access, () => {}, unhurried()));
+    expect(failure).toMatchObject({ code: 'tenants-not-found' });
+    expect(failure.message).toContain('it has these fields: sub, work');
   });
 
   test('a flag for cancelled ones is proposed though no appointment is cancelled yet, and another one is not', async () => {

@@ -14,9 +14,9 @@ const anyManner = fc.record({
   total: fc.constantFrom('X-Total-Count', 'X-Total', 'Total-Count', 'X-Pagination-Total-Count', 'Content-Range'),
   id: fc.constantFrom('uid', 'appointmentNumber', '_id', 'Key', 'appointment_key', 'bookingId'),
   status: fc.constantFrom('State.code', 'state.Key', 'Stato.codice', 'status.value', 'appointmentStatus.id'),
-  lasts: fc.constantFrom('minutes', 'seconds', 'iso', 'clock', 'many'),
+  lasts: fc.constantFrom('minutes', 'seconds', 'iso', 'clock'),
   whole: fc.constantFrom('patientName', 'patient_display_name', 'nominativo', 'clientName'),
-  agenda: fc.constantFrom('calendar_id', 'calendars', 'resource', 'scheduleId', 'agenda'),
+  agenda: fc.constantFrom('calendar_id', 'calendars', 'scheduleId', 'agenda'),
 });
 type Manner = Parameters<Parameters<typeof anyManner.map>[0]>[0];
 
@@ -29,8 +29,6 @@ function lengthIn({ lasts }: Manner, minutes: number): object {
       return { duration: `PT${Math.floor(minutes / 60)}H${minutes % 60}M` };
     case 'clock':
       return { duration: clock };
-    case 'many':
-      return { duration: minutes * 60 };
     default:
       return { duration: minutes };
   }
@@ -128,29 +126,26 @@ describe('a clinic whose names no profile has', () => {
         expect(profile.appointments).toMatchObject({
           fields: { id: [manner.id], status: [manner.status] },
           filters: { agenda: manner.agenda },
-          patientFullName: { path: manner.whole },
+          patientFullName: null,
         });
         const asked = probe.toDecide.map(({ location: place }) => place);
         expect(asked).toContain('appointments.patientFullName');
+        expect(asked.includes('appointments.durationUnit')).toBe(manner.lasts === 'minutes');
         if (manner.id !== '_id') expect(asked).toContain('appointments.fields.id');
       }),
       { numRuns: 12 },
     );
   });
 
-  test('has whole names proposed, and the order of names is asked', async () => {
-    const { probe, profile } = await probed(MANNER);
-    expect(profile.patients.fullName).toMatchObject({ path: 'fullName' });
-    expect(probe.toDecide.find(({ location: place }) => place === 'patients.fullName')?.ask).toContain('given name');
-    expect(probe.proposedProfile).not.toContain('x.example');
-  });
-
-  test.each(['name', 'nominativo'])(
-    'has the one field %s of patients proposed as their whole name',
+  test.each(['fullName', 'name', 'nominativo'])(
+    'has it asked whether %s of patients is their whole name, and in which order',
     async (patient) => {
       const { probe, profile } = await probed({ ...MANNER, patient });
-      expect(profile.patients.fullName).toMatchObject({ path: patient });
-      expect(probe.toDecide.map(({ location: place }) => place)).toContain('patients.fullName');
+      expect(profile.patients).toMatchObject({ fullName: null });
+      const question = probe.toDecide.find(({ location: place }) => place === 'patients.fullName')?.ask;
+      expect(question).toContain(`does ${patient} hold the whole name?`);
+      expect(question).toContain('order: family-first');
+      expect(probe.proposedProfile).not.toContain('x.example');
     },
   );
 

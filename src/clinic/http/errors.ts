@@ -148,7 +148,7 @@ export function clinicError(
 
 function remedyOf(code: string): Message | undefined {
   const remedy = `clinic.${code}.remedy`;
-  return isCode(remedy) ? { code: remedy, values: { command: 'clinic-mirror clinic probe <tenant>' } } : undefined;
+  return isCode(remedy) ? { code: remedy } : undefined;
 }
 
 /** Whether an answer to a call for one record says that there is none. An HTML page says so only if the profile trusts it. */

@@ -101,7 +101,7 @@ function underIds(stated: JsonObject, profile: ClinicProfile): TenantReference[]
 }
 
 /** Whether an object holds other objects, each under its id. */
-export function isUnderIds(stated: JsonObject): boolean {
+function isUnderIds(stated: JsonObject): boolean {
   const isEach = Object.entries(stated).every(([id, row]) => /\d/.test(id) && isJsonObject(row));
   return isEach && asId(Object.keys(stated)[0]) !== null;
 }

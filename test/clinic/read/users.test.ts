@@ -55,7 +55,7 @@ describe('the connected user', () => {
     const error = await failureOf(userInfoOf(told));
     expect(error).toMatchObject({ actor: 'contract', code: 'tenants-not-found', retry: 'later' });
     expect(error.message).toBe(`clinic.userInfo.read: the answer has no tenants at \`tenants\`; ${fields}`);
-    expect(error.remedy).toContain('clinic-mirror clinic probe');
+    expect(error.remedy).toContain('set tenants.path and tenants.fields');
   });
 
   it('names the fields of tenants whose id is elsewhere, without a value', async () => {
