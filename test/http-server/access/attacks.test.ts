@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { visitorOf } from '../../../src/http-server/operators.ts';
 import { ACCESS_LEVELS, type AccessLevel } from '../../../src/model/acts.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { accessSettings } from '../../control/access-world.ts';
-import { openActing } from '../../control/acting.ts';
+import { accessSettings, openActing } from '../../control/acting.ts';
 import { useRedis } from '../../support/redis.ts';
 import { account, FROM_HERE, openPort, PEOPLE, refusalIn } from './open-port.ts';
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openActsLogins } from '../../control/acts-world.ts';
 import { useRedis } from '../../support/redis.ts';
-import { AURORA, openApiWorld, problemLike, ROSSI } from './api-world.ts';
+import { AURORA } from '../open-services.ts';
+import { openApiWorld, problemLike, ROSSI } from './api-world.ts';
 
 const redis = useRedis();
 let world: Awaited<ReturnType<typeof openApiWorld>>;

@@ -1,25 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { useRedis } from '../../../support/redis.ts';
-import { CLINIC, openViewsWorld, type ViewsChoice } from '../views-world.ts';
+import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });
 
-type World = Awaited<ReturnType<typeof openViewsWorld>>;
-
-/** Opens a world for the tests of a group, in a Redis without any other. */
-function useWorld(choice?: ViewsChoice) {
-  let world: World;
-  beforeAll(async () => {
-    const connection = redis.connect();
-    await connection.flushall();
-    world = await openViewsWorld(connection, choice);
-  });
-  afterAll(() => world.close());
-  return () => world;
-}
-
 describe('an appointment’s way', () => {
-  const world = useWorld({ appointments: 3 });
+  const world = usePages(redis, { appointments: 3 });
 
   test('is five steps for each target, each with its evidence, as a page and as JSON', async () => {
     const { status, body } = await world().open('viewer', `/tenants/${CLINIC}/explain?id=apt-1`);

@@ -1,28 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { viewHold } from '../../../../src/features/holds/hold-view.ts';
 import { HOUR_MS } from '../../../../src/model/time.ts';
 import { cycle, NEVER } from '../../../jobs/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
-import { CLINIC, openViewsWorld, type ViewsChoice } from '../views-world.ts';
+import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });
 
-type World = Awaited<ReturnType<typeof openViewsWorld>>;
-
-/** Opens a world for the tests of a group, in a Redis without any other. */
-function useWorld(choice?: ViewsChoice) {
-  let world: World;
-  beforeAll(async () => {
-    const connection = redis.connect();
-    await connection.flushall();
-    world = await openViewsWorld(connection, choice);
-  });
-  afterAll(() => world.close());
-  return () => world;
-}
-
 describe('a hold', () => {
-  const world = useWorld({ policy: { holdsAbove: 20 }, reasonFor: ['approve'] });
+  const world = usePages(redis, { policy: { holdsAbove: 20 }, reasonFor: ['approve'] });
   let id = '';
   let seen = '';
   const page = () => `/tenants/${CLINIC}/holds/${id}`;

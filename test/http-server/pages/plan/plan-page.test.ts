@@ -1,26 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { HOUR_MS } from '../../../../src/model/time.ts';
 import { useRedis } from '../../../support/redis.ts';
-import { CLINIC, openViewsWorld, type ViewsChoice } from '../views-world.ts';
+import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });
 
-type World = Awaited<ReturnType<typeof openViewsWorld>>;
-
-/** Opens a world for the tests of a group, in a Redis without any other. */
-function useWorld(choice?: ViewsChoice) {
-  let world: World;
-  beforeAll(async () => {
-    const connection = redis.connect();
-    await connection.flushall();
-    world = await openViewsWorld(connection, choice);
-  });
-  afterAll(() => world.close());
-  return () => world;
-}
-
 describe('a plan', () => {
-  const world = useWorld({ appointments: 3 });
+  const world = usePages(redis, { appointments: 3 });
   const address = `/tenants/${CLINIC}/plan`;
 
   test('is made, shown line by line, and applied as it was seen', async () => {

@@ -1,29 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { viewWeek } from '../../../../src/control/week.ts';
 import { NEVER } from '../../../jobs/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
-import { CLINIC, openViewsWorld, type ViewsChoice } from '../views-world.ts';
+import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });
 
-type World = Awaited<ReturnType<typeof openViewsWorld>>;
-
 const WEEK = `/tenants/${CLINIC}/targets/doctor/week`;
 
-/** Opens a world for the tests of a group, in a Redis without any other. */
-function useWorld(choice?: ViewsChoice) {
-  let world: World;
-  beforeAll(async () => {
-    const connection = redis.connect();
-    await connection.flushall();
-    world = await openViewsWorld(connection, choice);
-  });
-  afterAll(() => world.close());
-  return () => world;
-}
-
 /** An object of the calendar, as a person finds it there. */
-function objectIn({ model, tenant }: World, record: string) {
+function objectIn({ model, tenant }: ReturnType<ReturnType<typeof usePages>>, record: string) {
   const key = tenant.targets.get('doctor')?.identity.key(record, 0);
   const found = model.objects().find((object) => object.key === key);
   if (found === undefined) throw new Error(`${record} is not in the calendar`);
@@ -31,7 +17,7 @@ function objectIn({ model, tenant }: World, record: string) {
 }
 
 describe('the week', () => {
-  const world = useWorld();
+  const world = usePages(redis);
   const view = (titles = true) =>
     viewWeek(world().installation, { tenant: CLINIC, target: 'doctor' }, { date: null, titles }, NEVER).then(
       ({ entries, ...week }) => ({
