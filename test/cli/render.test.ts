@@ -7,7 +7,6 @@ import { renderHolds, renderMatches, renderMatchResult } from '../../src/cli/ren
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
-import { renderAge, renderTable, renderTime, wrap } from '../../src/cli/table.ts';
 import type { AuditView } from '../../src/control/audit.ts';
 import type { Explanation } from '../../src/control/explain.ts';
 import type { HealthView } from '../../src/control/health.ts';
@@ -20,19 +19,19 @@ import type { MatchResult } from '../../src/features/match/apply.ts';
 import type { MatchView } from '../../src/features/match/propose.ts';
 import type { FieldValue, PlanLineView, PlanView } from '../../src/model/plan-view.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/tenant-schema.ts';
-import type { RunReport } from '../../src/state/runs.ts';
-import { NO_CHANGES } from '../../src/state/runs.ts';
+import { NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import type { ApprovalRequest } from '../../src/state/stored-documents.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 /** Ids of the configuration, and ids and words that come from the clinic: whatever they are. */
 const names = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,40}$/);
+
 const foreign = fc.oneof(fc.uuid(), fc.string({ maxLength: 150, unit: 'binary-ascii' }));
 const texts = fc.lorem({ maxCount: 25 });
 const counts = fc.nat(9_999_999);
 const times = fc.option(fc.integer({ min: 0, max: NOW }));
-
 const errorTexts = fc.record({ message: texts, remedy: fc.option(texts) });
+
 const failures = fc.option(
   fc.record({
     code: names,
@@ -43,6 +42,7 @@ const failures = fc.option(
     sinceAt: fc.nat(NOW),
   }),
 );
+
 const drifts = fc.option(
   fc.record({
     checkedAt: fc.nat(NOW),
@@ -55,6 +55,7 @@ const drifts = fc.option(
     churningFields: fc.constant(['title', 'unknown']),
   }),
 );
+
 const gaps = fc.array(
   fc.record({
     code: fc.constantFrom(
@@ -71,7 +72,9 @@ const gaps = fc.array(
   }),
   { maxLength: 2 },
 );
+
 const firstSyncs = fc.option(fc.record({ written: fc.nat(9999), of: fc.option(fc.nat(9999)) }));
+
 const targets: fc.Arbitrary<TargetStatus> = fc.record({
   target: names,
   connector: names,
@@ -119,6 +122,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   ambiguous: counts,
   forged: counts,
 });
+
 const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   connection: names,
   kind: names,
@@ -141,6 +145,7 @@ const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   usedAt: times,
   missingScopes: fc.array(fc.webUrl({ size: 'small' }), { maxLength: 5 }),
 });
+
 const runs: fc.Arbitrary<RunReport> = fc.record({
   id: names,
   gaps: fc.dictionary(names, gaps, { maxKeys: 2 }),
@@ -187,7 +192,9 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
     }),
   ),
 });
+
 const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
+
 const approvals: fc.Arbitrary<ApprovalRequest> = fc.record({
   id: names,
   verb: fc.constantFrom('approve', 'forget', 'restore'),
@@ -196,19 +203,24 @@ const approvals: fc.Arbitrary<ApprovalRequest> = fc.record({
   at: fc.nat(NOW),
   expiresAt: fc.nat(NOW),
 });
+
 const removals = fc.record({ name: names, missedAt: fc.nat(NOW), releaseAt: fc.nat(NOW) });
+
 const endings = fc.record({
   kind: fc.constantFrom('certificate', 'secret'),
   of: names,
   beganAt: times,
   endsAt: fc.nat(2 * NOW),
 });
+
 const shares = fc.double({ min: 0, max: 2, noNaN: true });
+
 const quotas = fc.record({
   client: names,
   hourShare: shares,
   days: fc.array(fc.record({ tenant: names, share: shares, usedUpAt: times }), { maxLength: 2 }),
 });
+
 const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   at: fc.constant(NOW),
   endings: fc.array(endings, { maxLength: 2 }),
@@ -304,12 +316,14 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   alertFailures: fc.array(fc.record({ channel: names, code: names, sinceAt: fc.nat(NOW) }), { maxLength: 2 }),
   removed: fc.array(removals, { maxLength: 2 }),
 });
+
 const values: fc.Arbitrary<FieldValue> = fc.oneof(
   fc.constantFrom<FieldValue>({ kind: 'none' }, { kind: 'withheld' }, { kind: 'unread' }),
   fc.record({ kind: fc.constant('time' as const), startAt: fc.nat(NOW), endAt: fc.nat(NOW) }),
   fc.constant<FieldValue>({ kind: 'days', startDate: '2026-06-15', endDate: '2026-06-17' }),
   fc.record({ kind: fc.constant('text' as const), text: foreign }),
 );
+
 const lines: fc.Arbitrary<PlanLineView> = fc.record({
   record: foreign,
   operation: fc.constantFrom('create', 'update', 'delete'),
@@ -321,6 +335,7 @@ const lines: fc.Arbitrary<PlanLineView> = fc.record({
   fingerprint: fc.option(names),
   fieldChanges: fc.array(fc.record({ field: names, before: values, after: values }), { maxLength: 4 }),
 });
+
 const plans: fc.Arbitrary<PlanView> = fc.record({
   tenant: names,
   asOf: fc.nat(NOW),
@@ -351,6 +366,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
     { maxLength: 3 },
   ),
 });
+
 const healths: fc.Arbitrary<HealthView> = fc.record({
   tenant: names,
   asOf: fc.nat(NOW),
@@ -392,10 +408,12 @@ const healths: fc.Arbitrary<HealthView> = fc.record({
     { maxLength: 3 },
   ),
 });
+
 const matches: fc.Arbitrary<MatchView> = fc.record({
   ...{ tenant: names, target: names, connector: names, asOf: fc.nat(NOW) },
   ...{ contacts: counts, patients: counts, alike: counts, pairs: counts, ambiguous: counts, tooCommon: counts },
 });
+
 const matchResults: fc.Arbitrary<MatchResult> = fc.record({
   ...{ tenant: names, target: names, approved: counts, done: counts, already: counts },
   refused: fc.array(
@@ -407,6 +425,7 @@ const matchResults: fc.Arbitrary<MatchResult> = fc.record({
     { maxLength: 30 },
   ),
 });
+
 const holds: fc.Arbitrary<Parameters<typeof renderHolds>[0]['items'][number]> = fc.record({
   id: fc.stringMatching(/^[a-z2-9]{5}$/),
   tenant: names,
@@ -421,6 +440,7 @@ const holds: fc.Arbitrary<Parameters<typeof renderHolds>[0]['items'][number]> = 
   decidedAt: times,
   expiresAt: fc.nat(NOW),
 });
+
 const explanations: fc.Arbitrary<Explanation> = fc.record({
   ...{ tenant: names, appointment: foreign, askedAt: fc.nat(NOW), lastCycle: fc.constant(null) },
   source: fc.oneof(
@@ -480,6 +500,7 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
     { maxLength: 3 },
   ),
 });
+
 const syncs = fc.record({ tenant: names, run: runs, targets: fc.array(targets, { maxLength: 4 }) });
 
 function expectTidy(text: string): void {
@@ -544,83 +565,4 @@ describe('a field that differs and is not known is said to be so', () => {
     expect(text).toContain(`title 3, ${NOT_KNOWN} 1`);
     expect(text.replace(/\s+/g, ' ')).toContain(`they diverge in title, ${NOT_KNOWN}.`);
   });
-});
-
-describe('what an audit tells of our own writes', () => {
-  const drift = {
-    checkedAt: 0,
-    checked: 9,
-    edited: 0,
-    removed: 0,
-    unlinked: 0,
-    fields: {},
-    churning: 0,
-    churningFields: [],
-  };
-  const rendered = (more: object) => {
-    const targets = [{ target: 'room', policy: 'keep' as const, drift: { ...drift, ...more }, failure: null }];
-    return renderAudit({ tenant: 'studio', targets });
-  };
-
-  test('late ones are counted', () => {
-    expect(rendered({ overwritten: 3 })).toMatch(/^room: 3 entries held another write of ours/m);
-  });
-
-  test('second entries are counted', () => {
-    expect(rendered({ duplicatesRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
-  });
-
-  test('nothing is said of none', () => {
-    expect(rendered({}).split('\n')).toHaveLength(3);
-  });
-});
-
-describe('a table', () => {
-  const columns = ['name', { heading: 'count', right: true }];
-
-  test('stands in columns, numbers to the right', () => {
-    expect(
-      renderTable(columns, [
-        ['a', '1'],
-        ['long name', '1000'],
-      ]).split('\n'),
-    ).toEqual(['name       count', '─────────  ─────', 'a              1', 'long name   1000']);
-  });
-
-  test('cuts the widest text where it does not fit, never a number', () => {
-    const [, , row = ''] = renderTable(columns, [['x'.repeat(200), '1234567']]).split('\n');
-    expect(row).toHaveLength(PLAIN_COLUMNS);
-    expect(row).toMatch(/^x+… {2}1234567$/);
-  });
-
-  test('without rows shows its headings', () => {
-    expect(renderTable(columns, []).split('\n')).toHaveLength(2);
-  });
-});
-
-test('a text is broken at its spaces, and loses nothing', () => {
-  fc.assert(
-    fc.property(texts, fc.integer({ min: 30, max: 120 }), (text, width) => {
-      const broken = withOutputOptions({ textColumns: width }, () => wrap(text, '  ')).split('\n');
-      for (const line of broken) expect(line.length).toBeLessThanOrEqual(width);
-      expect(broken.map((line) => line.slice(2)).join(' ')).toBe(text);
-    }),
-  );
-});
-
-test.each([
-  [null, 'never'],
-  [NOW + 5_000, '0 s'],
-  [NOW - 119_000, '119 s'],
-  [NOW - 120_000, '2 min'],
-  [NOW - 7_140_000, '119 min'],
-  [NOW - 7_200_000, '2 h'],
-  [NOW - 172_800_000, '2 d'],
-])('the age of %s is %s', (at, expected) => {
-  expect(renderAge(at, NOW)).toBe(expected);
-});
-
-test('a time is in UTC and says so', () => {
-  expect(renderTime(NOW)).toBe('2026-06-15 08:00:00Z');
-  expect(renderTime(null)).toBe('–');
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { rightsOf, type SignedIn, signedInBy } from '../../src/control/access.ts';
 import { ACCESS_LEVELS } from '../../src/model/acts.ts';
 import type { OidcSettings } from '../../src/settings/access-schema.ts';
-import { accessSettings } from './access-world.ts';
+import { accessSettings } from './acting.ts';
 
 const ISSUER = 'https://id.test';
 const settingsOf = (rules: object) => accessSettings({ oidc: { issuer: ISSUER, clientId: 'mirror', ...rules } });

@@ -1,6 +1,11 @@
 import type { ConnectionStatus, Installation } from '../../src/control/installation.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { InvalidTenant, RefusedChange } from '../../src/settings/configuration.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant, type TenantChoice } from '../jobs/open-tenant.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 /** What a test chooses of an installation. */
 export interface InstallationChoice {
@@ -49,4 +54,22 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     clock: () => choice.tenants[0]?.clock() ?? 0,
     pulled,
   };
+}
+
+/** A tenant with one calendar and so many appointments, one an hour from tomorrow on, and an installation of it alone. */
+export function openBooked(
+  redis: { connect(): RedisClient },
+  booked = 0,
+  changes: Partial<TenantChoice> = {},
+  configuration: object = {},
+) {
+  const clinic = createModelClinic();
+  for (let index = 0; index < booked; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
+  }
+  const model = createModelTarget();
+  const clock = { now: NOW };
+  const targets = [{ model, configuration }];
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => clock.now, ...changes });
+  return { clinic, model, clock, tenant, installation: openInstallation({ tenants: [tenant] }) };
 }

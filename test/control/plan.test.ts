@@ -3,6 +3,7 @@ import { printTerminal } from '../../src/cli/print-terminal.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import { applyPlan, newestPlan, planTenant, readStoredPlan, storePlan } from '../../src/control/plan.ts';
 import { planDocument } from '../../src/documents/plan.ts';
+import { decideHold, listHolds } from '../../src/features/holds/holds.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { openCrmWorld, patientOf } from '../jobs/crm-world.ts';
@@ -12,9 +13,10 @@ import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openInstallation } from './open-installation.ts';
+import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
+const SILENT = () => {};
 
 test('a plan counts as they should be neither records whose write fails nor those that wait', async () => {
   const world = openCrmWorld(redis);
@@ -226,4 +228,75 @@ test('a plan of a CRM is applied by what is read anew, and names whom its rules 
   const { run } = await applyPlan(installation, tenant.id, plan.id, { progress: () => {}, signals: SIGNALS });
   expect(run.error).toBeNull();
   expect((await tenant.links.read('contacts')).size).toBe(1);
+});
+
+describe('a plan', () => {
+  test('shows each change with its reason and fields, in the order of time, and writes nothing', async () => {
+    const { clinic, model, tenant, installation } = openBooked(redis, 14);
+    await cycle(tenant);
+    const calls = { ...model.calls };
+    clinic.appointments.set('new', appointmentOf('new', { inHours: 2 }));
+    clinic.appointments.set('0', appointmentOf('0', { inHours: 100 }));
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 25, status: 'cancelled' }));
+    const view = await planTenant(installation, 'studio-rossi', SILENT, NEVER);
+    expect(view).toMatchObject({
+      tenant: 'studio-rossi',
+      asOf: NOW,
+      snapshot: { completeness: 'complete', records: 15 },
+    });
+    expect(view.targets[0]).toMatchObject({ target: 'doctor', links: 14, unchanged: 12, released: 0 });
+    expect(view.targets[0]?.lines.map(({ fieldChanges: _, ...line }) => line)).toEqual([
+      {
+        record: 'new',
+        operation: 'create',
+        reason: 'new',
+        fields: [],
+        startAt: NOW + 2 * HOUR_MS,
+        decision: 'go',
+        fingerprint: expect.any(String),
+        title: 'Appointment',
+      },
+      {
+        record: '1',
+        operation: 'delete',
+        reason: 'cancelled',
+        fields: [],
+        startAt: NOW + 25 * HOUR_MS,
+        title: null,
+        decision: 'go',
+        fingerprint: null,
+      },
+      {
+        record: '0',
+        operation: 'update',
+        reason: 'content-changed',
+        fields: ['time'],
+        startAt: NOW + 100 * HOUR_MS,
+        title: 'Appointment',
+        decision: 'go',
+        fingerprint: expect.any(String),
+      },
+    ]);
+    expect(model.calls).toEqual(calls);
+    expect(await tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+    expect(JSON.stringify(view)).not.toMatch(/Mario|Rossi/);
+  });
+
+  test('shows what would be held, and what a person refused', async () => {
+    const { clinic, tenant, installation } = openBooked(redis, 30);
+    await cycle(tenant);
+    for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
+    const verdicts = async () =>
+      new Set(
+        (await planTenant(installation, 'studio-rossi', SILENT, NEVER)).targets[0]?.lines.map(
+          ({ decision: verdict }) => verdict,
+        ),
+      );
+    expect(await verdicts()).toEqual(new Set(['held']));
+    expect(await tenant.holds.list()).toEqual([]);
+    await cycle(tenant);
+    const [hold] = await listHolds(installation);
+    await decideHold(installation, { tenant: 'studio-rossi', hold: hold?.id ?? '', decision: 'rejected' });
+    expect(await verdicts()).toEqual(new Set(['refused']));
+  });
 });

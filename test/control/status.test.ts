@@ -1,17 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
+import { requireTenant } from '../../src/control/installation.ts';
 import { status } from '../../src/control/status.ts';
 import { isWhole, syncTenant } from '../../src/control/sync.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
-import { NEVER } from '../jobs/cycle.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { type Actor, MirrorError } from '../../src/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { StoredTarget } from '../../src/state/targets.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openInstallation } from './open-installation.ts';
+import { openBooked, openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 const SIGNALS = { stop: NEVER, abort: NEVER };
@@ -46,6 +49,15 @@ function open(configuration: TargetChoice['configuration'] = {}) {
       };
     },
   };
+}
+
+async function stateOf(tenant: OpenTenant) {
+  const { tenants } = await status(openInstallation({ tenants: [tenant] }));
+  return tenants[0]?.targets[0];
+}
+
+function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
+  return { code: 'x', actor, message: 'm', remedy: null, texts: { message: 'm', remedy: null }, sinceAt: NOW };
 }
 
 describe('rows that can not be read', () => {
@@ -200,5 +212,150 @@ describe('ids that the configuration names', () => {
     expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null });
     expect(whole).toBe(false);
     expect(told).toContain('not readable, and so left out of entries: agendas (missing-claim)');
+  });
+});
+
+describe('status', () => {
+  test('tells of every tenant, of those set aside too, and of one when it is named', async () => {
+    const tenants = ['studio-rossi', 'studio-bianchi'].map(
+      (id) => openBooked(redis, 0, { id, name: `Studio ${id}` }).tenant,
+    );
+    const fault = { file: 'f', line: 1, column: 1, path: [], message: 'm', remedy: 'r' };
+    const installation = openInstallation({
+      tenants,
+      unusable: [{ id: 'broken', faults: [fault as never, fault as never] }],
+    });
+    const view = await status(installation);
+    expect(view).toMatchObject({
+      at: NOW,
+      tenants: [{ tenant: 'studio-rossi', lastRun: null }, { tenant: 'studio-bianchi' }],
+      unusable: [{ tenant: 'broken', faults: 2 }],
+    });
+    expect((await status(installation, 'studio-bianchi')).tenants).toHaveLength(1);
+  });
+
+  test('of a tenant that is not there says which ones are', () => {
+    const installation = openInstallation({
+      tenants: [openBooked(redis).tenant],
+      unusable: [{ id: 'broken', faults: [] }],
+    });
+    const failure = (id: string) => {
+      try {
+        requireTenant(installation, id);
+      } catch (error) {
+        return error;
+      }
+      return null;
+    };
+    expect(failure('nobody')).toMatchObject({
+      code: 'no-such-tenant',
+      remedy: expect.stringContaining('studio-rossi'),
+    });
+    expect(failure('broken')).toMatchObject({
+      code: 'tenant-set-aside',
+      remedy: expect.stringContaining('config check'),
+    });
+  });
+});
+
+describe('the word for a target', () => {
+  test('is first-sync before its first complete cycle', async () => {
+    const { tenant } = openBooked(redis);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });
+  });
+
+  test('is in-sync when nothing waits, fails or is held', async () => {
+    const { tenant } = openBooked(redis, 3);
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, links: 3, oldestPendingAt: null });
+  });
+
+  test('is stale when nothing waits and the last cycle could not read the clinic', async () => {
+    const { clinic, tenant } = openBooked(redis, 3);
+    await cycle(tenant);
+    clinic.readAppointments = () => Promise.reject(new Error('away'));
+    await pull(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'stale', inSyncAsOf: NOW });
+  });
+
+  test('is working while changes wait, and the freshness is that of the last time when none did', async () => {
+    const { clinic, clock, tenant } = openBooked(redis, 3);
+    await cycle(tenant);
+    clock.now += HOUR_MS;
+    clinic.appointments.set('9', appointmentOf('9'));
+    await pull(tenant);
+    expect(await stateOf(tenant)).toMatchObject({
+      state: 'working',
+      inSyncAsOf: NOW,
+      pending: 1,
+      oldestPendingAt: clock.now,
+    });
+  });
+
+  test('is failing when one of them failed', async () => {
+    const { model, tenant } = openBooked(redis, 3);
+    model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'failing', failing: 1, pending: 1 });
+  });
+
+  test('is held when removals wait for a person', async () => {
+    const { clinic, tenant } = openBooked(redis, 30);
+    await cycle(tenant);
+    clinic.appointments.clear();
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 30 });
+  });
+
+  test.each<[Actor, string]>([
+    ['remote', 'resting'],
+    ['authorization', 'stopped'],
+  ])('tells a hold and an error of the whole target (%s) as two problems', async (actor, state) => {
+    const { clinic, tenant, installation } = openBooked(redis, 30);
+    await cycle(tenant);
+    clinic.appointments.clear();
+    await cycle(tenant);
+    await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
+    expect(await stateOf(tenant)).toMatchObject({ state, held: 30, inStep: 'held', canGoOn: 'waits-for-person' });
+    const { problems } = await status(installation);
+    expect(problems.map(({ code }) => code).toSorted()).toEqual(['held', 'x']);
+    expect(problems.find(({ code }) => code === 'held')).toMatchObject({ needs: 'person' });
+  });
+
+  test('is first-sync until nothing waits for the first time, and working from then on, also with a gap', async () => {
+    const { clinic, model, clock, tenant } = openBooked(redis, 3);
+    await pull(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', firstSync: { written: 0, of: 3 } });
+    const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
+    await tenant.targetStore.write('doctor', { gaps: [gap] });
+    await drain(tenant, targetOf(tenant));
+    await tenant.targetStore.write('doctor', { gaps: [gap], idleAsOf: null });
+    clock.now += HOUR_MS;
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.fault = () => 'unavailable';
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ pending: 1, inStep: 'behind', firstSync: null });
+  });
+
+  test.each<[Actor, string]>([
+    ['remote', 'resting'],
+    ['conflict', 'resting'],
+    ['authorization', 'stopped'],
+    ['settings', 'stopped'],
+    ['contract', 'stopped'],
+  ])('after an error of the whole target whose actor is %s is %s', async (actor, state) => {
+    const { tenant } = openBooked(redis, 1);
+    await cycle(tenant);
+    await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
+    expect(await stateOf(tenant)).toMatchObject({ state, inSyncAsOf: NOW });
+  });
+
+  test.each([
+    ['tenant', { paused: true }, {}],
+    ['target', {}, { paused: true }],
+  ])('is paused when the %s is, whatever else is the matter', async (_, changes, configuration) => {
+    const { tenant } = openBooked(redis, 1, changes, configuration);
+    await tenant.targetStore.write('doctor', { failure: failureOf('authorization') });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'paused' });
   });
 });

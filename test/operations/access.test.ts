@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { runProgram } from '../cli/run-program.ts';
-import { openAccessWorld } from '../control/access-world.ts';
-import { openActing } from '../control/acting.ts';
+import { openAccessWorld, openActing } from '../control/acting.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

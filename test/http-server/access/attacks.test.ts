@@ -1,12 +1,9 @@
-import fc from 'fast-check';
 import type { RouteOptions } from 'fastify';
 import { describe, expect, test } from 'vitest';
-import { ownPath } from '../../../src/http-server/access/own-address.ts';
 import { visitorOf } from '../../../src/http-server/operators.ts';
 import { ACCESS_LEVELS, type AccessLevel } from '../../../src/model/acts.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { accessSettings } from '../../control/access-world.ts';
-import { openActing } from '../../control/acting.ts';
+import { accessSettings, openActing } from '../../control/acting.ts';
 import { useRedis } from '../../support/redis.ts';
 import { account, FROM_HERE, openPort, PEOPLE, refusalIn } from './open-port.ts';
 
@@ -438,39 +435,6 @@ describe('an address that begins with ours', () => {
     expect(headers.location).not.toMatch(/^\/[/\\]/);
     const page = (await get(`/sign-in?to=${encodeURIComponent(to)}`)).body;
     expect(page).not.toMatch(/(value|href)="(https?:|javascript:|\/\/|\/\\)/);
-  });
-
-  test('of whatever form, is a path of ours or the first page', () => {
-    const part = fc.constantFrom(
-      '/',
-      '\\',
-      '//',
-      'evil.test',
-      '@',
-      ':',
-      'https:',
-      '\t',
-      '\n',
-      '%2f',
-      '..',
-      '?',
-      '#',
-      'a',
-    );
-    fc.assert(
-      fc.property(
-        fc.oneof(
-          fc.array(part, { maxLength: 8 }).map((parts) => parts.join('')),
-          fc.string(),
-        ),
-        (given) => {
-          const path = ownPath(given);
-          expect(new URL(path, 'https://mirror.test').origin).toBe('https://mirror.test');
-          expect(new URL(`https://mirror.test${path}`).host).toBe('mirror.test');
-          expect(path).toMatch(/^\/([^/\\]|$)/);
-        },
-      ),
-    );
   });
 
   test('keeps where somebody wanted to go', async () => {

@@ -3,13 +3,11 @@ import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify';
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { accountIdOf, type SignedIn } from '../../../src/control/access.ts';
-import { openStatuses } from '../../../src/control/statuses.ts';
 import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
-import type { OperatorServices } from '../../../src/http-server/operators.ts';
 import { createLogger } from '../../../src/log/create-logger.ts';
-import { type AccessChoice, accessSettings, openAccessWorld } from '../../control/access-world.ts';
-import { openActing } from '../../control/acting.ts';
+import { type AccessChoice, accessSettings, openAccessWorld } from '../../control/acting.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { openServices } from '../open-services.ts';
 
 const ISSUER = 'https://id.test';
 
@@ -62,17 +60,7 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
   const publicUrl = choice.publicUrl ?? 'https://mirror.test';
   const lines: string[] = [];
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
-  const desk: OperatorServices = {
-    installation: openInstallation({ tenants: [] }),
-    statuses: openStatuses(),
-    loginServices: () => {
-      throw new Error('not in this test');
-    },
-    backups: {} as OperatorServices['backups'],
-    configurations: null,
-    acting: (_, why) => openActing({ why }),
-    log,
-  };
+  const desk = openServices(openInstallation({ tenants: [] }), { log });
   const routes: RouteOptions[] = [];
   const seen = (told: unknown) => {
     const { fastify } = told as { fastify: FastifyInstance };

@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../../../src/model/time.ts';
 import { administratorsProvider } from '../../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../../src/oauth/server.ts';
 import { keys } from '../../../src/state/keys.ts';
-import { accessSettings } from '../../control/access-world.ts';
+import { accessSettings } from '../../control/acting.ts';
 import { useRedis } from '../../support/redis.ts';
 import { type OidcServer, type Person, startOidcServer } from './oidc-server.ts';
 import { account, openPort, PEOPLE } from './open-port.ts';

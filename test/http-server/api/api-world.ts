@@ -1,44 +1,27 @@
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import type { LoginServices } from '../../../src/control/logins.ts';
-import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { addApi } from '../../../src/http-server/api/api.ts';
 import type { Route } from '../../../src/http-server/api/routes.ts';
 import { openApp } from '../../../src/http-server/app.ts';
-import type { OperatorServices, Visitor } from '../../../src/http-server/operators.ts';
+import type { OperatorServices } from '../../../src/http-server/operators.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
-import type { AccessLevel, AuditEntry } from '../../../src/model/acts.ts';
+import type { AccessLevel } from '../../../src/model/acts.ts';
 import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
-import type { AuditLog } from '../../../src/state/audit-log.ts';
 import { createApprovalStore } from '../../../src/state/stored-documents.ts';
-import { openActing, person } from '../../control/acting.ts';
+import { auditLogInMemory, openActing, person } from '../../control/acting.ts';
 import { openActsWorld } from '../../control/acts-world.ts';
 import { type ConfigurationsChoice, openConfigurations } from '../../control/open-configurations.ts';
-import { openInstallation } from '../../control/open-installation.ts';
+import { openBooked, openInstallation } from '../../control/open-installation.ts';
 import { cycle } from '../../jobs/cycle.ts';
-import { createModelClinic } from '../../jobs/model-clinic.ts';
-import { createModelTarget } from '../../jobs/model-target.ts';
-import { openTenant } from '../../jobs/open-tenant.ts';
 import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+import { AURORA, openServices, visitorNamed } from '../open-services.ts';
 
 /** The tenant of which most is known. */
 export const ROSSI = 'studio-rossi';
-/** The other one. */
-export const AURORA = 'aurora';
 /** One whose file has faults. */
 export const BROKEN = 'broken';
-
-/** Administrators by the token that they show. */
-const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
-  viewer: { level: 'viewer', tenants: null },
-  operator: { level: 'operator', tenants: null },
-  bruno: { level: 'operator', tenants: null },
-  owner: { level: 'owner', tenants: null },
-  'second-owner': { level: 'owner', tenants: null },
-  'owner-of-aurora': { level: 'owner', tenants: new Set([AURORA]) },
-  'viewer-of-aurora': { level: 'viewer', tenants: new Set([AURORA]) },
-};
 
 /** What a test chooses. */
 export interface ApiChoice {
@@ -69,28 +52,23 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
   const log = auditLogInMemory();
   const store = createApprovalStore(redis, ROSSI, Buffer.alloc(32, 7), () => NOW);
   const { policy = {} } = choice;
-  const noLogins = () => {
-    throw new Error('no test asked for logins');
-  };
-  const desk: OperatorServices = {
-    installation,
-    statuses: openStatuses(),
-    loginServices: choice.loginServices === undefined ? noLogins : () => choice.loginServices as LoginServices,
-    backups: { ...NO_BACKUPS, ...choice.backups },
+  const { loginServices, backups, faultsOf, refused } = choice;
+  const desk = openServices(installation, {
+    ...(loginServices === undefined ? {} : { loginServices: () => loginServices }),
+    backups: { ...NO_BACKUPS, ...backups },
     configurations: openConfigurations(redis, {
       running: [ROSSI, AURORA],
       inFiles: { [ROSSI]: 'config/tenants/studio-rossi.yaml', [AURORA]: 'config/tenants/aurora.yaml' },
-      ...(choice.faultsOf === undefined ? {} : { faultsOf: choice.faultsOf }),
-      ...(choice.refused === undefined ? {} : { refused: choice.refused }),
+      ...(faultsOf === undefined ? {} : { faultsOf }),
+      ...(refused === undefined ? {} : { refused }),
     }),
     acting: ({ name }, why) => openActing({ who: person(name), why, store, policy, log }),
-    log: silentLogger,
-  };
+  });
   const app = await openApp({ log: silentLogger });
   const access = {
     publicUrl: () => 'http://localhost',
     visitorOf: async ({ headers }: { headers: { authorization?: string | undefined } }) =>
-      visitorOf(headers.authorization),
+      visitorNamed(headers.authorization?.replace('Bearer ', '') ?? '', 'token'),
   };
   addAccess(app, { ...access, stillVisitorOf: access.visitorOf, heldBackMs: async () => null });
   addApi(app, desk);
@@ -109,51 +87,12 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
   return { app, installation, rossi, aurora, as, entries: log.entries };
 }
 
-function visitorOf(authorization: string | undefined): Visitor | null {
-  const token = authorization?.replace('Bearer ', '') ?? '';
-  const visitor = VISITORS[token];
-  return visitor === undefined ? null : { ...visitor, id: `token:${token}`, name: token, csrf: '' };
-}
-
 /** A calendar with three appointments, and more to come. */
 function openAurora(redis: Redis) {
-  const clock = { now: NOW };
-  const clinic = createModelClinic();
-  const book = (id: string, inHours: number) => clinic.appointments.set(id, appointmentOf(id, { inHours }));
+  const aurora = openBooked({ connect: () => redis }, 0, { id: AURORA, name: 'Aurora' });
+  const book = (id: string, inHours: number) => aurora.clinic.appointments.set(id, appointmentOf(id, { inHours }));
   for (const [index, id] of ['a', 'b', 'c'].entries()) book(id, 24 + index);
-  const model = createModelTarget();
-  const tenant = openTenant({
-    redis,
-    id: AURORA,
-    name: 'Aurora',
-    clinic,
-    targets: [{ model }],
-    clock: () => clock.now,
-  });
-  return { tenant, clinic, clock, book, model };
-}
-
-function auditLogInMemory(): AuditLog & { entries: AuditEntry[] } {
-  const entries: AuditEntry[] = [];
-  return {
-    entries,
-    async append(draft) {
-      const entry = { ...draft, chain: '0001-memory', sequence: entries.length + 1, previous: null };
-      const whole = { ...entry, at: new Date(NOW + entries.length * 1_000).toISOString() };
-      entries.push(whole);
-      return whole;
-    },
-    async *read() {
-      for (const entry of entries) yield { line: JSON.stringify(entry), entry };
-    },
-    async *readBack(before) {
-      const older = entries.filter(({ sequence }) => before === null || sequence < before.sequence).toReversed();
-      for (const entry of older) {
-        yield { chain: entry.chain, sequence: entry.sequence, line: JSON.stringify(entry), entry };
-      }
-    },
-    verify: async () => ({ chains: [], faults: [] }),
-  };
+  return { ...aurora, book };
 }
 
 /** How every refusal looks. */

@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { AWAY, openServerAway } from '../../control/server-away.ts';
 import { useRedis } from '../../support/redis.ts';
-import { AURORA, openApiWorld, problemLike, ROSSI } from './api-world.ts';
+import { AURORA } from '../open-services.ts';
+import { openApiWorld, problemLike, ROSSI } from './api-world.ts';
 
 const redis = useRedis();
 const RETRY = `/servers/${encodeURIComponent(AWAY)}/retry`;

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { HOUR_MS } from '../../../src/model/time.ts';
 import type { TestBrowser } from '../../../tools/browser.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import { violationsIn } from '../../support/accessibility.ts';
 import { browserPath, NO_BROWSER, type Page, useBrowser } from '../../support/browser.ts';
 import { useRedis } from '../../support/redis.ts';
-import { CLINIC, openViewsWorld } from './views-world.ts';
+import { CLINIC, usePages } from './open-pages.ts';
 
 const redis = useRedis({ isStored: true });
 const browser = useBrowser();
@@ -21,11 +21,10 @@ const EVIL_WAY = `${BASE}/explain?id=${encodeURIComponent(`${EVIL}0`)}`;
 const PHONE = { viewport: { width: 360, height: 740 } };
 
 describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
-  let world: Awaited<ReturnType<typeof openViewsWorld>>;
+  const world = usePages(redis);
   let hold = '';
   beforeAll(async () => {
-    world = await openViewsWorld(redis.connect());
-    const { clinic, tenant, clock, book } = world;
+    const { clinic, tenant, clock, book } = world();
     // Whatever a clinic may write says the same.
     for (const appointment of clinic.appointments.values()) Object.assign(appointment, EVIL_FIELDS);
     for (const agenda of await clinic.agendas(new AbortController().signal)) agenda.name = EVIL;
@@ -40,13 +39,12 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await cycle(tenant);
     hold = `${BASE}/holds/${(await tenant.holds.list())[0]?.id}`;
   });
-  afterAll(() => world?.close());
 
   /** A visitor's browser, closed after the test. */
   async function visit(visitor: string, options: Parameters<TestBrowser['open']>[0]): Promise<Page> {
     const person = await browser.get().open({ locale: 'en-GB', ...options });
     onTestFinished(() => person.close());
-    await person.addCookies([{ name: 'visitor', value: visitor, url: world.base }]);
+    await person.addCookies([{ name: 'visitor', value: visitor, url: world().base }]);
     return person.newPage();
   }
 
@@ -56,7 +54,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
   ] as const)('everybody can use the pages: %s', async (_, options) => {
     const page = await visit('owner', options);
     for (const path of [WEEK, `${BASE}/explain?id=apt-1`, `${BASE}/plan`, `${BASE}/holds`, hold, '/queues']) {
-      await page.goto(`${world.base}${path}`);
+      await page.goto(`${world().base}${path}`);
       expect(await violationsIn(page), path).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(options.viewport.width);
     }
@@ -74,13 +72,13 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
       expect(await page.evaluate('globalThis.broken ?? []'), page.url()).toEqual([]);
     };
     for (const path of [WEEK, EVIL_WAY, hold, `${BASE}/targets/doctor?state=in-sync`]) {
-      await page.goto(`${world.base}${path}`);
+      await page.goto(`${world().base}${path}`);
       await expectText();
     }
-    await page.goto(`${world.base}${hold}`);
+    await page.goto(`${world().base}${hold}`);
     await page.getByRole('button', { name: /^Remove all/ }).click();
     await expectText();
-    await page.goto(`${world.base}${BASE}/plan`);
+    await page.goto(`${world().base}${BASE}/plan`);
     await page.getByRole('button', { name: 'Make a plan' }).click();
     await page.locator('table').first().waitFor();
     await expectText();

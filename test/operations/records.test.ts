@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RECORD_STATES } from '../../../src/control/records.ts';
-import { editByHand } from '../../jobs/audit-world.ts';
-import { cycle, pull, targetOf } from '../../jobs/cycle.ts';
-import { useRedis } from '../../support/redis.ts';
-import { AURORA, allPages, openApiWorld, problemLike, ROSSI } from './api-world.ts';
+import { RECORD_STATES } from '../../src/control/records.ts';
+import { allPages, openApiWorld, problemLike, ROSSI } from '../http-server/api/api-world.ts';
+import { AURORA } from '../http-server/open-services.ts';
+import { editByHand } from '../jobs/audit-world.ts';
+import { cycle, pull, targetOf } from '../jobs/cycle.ts';
+import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 let world: Awaited<ReturnType<typeof openApiWorld>>;

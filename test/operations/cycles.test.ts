@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { useRedis } from '../../support/redis.ts';
-import { waitFor } from '../../support/wait-for.ts';
-import { AURORA, allPages, openApiWorld, problemLike } from './api-world.ts';
+import { allPages, openApiWorld, problemLike } from '../http-server/api/api-world.ts';
+import { AURORA } from '../http-server/open-services.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
 const PLANS = `/tenants/${AURORA}/plans`;

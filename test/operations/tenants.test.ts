@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { useRedis } from '../../support/redis.ts';
-import { AURORA, allPages, BROKEN, openApiWorld, problemLike, ROSSI } from './api-world.ts';
+import { allPages, BROKEN, openApiWorld, problemLike, ROSSI } from '../http-server/api/api-world.ts';
+import { AURORA } from '../http-server/open-services.ts';
+import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 let world: Awaited<ReturnType<typeof openApiWorld>>;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { allPages, openApiWorld, problemLike, ROSSI } from '../../http-server/api/api-world.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { allPages, openApiWorld, problemLike, ROSSI } from './api-world.ts';
 
 const redis = useRedis();
 let world: Awaited<ReturnType<typeof openApiWorld>>;

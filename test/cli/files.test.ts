@@ -1,0 +1,41 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readLines, readTextFile, writeNewFile } from '../../src/cli/files.ts';
+
+let directory = '';
+const at = (name: string) => join(directory, name);
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'clinic-mirror-files-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+test('a new file is its owner’s alone, of a text or of a stream', async () => {
+  await writeNewFile(at('text'), 'content');
+  await writeNewFile(at('stream'), Readable.from(['con', 'tent']));
+  for (const name of ['text', 'stream']) {
+    expect(await readTextFile(at(name))).toBe('content');
+    expect((await stat(at(name))).mode & 0o777).toBe(0o600);
+  }
+});
+
+test('a file that is there stays as it is', async () => {
+  await writeFile(at('there'), 'before');
+  await expect(writeNewFile(at('there'), 'after')).rejects.toMatchObject({
+    ...{ code: 'file-unusable', actor: 'settings', message: 'the file can not be made (EEXIST)' },
+  });
+  expect(await readFile(at('there'), 'utf8')).toBe('before');
+});
+
+test('lines come without their ends, of whatever system', async () => {
+  await writeFile(at('lines'), 'one\r\ntwo\n\nlast');
+  expect(await Array.fromAsync(readLines(at('lines')))).toEqual(['one', 'two', '', 'last']);
+});
+
+test('a file that can not be read is told with the reason', async () => {
+  const refused = { code: 'file-unusable', message: 'the file can not be read (ENOENT)' };
+  await expect(readTextFile(at('none'))).rejects.toMatchObject(refused);
+  await expect(Array.fromAsync(readLines(at('none')))).rejects.toMatchObject(refused);
+});

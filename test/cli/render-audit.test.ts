@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { renderAudit } from '../../src/cli/render-audit.ts';
+
+describe('what an audit tells of our own writes', () => {
+  const drift = {
+    checkedAt: 0,
+    checked: 9,
+    edited: 0,
+    removed: 0,
+    unlinked: 0,
+    fields: {},
+    churning: 0,
+    churningFields: [],
+  };
+  const rendered = (more: object) => {
+    const targets = [{ target: 'room', policy: 'keep' as const, drift: { ...drift, ...more }, failure: null }];
+    return renderAudit({ tenant: 'studio', targets });
+  };
+
+  test('late ones are counted', () => {
+    expect(rendered({ overwritten: 3 })).toMatch(/^room: 3 entries held another write of ours/m);
+  });
+
+  test('second entries are counted', () => {
+    expect(rendered({ duplicatesRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
+  });
+
+  test('nothing is said of none', () => {
+    expect(rendered({}).split('\n')).toHaveLength(3);
+  });
+});

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { explain } from '../../src/control/explain.ts';
+import { auditTarget } from '../../src/jobs/audit.ts';
+import type { Actor } from '../../src/model/errors.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import type { StoredTarget } from '../../src/state/targets.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openBooked } from './open-installation.ts';
+
+const redis = useRedis();
+
+function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
+  return { code: 'x', actor, message: 'm', remedy: null, texts: { message: 'm', remedy: null }, sinceAt: NOW };
+}
+
+describe('an explanation', () => {
+  const shownBecause = 'its agenda feeds this target, its status is shown, and it lies in the window';
+
+  test.each([
+    ['is shown', {}, {}, {}, shownBecause],
+    ['of another agenda', { agendaId: 'a2' }, {}, { agendas: ['a1'] }, 'its agenda does not feed this target'],
+    ['of a status', { status: 'no_show' }, {}, { statuses: ['booked'] }, 'the target does not show the status no_show'],
+    ['in the past', { inHours: -24 * 9 }, {}, {}, 'it lies before the window: what was written stays'],
+    ['far ahead', { inHours: 24 * 90 }, {}, {}, 'it lies beyond the window: it is written when it comes nearer'],
+    ['of a paused tenant', {}, { paused: true }, {}, 'the tenant is paused'],
+    ['of a paused target', {}, {}, { paused: true }, 'the target is paused'],
+  ] as const)('of an appointment that %s says so', async (_, appointment, changes, configuration, because) => {
+    const { clinic, installation } = openBooked(redis, 0, changes, configuration);
+    clinic.appointments.set('1', appointmentOf('1', appointment));
+    const view = await explain(installation, 'studio-rossi', '1', NEVER);
+    expect(view.targets[0]?.decision).toMatchObject({ shown: because === shownBecause, because });
+    expect(view.source).toMatchObject({ state: 'there' });
+  });
+
+  test('tells what the target was given, what waits, what is held and what is the matter', async () => {
+    const { clinic, model, tenant, installation } = openBooked(redis, 30);
+    await cycle(tenant);
+    clinic.appointments.set('29', appointmentOf('29', { inHours: 99 }));
+    model.fault = () => 'unavailable';
+    for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
+    await cycle(tenant);
+    await tenant.targetStore.write('doctor', { failure: failureOf('remote') });
+    const key = targetOf(tenant).identity.key('29', 0);
+    expect((await explain(installation, 'studio-rossi', '29', NEVER)).targets[0]).toMatchObject({
+      link: { startAt: NOW + 53 * HOUR_MS, idAttempt: 0, remoteId: key },
+      pending: { reason: 'content-changed', want: 'present', attempts: 1, lastError: 'server-error', parked: false },
+      holds: [],
+      failure: 'x',
+    });
+    const gone = await explain(installation, 'studio-rossi', '0', NEVER);
+    expect(gone.source).toEqual({ state: 'absent' });
+    expect(gone.targets[0]).toMatchObject({
+      decision: { shown: false, because: 'the clinic has no such appointment' },
+      pending: null,
+      holds: [{ kind: 'vanished', state: 'open' }],
+    });
+    expect(JSON.stringify(gone)).not.toMatch(/Mario|Rossi/);
+  });
+
+  test('tells when each step was and by which evidence, from the comparison to the reading back', async () => {
+    const { clinic, clock, tenant, installation } = openBooked(redis, 2);
+    await cycle(tenant);
+    const wayOf = async () => (await explain(installation, 'studio-rossi', '1', NEVER)).targets[0]?.way;
+    expect(await wayOf()).toMatchObject({
+      compared: { at: NOW, found: 'same', fields: [] },
+      written: { changes: [], version: expect.any(String), revision: expect.any(Number) },
+    });
+    clock.now += HOUR_MS;
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 99 }));
+    expect(await wayOf()).toMatchObject({ compared: { at: NOW, found: 'newer', fields: ['time'] } });
+    const run = await pull(tenant);
+    expect(await wayOf()).toMatchObject({ compared: { at: clock.now, found: 'differs', fields: ['time'] } });
+    await drain(tenant, targetOf(tenant));
+    clock.now += HOUR_MS;
+    expect(await wayOf()).toMatchObject({
+      compared: { found: 'same' },
+      written: { at: clock.now - HOUR_MS, changes: [{ effect: 'updated', reason: 'content-changed', run: run.id }] },
+      readBack: { at: null, covers: false },
+    });
+    await auditTarget(tenant, targetOf(tenant), NEVER, { whole: true });
+    expect(await wayOf()).toMatchObject({ readBack: { at: clock.now, covers: true } });
+  });
+
+  test('tells when the clinic cannot be asked, or its row cannot be used', async () => {
+    const { clinic, installation } = openBooked(redis, 1);
+    clinic.unusable.add('0');
+    const unusable = await explain(installation, 'studio-rossi', '0', NEVER);
+    expect(unusable.source).toEqual({ state: 'unusable', code: 'bad-time', field: 'startsAt' });
+    clinic.lookupsFail = true;
+    const unknown = await explain(installation, 'studio-rossi', '0', NEVER);
+    expect(unknown.source).toMatchObject({ state: 'unknown', code: 'server-error' });
+    expect(unknown.targets[0]?.decision.because).toContain('could not be asked');
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test, vi } from 'vitest';
+import { resumeTargets } from '../../src/control/resume.ts';
+import { status } from '../../src/control/status.ts';
+import { syncTenant } from '../../src/control/sync.ts';
+import { laneLease } from '../../src/jobs/lanes.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openBooked, openInstallation } from './open-installation.ts';
+
+const redis = useRedis();
+const SILENT = () => {};
+const SIGNALS = { stop: NEVER, abort: NEVER };
+
+async function stateOf(tenant: OpenTenant) {
+  const { tenants } = await status(openInstallation({ tenants: [tenant] }));
+  return tenants[0]?.targets[0];
+}
+
+describe('a sync on demand', () => {
+  test('goes to the end and tells how far it came', async () => {
+    const { model, installation } = openBooked(redis, 25);
+    const told: [string, number | undefined, number | undefined][] = [];
+    const result = await syncTenant(installation, 'studio-rossi', {
+      progress: (step, done, total) => told.push([step, done, total]),
+      signals: SIGNALS,
+    });
+    expect(result).toMatchObject({
+      tenant: 'studio-rossi',
+      run: { error: null },
+      targets: [{ state: 'in-sync', links: 25 }],
+    });
+    expect(model.objects()).toHaveLength(25);
+    expect(told.at(0)?.[0]).toBe('reading the clinic');
+    expect(told.at(-1)).toEqual(['writing', 25, 25]);
+  });
+
+  test('of a paused tenant reads and writes nothing, and says why', async () => {
+    const { clinic, installation } = openBooked(redis, 3, { paused: true });
+    await expect(
+      syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS }),
+    ).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'tenant-paused',
+    });
+    expect(clinic.counts.lists).toBe(0);
+  });
+
+  test('takes up a target at once that waited for a person, and leaves one in peace that asked for it', async () => {
+    const { clinic, model, clock, installation, tenant } = openBooked(redis, 2);
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'stopped' });
+    model.wholeTargetError = null;
+    const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
+    expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
+    clinic.appointments.set('10', appointmentOf('10'));
+    const throttled = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: HOUR_MS } as const;
+    model.wholeTargetError = new MirrorError('x', throttled);
+    await cycle(tenant);
+    const { apply } = model.calls;
+    model.wholeTargetError = null;
+    await resumeTargets(tenant);
+    const resting = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
+    expect(resting.targets).toMatchObject([{ state: 'resting', pending: 1 }]);
+    expect(model.calls.apply).toBe(apply);
+    clock.now += 2 * HOUR_MS;
+    expect(
+      (await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS })).targets,
+    ).toMatchObject([{ state: 'in-sync' }]);
+  });
+
+  test('tries what is parked, and a target that rests by our own choice', async () => {
+    const { clinic, model, installation, tenant } = openBooked(redis, 2);
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.fault = ({ recordId }) => (recordId === '9' ? 'refused' : null);
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ pending: 1, failing: 1 });
+    model.fault = () => null;
+    const failing = { actor: 'remote', code: 'server-unavailable', retry: 'later' } as const;
+    model.wholeTargetError = new MirrorError('x', failing);
+    clinic.appointments.set('10', appointmentOf('10'));
+    await cycle(tenant);
+    model.wholeTargetError = null;
+    const { targets } = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
+    expect(targets).toMatchObject([{ state: 'in-sync', links: 4, pending: 0 }]);
+  });
+
+  test('asks a target once that a person must do something for, and does not wait for the time of the next try', async () => {
+    let now = NOW;
+    const { clinic, model, tenant, installation } = openBooked(redis, 2, { clock: () => (now += 300) });
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
+    const { apply, prepare } = model.calls;
+    const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
+    expect(result.targets).toMatchObject([{ state: 'stopped', pending: 1 }]);
+    expect(model.calls).toMatchObject({ apply: apply + 1, prepare });
+  });
+
+  test('waits for another worker on the lane of a target that was stopped, once a person has acted', async () => {
+    const { clinic, model, tenant, installation } = openBooked(redis, 2);
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
+    await cycle(tenant);
+    model.wholeTargetError = null;
+    const { leases } = tenant;
+    const another = await leases.tryTake(laneLease('doctor'));
+    const tryTake = leases.tryTake.bind(leases);
+    let refusals = 0;
+    vi.spyOn(leases, 'tryTake').mockImplementation(async (...asked) => {
+      const lease = await tryTake(...asked);
+      // The cycle goes on without the lane, what writes does not.
+      if (lease === null && ++refusals === 2) await another?.release();
+      return lease;
+    });
+    const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
+    expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
+  });
+});

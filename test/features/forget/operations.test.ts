@@ -1,0 +1,34 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { PATIENT } from '../../control/acts-world.ts';
+import { openApiWorld, ROSSI } from '../../http-server/api/api-world.ts';
+import { useRedis } from '../../support/redis.ts';
+
+const redis = useRedis();
+let world: Awaited<ReturnType<typeof openApiWorld>>;
+
+beforeEach(async () => {
+  world = await openApiWorld(redis.connect());
+  return () => world.app.close();
+});
+
+const get = async (path: string, visitor = 'viewer') => (await world.as(visitor)('GET', path)).body;
+
+describe('a patient', () => {
+  test('is forgotten after a look at what goes, and neither answer nor log names them', async () => {
+    const ask = (path: string) => world.as('owner')('POST', `/tenants/${ROSSI}/${path}`, { patient: PATIENT });
+    expect((await ask('forget/preview')).body).toMatchObject({ isForgotten: false, appointments: 30 });
+    const { status, body } = await ask('forget');
+    expect([status, body.tenant]).toEqual([200, ROSSI]);
+    expect((await get(`/tenants/${ROSSI}/receipts`)).receipts).toEqual([body]);
+    expect(JSON.stringify([body, world.entries])).not.toContain(PATIENT);
+    expect((await ask('follow-again')).body).toEqual({ tenant: ROSSI, changed: true });
+  });
+
+  test('who is forgotten stands in no plan and no task that was kept before', async () => {
+    await world.as('operator')('POST', `/tenants/${ROSSI}/plans`, {});
+    const { plans } = world.rossi.tenant;
+    expect(await plans.ids()).toHaveLength(1);
+    await world.as('owner')('POST', `/tenants/${ROSSI}/forget`, { patient: PATIENT });
+    expect(await plans.ids()).toEqual([]);
+  });
+});

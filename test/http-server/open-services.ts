@@ -1,0 +1,40 @@
+import type { Installation } from '../../src/control/installation.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
+import type { OperatorServices, Visitor } from '../../src/http-server/operators.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { openActing } from '../control/acting.ts';
+
+/** Another tenant than the usual one, for those who may see that one alone. */
+export const AURORA = 'aurora';
+
+const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
+  viewer: { level: 'viewer', tenants: null },
+  operator: { level: 'operator', tenants: null },
+  bruno: { level: 'operator', tenants: null },
+  owner: { level: 'owner', tenants: null },
+  'second-owner': { level: 'owner', tenants: null },
+  'owner-of-aurora': { level: 'owner', tenants: new Set([AURORA]) },
+  'viewer-of-aurora': { level: 'viewer', tenants: new Set([AURORA]) },
+};
+
+/** An administrator by name; null for nobody. @param way how the server knows them: `account`, `token` */
+export function visitorNamed(name: string, way: string, csrf = ''): Visitor | null {
+  const visitor = VISITORS[name];
+  return visitor === undefined ? null : { ...visitor, id: `${way}:${name}`, name, csrf };
+}
+
+/** What the port for operators works with: an installation, and nothing more than a test gives. */
+export function openServices(installation: Installation, given: Partial<OperatorServices> = {}): OperatorServices {
+  return {
+    installation,
+    statuses: openStatuses(),
+    loginServices: () => {
+      throw new Error('no test asked for logins');
+    },
+    backups: {} as OperatorServices['backups'],
+    configurations: null,
+    acting: (_, why) => openActing({ why }),
+    log: silentLogger,
+    ...given,
+  };
+}

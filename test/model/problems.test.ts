@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { clinicsOf, needsPerson, type Problem, problemsWithin } from '../../src/model/problems.ts';
+
+const problemOf = (tenant: string | null, changes: Partial<Problem> = {}): Problem => ({
+  ...needsPerson({ tenant, subject: 'target doctor', code: 'held', sentence: 'removals wait', next: null }),
+  ...changes,
+});
+const SHARED = problemOf(null, {
+  waiting: 6,
+  clinics: [
+    { tenant: 'aurora', waiting: 2 },
+    { tenant: 'bianchi', waiting: 3 },
+    { tenant: 'rossi', waiting: 1 },
+  ],
+});
+
+test('a problem is of its tenant, of each clinic that shares it, or of none', () => {
+  expect([problemOf('rossi'), SHARED, problemOf(null)].map(clinicsOf)).toEqual([
+    ['rossi'],
+    ['aurora', 'bianchi', 'rossi'],
+    [],
+  ]);
+});
+
+test('whoever may see some clinics sees no problem of another one and none of the whole installation', () => {
+  const all = [problemOf('rossi'), problemOf('bianchi'), problemOf(null)];
+  expect(problemsWithin(all, (tenant) => tenant === 'rossi')).toEqual([problemOf('rossi')]);
+});
+
+test('of a shared problem the other clinics and their changes are left out', () => {
+  const [seen] = problemsWithin([SHARED], (tenant) => tenant !== 'bianchi');
+  expect(seen).toMatchObject({ waiting: 3, clinics: [{ tenant: 'aurora' }, { tenant: 'rossi' }] });
+  expect(JSON.stringify(seen)).not.toContain('bianchi');
+  expect(problemsWithin([SHARED], () => false)).toEqual([]);
+});

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { inStepWords, type SyncState, worstOf } from '../../src/model/sync-state.ts';
+
+const IN_SYNC: SyncState = {
+  inStep: 'in-sync',
+  canGoOn: 'yes',
+  inSyncAsOf: 100,
+  firstSync: null,
+  pending: 0,
+  failing: 0,
+  held: 0,
+};
+const state = (changes: Partial<SyncState> = {}): SyncState => ({ ...IN_SYNC, ...changes });
+const firstSync = (written: number, of: number | null) => state({ inStep: 'first-sync', firstSync: { written, of } });
+
+describe('targets taken together', () => {
+  test.each([
+    ['held', 'unknown'],
+    ['unknown', 'first-sync'],
+    ['first-sync', 'behind'],
+    ['behind', 'in-sync'],
+  ] as const)('are %s where one is and another is %s', (worse, better) => {
+    for (const order of [
+      [worse, better],
+      [better, worse],
+    ] as const) {
+      expect(worstOf(order.map((inStep) => state({ inStep }))).inStep).toBe(worse);
+    }
+  });
+
+  test.each([
+    ['waits-for-person', 'waits-for-vendor'],
+    ['waits-for-vendor', 'yes'],
+  ] as const)('go on like the worst of them: %s before %s', (worse, better) => {
+    for (const order of [
+      [worse, better],
+      [better, worse],
+    ] as const) {
+      expect(worstOf(order.map((canGoOn) => state({ canGoOn }))).canGoOn).toBe(worse);
+    }
+  });
+
+  test('are in sync as of the earliest time, and never where one never was', () => {
+    expect(worstOf([state({ inSyncAsOf: 7 }), state({ inSyncAsOf: 5 })]).inSyncAsOf).toBe(5);
+    expect(worstOf([state({ inSyncAsOf: 7 }), state({ inSyncAsOf: null })]).inSyncAsOf).toBeNull();
+  });
+
+  test('have the changes of all', () => {
+    const counts = fc.record({ pending: fc.nat(99), failing: fc.nat(99), held: fc.nat(99) });
+    fc.assert(
+      fc.property(fc.array(counts, { minLength: 1, maxLength: 5 }), (all) => {
+        const together = worstOf(all.map((each) => state(each)));
+        for (const name of ['pending', 'failing', 'held'] as const) {
+          expect(together[name]).toBe(all.reduce((sum, each) => sum + each[name], 0));
+        }
+      }),
+    );
+  });
+
+  test('know how far the first sync is once it is known of each', () => {
+    expect(worstOf([firstSync(2, 5), firstSync(3, 9)]).firstSync).toEqual({ written: 5, of: 14 });
+    expect(worstOf([firstSync(2, 5), firstSync(0, null)]).firstSync).toEqual({ written: 2, of: null });
+    expect(worstOf([firstSync(2, 5), state({ inStep: 'held' })]).firstSync).toBeNull();
+  });
+
+  test('without one nothing is known, and nothing waits', () => {
+    expect(worstOf([])).toEqual(state({ inStep: 'unknown', inSyncAsOf: null }));
+  });
+});
+
+test('a first sync is told with how far it is, in both languages, as soon as that is known', () => {
+  expect(inStepWords(firstSync(2, 5), 'en')).toBe('first sync, 2 of 5 written');
+  expect(inStepWords(firstSync(2, 5), 'it')).toBe('prima sincronizzazione, 2 di 5 scritti');
+  expect(inStepWords(firstSync(0, null), 'en')).toBe('first sync');
+  expect(inStepWords(state({ inStep: 'behind' }), 'it')).toBe('in ritardo');
+});
