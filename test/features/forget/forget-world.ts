@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { forgetPatient } from '../../../src/features/forget/forget.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
 import type { Wake } from '../../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../../src/jobs/tenant.ts';
@@ -187,3 +188,32 @@ export async function ring(world: ForgetWorld): Promise<void> {
     await remind(world.tenant, id, { stop: NEVER, abort: NEVER });
   }
 }
+
+/** The tenant. */
+export const ID = 'studio-rossi';
+export const SILENT = () => {};
+export const SIGNALS = { stop: NEVER, abort: NEVER };
+
+/** A world after its first cycle. */
+export async function openSynced(connection: Redis): Promise<ForgetWorld> {
+  const world = openForgetWorld(connection);
+  await world.pass();
+  return world;
+}
+
+/** Forgets the patient as the command does. */
+export const forget = (world: ForgetWorld, tenant?: OpenTenant) =>
+  forgetPatient(tenant === undefined ? world.installation : openInstallation({ tenants: [tenant] }), ID, PATIENT, {
+    progress: SILENT,
+    signals: SIGNALS,
+  });
+
+/** Models of the targets, by id. */
+export const MODELS = (world: ForgetWorld): [string, ModelTarget][] => [
+  ['doctor', world.calendar],
+  ['contacts', world.contacts],
+  ['visits', world.visits],
+  ['bills', world.bills],
+];
+/** How many objects each target has. */
+export const counts = (world: ForgetWorld) => MODELS(world).map(([, model]) => model.objects().length);

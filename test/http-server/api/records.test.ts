@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RECORD_STATES } from '../../../src/control/records.ts';
-import { editByHand } from '../../jobs/audit-world.ts';
+import { editByHand } from '../../jobs/calendar-world.ts';
 import { cycle, pull, targetOf } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { AURORA, allPages, openApiWorld, problemLike, ROSSI } from './api-world.ts';
