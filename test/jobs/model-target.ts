@@ -237,7 +237,7 @@ export interface ModelFeed {
   expireCursors(): void;
 }
 
-export function createModelFeed(): ModelFeed {
+function createModelFeed(): ModelFeed {
   const given = new Map<string, ReadonlyMap<string, string>>();
   let serial = 0;
   return {
