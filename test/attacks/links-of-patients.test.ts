@@ -4,7 +4,7 @@ import { callerOf, trustedBy } from '../../src/http-server/caller.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { type AnswerBed, openAnswerBed, press } from '../features/reminders/answer-bed.ts';
+import { type AnswerBed, openAnswerBed, press } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });

@@ -9,12 +9,14 @@ import { addFeatureMetrics } from '../../src/features/metrics.ts';
 import { explainReminders } from '../../src/features/reminders/reminders.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
-import { type ChannelBed, openChannel } from '../features/reminders/channels/bed.ts';
-import { openEmailBed } from '../features/reminders/channels/email-bed.ts';
-import { openSmsBed } from '../features/reminders/channels/sms-bed.ts';
-import { openWebhookBed } from '../features/reminders/channels/webhook-bed.ts';
-import { patientOf } from '../features/reminders/model-reminders.ts';
-import { book, createReminderWorld } from '../features/reminders/reminder-world.ts';
+import {
+  type ChannelBed,
+  openChannel,
+  openEmailBed,
+  openSmsBed,
+  openWebhookBed,
+} from '../features/reminders/channels/bed.ts';
+import { book, createReminderWorld, patientOf } from '../features/reminders/reminder-world.ts';
 import { NEVER } from '../jobs/cycle.ts';
 
 /** What became of one reminder. */

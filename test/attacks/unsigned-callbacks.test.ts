@@ -4,8 +4,7 @@ import { takeReminderCallback } from '../../src/features/reminders/callbacks.ts'
 import { readCallback, signatureOf } from '../../src/features/reminders/channels/sms/index.ts';
 import { Secret } from '../../src/settings/secret-reference.ts';
 import { subscriptionSecretHash } from '../../src/state/subscriptions.ts';
-import { openChannel, reminderOf, unsubscribeProof } from '../features/reminders/channels/bed.ts';
-import { openEmailBed } from '../features/reminders/channels/email-bed.ts';
+import { openChannel, openEmailBed, reminderOf, unsubscribeProof } from '../features/reminders/channels/bed.ts';
 
 /*
  * Anybody can post to the addresses of gateways, mail programs and vendors. What nobody signed costs a look at it, never work that grows

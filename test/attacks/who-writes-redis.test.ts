@@ -4,8 +4,14 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { keys } from '../../src/state/keys.ts';
 import { parseEntry, type StoredEntry } from '../../src/state/outbox-format.ts';
-import { ANSWER_FILE, ID, openAnswerBed, press } from '../features/reminders/answer-bed.ts';
-import { book, createReminderWorld } from '../features/reminders/reminder-world.ts';
+import {
+  ANSWER_FILE,
+  book,
+  createReminderWorld,
+  ID,
+  openAnswerBed,
+  press,
+} from '../features/reminders/reminder-world.ts';
 import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

@@ -8,7 +8,7 @@ import type { PendingLogin } from '../../src/oauth/credential.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
 import { committedProfile } from '../clinic/open-client.ts';
-import { createModelGateway, openModelReminders, patientOf } from '../features/reminders/model-reminders.ts';
+import { createModelGateway, openModelReminders, patientOf } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld } from '../features/triggers/trigger-world.ts';
 import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';

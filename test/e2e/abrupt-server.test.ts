@@ -8,10 +8,9 @@ import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { start } from './support/daemons.ts';
-import { logged } from './support/reloaded-world.ts';
 import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { EXACT, expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { EXACT, expectExact, logged, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const TENANT = 'clinic-1';

@@ -5,8 +5,7 @@ import { startDaemon } from '../../demo/daemon.ts';
 import type { Status } from '../../src/control/status-view.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { logged, tenantFile } from './support/reloaded-world.ts';
-import { isExact, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, logged, tenantFile, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 

@@ -9,10 +9,9 @@ import type { Status } from '../../src/control/status-view.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { DAEMON } from '../support/redis-users.ts';
-import { editTenant } from './support/reloaded-world.ts';
 import { runHere } from './support/run-command.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { useSmallWorld } from './support/use-small-world.ts';
+import { editTenant, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 

@@ -10,9 +10,8 @@ import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { retitle, shownEvents, tenantFile } from './support/reloaded-world.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { isExact, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, retitle, shownEvents, tenantFile, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 

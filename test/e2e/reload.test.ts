@@ -6,9 +6,8 @@ import type { Status } from '../../src/control/status-view.ts';
 import { keys, QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { logged, retitle, shownEvents, tenantFile } from './support/reloaded-world.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { isExact, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, logged, retitle, shownEvents, tenantFile, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 

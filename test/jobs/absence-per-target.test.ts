@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { decideHold } from '../../src/features/holds/holds.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../sync/arbitraries.ts';
 import { cycle } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
@@ -11,10 +11,7 @@ import { openTenant } from './open-tenant.ts';
 const redis = useRedis();
 
 test('a removal that was rejected in one target proves nothing for another', async () => {
-  const clinic = createModelClinic();
-  for (let index = 0; index < 20; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
+  const clinic = createModelClinic(20);
   const models = { doctor: createModelTarget(), reception: createModelTarget() };
   const open = (doctorShows: 'all' | string[]) =>
     openTenant({

@@ -6,8 +6,8 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import {
-  type AuditWorld,
   auditOf,
+  type CalendarWorld,
   editByHand,
   giveHabits,
   objectIn,
@@ -18,7 +18,7 @@ import {
   removeByHand,
   shownBy,
   wantedOf,
-} from './audit-world.ts';
+} from './calendar-world.ts';
 import { cycle, pull, targetOf, twoCycles } from './cycle.ts';
 import type { ModelObject } from './model-target.ts';
 
@@ -31,7 +31,7 @@ async function synced(booked: number, drift: Policy = 'repair') {
 }
 
 /** Remembers how each reading was asked for and answered. */
-function watchReadings({ tenant }: AuditWorld) {
+function watchReadings({ tenant }: CalendarWorld) {
   const target = targetOf(tenant);
   const { connector } = target;
   const readings: { asked: 'whole' | 'since'; scope: string; named: number }[] = [];
@@ -48,7 +48,7 @@ function watchReadings({ tenant }: AuditWorld) {
 }
 
 /** The process dies before the given fields of the target's record are written. */
-async function dyingBefore({ tenant }: AuditWorld, field: 'drift' | 'cursor', work: () => Promise<unknown>) {
+async function dyingBefore({ tenant }: CalendarWorld, field: 'drift' | 'cursor', work: () => Promise<unknown>) {
   const { write } = tenant.targetStore;
   tenant.targetStore.write = async (target, fields) => {
     if (field in fields) throw new Error('the process was killed');
@@ -174,7 +174,7 @@ describe('an audit', () => {
 });
 
 /** The feed names what is there, and nothing that came and went between two questions, as RFC 6578 allows. */
-function forgetsWhatCameAndWent({ tenant, model }: AuditWorld) {
+function forgetsWhatCameAndWent({ tenant, model }: CalendarWorld) {
   const target = targetOf(tenant);
   const { connector } = target;
   let before = new Set<string>();
@@ -401,12 +401,12 @@ const acts = fc.record({ id: fc.constantFrom(...IDS), act: fc.constantFrom(...PE
 
 /** What each record's object should be like where nobody restores: as a person left it, or as it was written last. */
 class Expectation {
-  readonly world: AuditWorld;
+  readonly world: CalendarWorld;
   readonly byHand = new Map<string, string | null>();
   readonly written = new Map<string, string | null>();
   readonly trash = new Map<string, ModelObject>();
 
-  constructor(world: AuditWorld) {
+  constructor(world: CalendarWorld) {
     this.world = world;
     this.noteCycle();
   }
@@ -435,7 +435,7 @@ class Expectation {
   }
 }
 
-async function take(world: AuditWorld, expected: Expectation, id: string, act: string): Promise<void> {
+async function take(world: CalendarWorld, expected: Expectation, id: string, act: string): Promise<void> {
   const { clinic, tenant, model } = world;
   const isThere = objectIn(world, id) !== undefined;
   if (act === 'wait') world.clock.now += 7 * HOUR_MS;

@@ -8,15 +8,15 @@ import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import {
-  type AuditWorld,
   auditOf,
+  type CalendarWorld,
   editByHand,
   objectOf,
   openWorld,
   POLICIES,
   type Policy,
   removeByHand,
-} from './audit-world.ts';
+} from './calendar-world.ts';
 import { cycle, pull, targetOf } from './cycle.ts';
 import type { ModelObject } from './model-target.ts';
 
@@ -28,19 +28,19 @@ async function synced(booked: number, drift: Policy = 'repair', changes: Partial
   return world;
 }
 
-function open(booked: number, drift: Policy, changes: Partial<TargetConfiguration> = {}): AuditWorld {
+function open(booked: number, drift: Policy, changes: Partial<TargetConfiguration> = {}): CalendarWorld {
   return openWorld(redis.connect(), booked, drift, changes);
 }
 
-function own({ model }: AuditWorld): ModelObject[] {
+function own({ model }: CalendarWorld): ModelObject[] {
   return model.objects().filter(({ ownerTag }) => ownerTag !== null);
 }
 
-function titlesOf(world: AuditWorld): string[] {
+function titlesOf(world: CalendarWorld): string[] {
   return own(world).map(({ item }) => item.title);
 }
 
-function writesOf({ model }: AuditWorld): number {
+function writesOf({ model }: CalendarWorld): number {
   return model.calls.operations;
 }
 

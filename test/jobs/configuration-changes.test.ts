@@ -16,10 +16,7 @@ const redis = useRedis();
 
 /** A clinic with five appointments, and starts of the daemon under one configuration after another. */
 function open() {
-  const clinic = createModelClinic();
-  for (let index = 0; index < 5; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
+  const clinic = createModelClinic(5);
   const clock = { now: NOW };
   const start = (model: ModelTarget, configuration: TargetChoice['configuration'] = {}) =>
     openTenant({ redis: redis.connect(), clinic, clock: () => clock.now, targets: [{ model, configuration }] });

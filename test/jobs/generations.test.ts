@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
@@ -20,10 +20,7 @@ const SUPERSEDED = { actor: 'settings', code: 'configuration-superseded' };
 async function open() {
   const connection = redis.connect();
   await connection.flushall();
-  const clinic = createModelClinic();
-  for (let index = 0; index < 50; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
+  const clinic = createModelClinic(50);
   const model = createModelTarget();
   const clock = { now: NOW };
   const start = (configuration: Partial<TargetConfiguration> = {}) =>

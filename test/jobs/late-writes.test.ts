@@ -5,8 +5,8 @@ import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import {
-  type AuditWorld,
   auditOf,
+  type CalendarWorld,
   objectIn,
   objectOf,
   openWorld,
@@ -14,32 +14,32 @@ import {
   type Policy,
   shownBy,
   wantedOf,
-} from './audit-world.ts';
+} from './calendar-world.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis();
 
-async function synced(booked: number, policy: Policy = 'repair'): Promise<AuditWorld> {
+async function synced(booked: number, policy: Policy = 'repair'): Promise<CalendarWorld> {
   const world = openWorld(redis.connect(), booked, policy);
   await cycle(world.tenant);
   return world;
 }
 
-function move(world: AuditWorld, recordId: string, inHours: number): void {
+function move(world: CalendarWorld, recordId: string, inHours: number): void {
   world.clinic.appointments.set(recordId, appointmentOf(recordId, { inHours }));
 }
 
 /** Sends an operation as a worker that lost its lease would, past the lane. */
-async function sendLate({ model, tenant }: AuditWorld, operation: Operation): Promise<string> {
+async function sendLate({ model, tenant }: CalendarWorld, operation: Operation): Promise<string> {
   const { ownerTag } = targetOf(tenant).identity;
   const [outcome] = await model.open(ownerTag).apply('calendar-1', [operation], NEVER);
   return outcome!.result;
 }
 
 /** What the lane sends while this is awaited. */
-async function sentBy(world: AuditWorld, work: () => Promise<unknown>): Promise<Operation[]> {
+async function sentBy(world: CalendarWorld, work: () => Promise<unknown>): Promise<Operation[]> {
   const sent: Operation[] = [];
   world.model.beforeApply = (operations) => void sent.push(...operations);
   await work();
@@ -47,7 +47,7 @@ async function sentBy(world: AuditWorld, work: () => Promise<unknown>): Promise<
   return structuredClone(sent);
 }
 
-const linkOf = async ({ tenant }: AuditWorld, recordId: string) =>
+const linkOf = async ({ tenant }: CalendarWorld, recordId: string) =>
   (await tenant.links.readSome('doctor', [recordId])).get(recordId);
 
 describe('a write that is older than what stands there', () => {
@@ -108,7 +108,7 @@ describe('a write that is older than what stands there', () => {
 });
 
 describe('a write without an answer that arrives after a later one, where the target compares no versions', () => {
-  async function late(): Promise<{ world: AuditWorld; newest: unknown }> {
+  async function late(): Promise<{ world: CalendarWorld; newest: unknown }> {
     const world = await synced(2, 'keep');
     world.model.fault = () => 'unavailable';
     move(world, '0', 30);

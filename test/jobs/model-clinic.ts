@@ -3,6 +3,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../../src/model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../../src/model/snapshots.ts';
 import type { TimeWindow } from '../../src/model/time.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
 
 /** A clinic in memory: what a cycle asks of it, and what tests do to it. */
 export interface ModelClinic extends ClinicSource {
@@ -35,7 +36,13 @@ export interface ModelClinic extends ClinicSource {
   readonly counts: { lists: number; lookups: number; patients: number; writes: number };
 }
 
-export function createModelClinic(): ModelClinic {
+function hourly(count: number): Map<string, Appointment> {
+  const ids = Array.from({ length: count }, (_, index) => `${index}`);
+  return new Map(ids.map((id) => [id, appointmentOf(id, { inHours: 24 + Number(id) })]));
+}
+
+/** @param booked how many appointments it has, one an hour from tomorrow on, with the ids `0`, `1` … */
+export function createModelClinic(booked = 0): ModelClinic {
   const agendaList: Agenda[] = ['a1', 'a2'].map((id) => ({
     id,
     name: `Agenda ${id}`,
@@ -44,7 +51,7 @@ export function createModelClinic(): ModelClinic {
   }));
   const treatmentList: Treatment[] = [];
   const clinic: ModelClinic = {
-    appointments: new Map(),
+    appointments: hourly(booked),
     unusable: new Set(),
     tombstones: new Set(),
     hidesCancelled: false,

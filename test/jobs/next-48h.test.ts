@@ -11,7 +11,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { next48hWindow, windowOf } from '../../src/sync/followed.ts';
 import { openInstallation } from '../control/open-installation.ts';
-import { createModelGateway, openModelReminders } from '../features/reminders/model-reminders.ts';
+import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openCrmWorld, patientOf } from './crm-world.ts';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { openWorld, shownBy } from './audit-world.ts';
+import { openWorld, shownBy } from './calendar-world.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
 
 const redis = useRedis();

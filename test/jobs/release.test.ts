@@ -32,10 +32,7 @@ interface Start {
 async function open() {
   const connection = redis.connect();
   await connection.flushall();
-  const clinic = createModelClinic();
-  for (let index = 0; index < 5; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
+  const clinic = createModelClinic(5);
   const clock = { now: NOW };
   const models = new Map<string, ModelTarget>();
   const modelOf = (id: string) => {

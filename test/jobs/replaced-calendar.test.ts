@@ -6,7 +6,7 @@ import { decideHold } from '../../src/features/holds/holds.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { NOW } from '../sync/arbitraries.ts';
 import { NEVER } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
@@ -17,10 +17,7 @@ const EVENTS = 12;
 
 /** A calendar that was written to, and that a person deleted since; looked at by a new process. */
 async function openReplaced(firstRun: 'plan' | 'apply') {
-  const clinic = createModelClinic();
-  for (let index = 0; index < EVENTS; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
+  const clinic = createModelClinic(EVENTS);
   const model = createModelTarget();
   const state = { now: NOW };
   const connection = redis.connect();

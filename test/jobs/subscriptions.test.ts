@@ -12,12 +12,13 @@ import { crashingRedis } from './crashing-redis.ts';
 import { cycle, NEVER } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import {
+  createModelTarget,
   createModelVendor,
   giveSubscriptions,
+  type ModelTarget,
   type ModelVendor,
   type VendorSubscription,
-} from './model-subscriptions.ts';
-import { createModelTarget, type ModelTarget } from './model-target.ts';
+} from './model-target.ts';
 import { openTenant, type TargetChoice, type TenantChoice } from './open-tenant.ts';
 
 const redis = useRedis();

@@ -10,8 +10,8 @@ import { useRedis } from '../support/redis.ts';
 import { shiftDate } from '../support/shifted-date.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NOW } from '../sync/arbitraries.ts';
+import { dueAtIn, jobsIn, type LeftBehind, leaveBehind, openUpgradeWorld, putBehind } from './record-upgrade.ts';
 import { startSomeWorkers } from './some-workers.ts';
-import { dueAtIn, jobsIn, type LeftBehind, leaveBehind, openUpgradeWorld, putBehind } from './upgrade-world.ts';
 
 const redis = useRedis();
 const FIXTURES = new URL('../fixtures/upgrade/', import.meta.url);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { createModelGateway, openModelReminders } from '../features/reminders/model-reminders.ts';
+import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { patientOf } from './crm-world.ts';

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { RECORD_STATES } from '../../src/control/records.ts';
 import { allPages, openApiWorld, problemLike, ROSSI } from '../http-server/api/api-world.ts';
 import { AURORA } from '../http-server/open-services.ts';
-import { editByHand } from '../jobs/audit-world.ts';
+import { editByHand } from '../jobs/calendar-world.ts';
 import { cycle, pull, targetOf } from '../jobs/cycle.ts';
 import { useRedis } from '../support/redis.ts';
 

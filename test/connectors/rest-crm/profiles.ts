@@ -1,8 +1,9 @@
 import { onTestFinished } from 'vitest';
+import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { type DialectName, type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import type { MappedProperty, PropertyValue } from '../../../src/model/items.ts';
-import { type OpenTarget, openTarget, steadyLogin, type TargetChoice } from './harness.ts';
+import { contact, type OpenTarget, openTarget, steadyLogin, type TargetChoice } from './harness.ts';
 
 /** How one shipped profile is tried. */
 export interface ProfileCase {
@@ -156,3 +157,32 @@ function person(...names: string[]): Record<string, PropertyValue> {
   ];
   return Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
 }
+
+/** The case of EspoCRM's dialect. */
+export const espocrm = PROFILE_CASES.find(({ dialect }) => dialect === 'espocrm')!;
+
+interface Proxied {
+  sandbox: RestCrmSandbox;
+  proxy: FaultProxy;
+  target: OpenTarget;
+  open(more: { authorizer?: Authorizer; description?: object; timeoutMs?: number }): OpenTarget;
+}
+
+/** EspoCRM's dialect behind a proxy that spoils its traffic. */
+export async function openProxied(): Promise<Proxied> {
+  const { sandbox } = await openProfile(espocrm);
+  const proxy = await startFaultProxy(sandbox.url);
+  onTestFinished(() => proxy.close());
+  const baseUrl = sandbox.apiUrl.replace(sandbox.url, proxy.url);
+  const open: Proxied['open'] = ({ description = {}, authorizer = espocrm.login(sandbox.token), ...more }) =>
+    openTarget({
+      settings: { baseUrl, profile: 'espocrm', description },
+      properties: espocrm.properties,
+      authorizer,
+      ...more,
+    });
+  return { sandbox, proxy, open, target: open({}) };
+}
+
+/** A contact of its account. */
+export const anna = contact(espocrm.person);

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
-import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import type { CrmItem } from '../../../src/model/items.ts';
+import type { Outcome } from '../../../src/model/operations.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { createTargetIdentity, crmForm } from '../../../src/sync/identity.ts';
 import {
   apply,
   create,
-  FIELDS,
   failureOf,
   invoice,
   inWords,
@@ -195,127 +194,6 @@ describe('appointments and invoices', () => {
   });
 });
 
-describe('a deletion', () => {
-  test('ends well whether the record is there, was deleted or never was, and takes nothing that is not ours', async () => {
-    const { sandbox, open } = await openWorld();
-    const worker = open();
-    const outcomes = await apply(worker, create('a'), create('b'), create('c'), create('d'), create('f'));
-    const id = (name: string) => idOf(outcomes.find(({ recordId }) => recordId === name));
-    sandbox.deleteByHand(id('b')!);
-    sandbox.editByHand(id('c')!, { Clinic_Stamp__c: 'anothertarget000.x.0.' });
-    sandbox.editByHand(id('d')!, { Clinic_Key__c: null });
-    sandbox.editByHand(id('f')!, { Clinic_Stamp__c: 'somebody typed here' });
-    const before = sandbox.counts.apiCalls;
-    const deletions = ['a', 'b', 'c', 'd', 'f'].map((name) => remove(name, id(name)));
-    expect(inWords(await apply(worker, ...deletions, remove('e')))).toEqual([
-      'a deleted',
-      'b already-gone',
-      'c already-gone',
-      'd deleted',
-      'e already-gone',
-      'f deleted',
-    ]);
-    expect(sandbox.counts.apiCalls - before).toBe(2);
-    expect(sandbox.records('Contact').map(({ Id }) => Id)).toEqual([id('c')]);
-    expect(sandbox.records('Contact', { includeDeleted: true })).toHaveLength(5);
-  });
-
-  test('finds the record under its key when a person deleted the one that we knew', async () => {
-    const { sandbox, open } = await openWorld();
-    const worker = open();
-    const [created] = await apply(worker, create('a'));
-    sandbox.deleteByHand(idOf(created)!);
-    expect(inWords(await apply(worker, update('a', patient(), idOf(created))))).toEqual(['a recreated']);
-    expect(inWords(await apply(worker, { ...remove('a', idOf(created)), erase: true } as Operation<CrmItem>))).toEqual([
-      'a deleted',
-    ]);
-    expect(sandbox.records('Contact')).toEqual([]);
-  });
-
-  test('of somebody who is to be forgotten leaves an empty record in the recycle bin; of others it stays as it was', async () => {
-    const { sandbox, open } = await openWorld();
-    const worker = open();
-    const [a, b] = await apply(worker, create('a', patient({ Description: 'Text' })), create('b'));
-    const erasure = { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>;
-    expect(inWords(await apply(worker, erasure, remove('b', idOf(b))))).toEqual(['a deleted', 'b deleted']);
-    const inBin = new Map(sandbox.records('Contact', { includeDeleted: true }).map((record) => [record.Id, record]));
-    const { LastName, Email, Phone, Birthdate, Description, Score__c, Next_Visit__c, IsDeleted } = inBin.get(idOf(a)!)!;
-    expect({ LastName, IsDeleted }).toEqual({ LastName: '–', IsDeleted: true });
-    expect([Email, Phone, Birthdate, Description, Score__c, Next_Visit__c]).toEqual(Array(6).fill(null));
-    expect(inBin.get(idOf(b)!)).toMatchObject({ LastName: 'Rossi', IsDeleted: true });
-  });
-
-  test('of somebody who is to be forgotten leaves nothing in the recycle bin where the settings want it, of before neither', async () => {
-    const { sandbox, open } = await openWorld();
-    const worker = open('patients', { settings: { emptyBin: true } });
-    const [a] = await apply(worker, create('a'));
-    const [b] = await apply(worker, create('b'));
-    await apply(worker, create('c'));
-    const erase = (id: string, known: string | null = null) =>
-      ({ ...remove(id, known), erase: true }) as Operation<CrmItem>;
-    sandbox.deleteByHand(idOf(b)!);
-    expect(inWords(await apply(worker, erase('a', idOf(a)), erase('b'), remove('c')))).toEqual([
-      'a deleted',
-      'b already-gone',
-      'c deleted',
-    ]);
-    const left = sandbox.records('Contact', { includeDeleted: true });
-    expect(left).toMatchObject([{ IsDeleted: true, LastName: 'Rossi' }]);
-    expect(inWords(await apply(worker, erase('a', idOf(a)), erase('b')))).toEqual(['a already-gone', 'b already-gone']);
-    expect(sandbox.records('Contact', { includeDeleted: true })).toHaveLength(1);
-  });
-
-  test('whose record stays in the recycle bin against the settings is named, and tried again', async () => {
-    const { sandbox, open } = await openWorld();
-    const worker = open('patients', { settings: { emptyBin: true } });
-    const [a] = await apply(worker, create('a'));
-    const erasure = { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>;
-    sandbox.configure({ keepsBin: true });
-    for (const _ of [1, 2]) {
-      const outcomes = await apply(worker, erasure);
-      expect(failureOf(outcomes)).toMatchObject({ code: 'bin-not-emptied', actor: 'settings', retry: 'later' });
-    }
-    sandbox.configure({ keepsBin: false });
-    expect(inWords(await apply(worker, erasure))).toEqual(['a already-gone']);
-    expect(sandbox.records('Contact', { includeDeleted: true })).toEqual([]);
-  });
-
-  test('goes on where a rule of the org lets nobody empty a record', async () => {
-    const { sandbox, open } = await openWorld();
-    const worker = open();
-    const [a] = await apply(worker, create('a'));
-    sandbox.addValidationRule({ object: 'Contact', field: 'LastName', refuses: '–', message: 'no' });
-    expect(inWords(await apply(worker, { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>))).toEqual([
-      'a deleted',
-    ]);
-    expect(sandbox.records('Contact')).toEqual([]);
-  });
-
-  test('of more than one collection takes them all', async () => {
-    const { sandbox, open } = await openWorld();
-    const worker = open();
-    await apply(worker, ...Array.from({ length: 250 }, (_, index) => create(`r${index}`)));
-    const outcomes = await apply(worker, ...Array.from({ length: 250 }, (_, index) => remove(`r${index}`)));
-    expect(outcomes.every((outcome) => outcome.result === 'deleted' && outcome.effect === 'deleted')).toBe(true);
-    expect(sandbox.records('Contact')).toEqual([]);
-  });
-
-  test.each([
-    ['UNABLE_TO_LOCK_ROW', 1, 'a deleted'],
-    ['UNABLE_TO_LOCK_ROW', 2, 'a row-locked'],
-    ['ENTITY_IS_DELETED', 1, 'a already-gone'],
-    ['DELETE_FAILED', 1, 'a deletion-refused'],
-  ])('that meets %s %d times ends as: %s', async (statusCode, times, words) => {
-    const { sandbox, open } = await openWorld();
-    const worker = open();
-    await apply(worker, create('a'));
-    const row = { success: false, errors: [{ statusCode, message: 'Canary', fields: [] }] };
-    const body = { compositeResponse: [{ referenceId: 'part0', httpStatusCode: 200, body: [row] }] };
-    sandbox.faults.add({ after: 1, times, match: { method: 'POST' }, fault: { kind: 'status', status: 200, body } });
-    expect(inWords(await apply(worker, remove('a')))).toEqual([words]);
-  });
-});
-
 describe('what people do to contacts', () => {
   test('a merge keeps the master, and the loser is made again: the clinic has two patients', async () => {
     const { sandbox, open } = await openWorld();
@@ -370,34 +248,3 @@ function idOf(outcome: Outcome<CrmItem> | undefined): string | null {
 function storedOf(outcome: Outcome<CrmItem> | undefined): CrmItem | undefined {
   return outcome?.result === 'written' ? outcome.stored : undefined;
 }
-
-describe('picklists', () => {
-  const values = ['10', '20'];
-  const labels = { 10: 'New patient', 20: 'Known' };
-  const field = { name: 'Group__c', type: 'picklist', values, labels, restricted: true } as const;
-  const customFields = { ...FIELDS, Contact: [...(FIELDS.Contact ?? []), field] };
-  const mapped = (words: string[]): MappedProperty[] => [
-    { name: 'LastName', kind: 'text' },
-    { name: 'Group__c', kind: 'text', words },
-  ];
-
-  test('take the names that people see, and are read back so', async () => {
-    const { sandbox, open } = await openWorld({ customFields });
-    const worker = open('patients', { properties: mapped(['new patient', '20']) });
-    await worker.prepare(null, signal());
-    const item = (group: string) => ({ ...patient(), properties: { LastName: 'Rossi', Group__c: group } });
-    const [outcome] = await apply(worker, create('a', item('new patient')));
-    expect(sandbox.records('Contact')[0]?.Group__c).toBe('10');
-    expect(storedOf(outcome)).toEqual(item('new patient'));
-    expect((await readAll(worker))[0]?.item).toEqual(item('new patient'));
-  });
-
-  test('whose names the mapping does not know are named, with those that there are', async () => {
-    const { open } = await openWorld({ customFields });
-    const worker = open('patients', { properties: mapped(['Unknown']) });
-    await expect(worker.prepare(null, signal())).rejects.toMatchObject({
-      code: 'crm-setup-incomplete',
-      message: expect.stringContaining('Contact.Group__c has no "Unknown"; there are New patient (10), Known (20)'),
-    });
-  });
-});

@@ -1,15 +1,12 @@
 import type { Redis } from 'ioredis';
-import { createAddressSecrets } from '../../../src/features/reminders/identity.ts';
+import { forgetPatient } from '../../../src/features/forget/forget.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
-import type { OpenAnswers } from '../../../src/features/reminders/ports.ts';
 import type { Wake } from '../../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../../src/jobs/tenant.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import type { Appointment, Invoice } from '../../../src/model/records.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { crmSchema } from '../../../src/settings/crm-schema.ts';
-import { createAnswerDirectory, createAnswerStore } from '../../../src/state/answers.ts';
-import type { RedisClient } from '../../../src/state/redis.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { cycle, NEVER } from '../../jobs/cycle.ts';
@@ -17,7 +14,7 @@ import { createModelClinic, type ModelClinic } from '../../jobs/model-clinic.ts'
 import { createModelTarget, type ModelTarget } from '../../jobs/model-target.ts';
 import { openTenant, type TenantChoice } from '../../jobs/open-tenant.ts';
 import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
-import { createModelGateway, openModelReminders, patientOf } from '../reminders/model-reminders.ts';
+import { answersOver, createModelGateway, openModelReminders, patientOf } from '../reminders/reminder-world.ts';
 
 /** Who is to be forgotten. */
 export const PATIENT = 'pat-7731';
@@ -49,7 +46,6 @@ export interface ForgetWorld {
   tracesInRedis(): Promise<string[]>;
 }
 
-const KEY = Buffer.alloc(32, 7);
 const CONTACTS = { mapping: { lastname: 'lastName', email: 'email', phone: 'mobilePhone' }, everyMinutes: 1 };
 const VISITS = {
   stream: 'appointments',
@@ -83,26 +79,6 @@ function fill(clinic: ModelClinic): void {
     clinic.appointments.set(appointment.id, appointment);
   }
   clinic.invoiceList.push(bill('bill-7731', PATIENT), bill('bill-8842', OTHER));
-}
-
-function answersOver(connection: RedisClient): OpenAnswers {
-  const secrets = createAddressSecrets(KEY, 'studio-rossi');
-  const directory = createAnswerDirectory(connection);
-  return {
-    async linkFor({ reminder, patientId }) {
-      const token = secrets.token(reminder);
-      await directory.put(
-        token,
-        { tenant: 'studio-rossi', reminder, patientId, proof: secrets.patient(reminder, patientId) },
-        30 * DAY_MS,
-      );
-      return { url: `https://mirror.example/r/${token}`, cancels: true };
-    },
-    isOurs: secrets.isOurs,
-    proof: secrets.proof,
-    callerName: secrets.caller,
-    store: createAnswerStore(connection, 'studio-rossi'),
-  };
 }
 
 /** Opens it; nothing was read or written yet. */
@@ -212,3 +188,32 @@ export async function ring(world: ForgetWorld): Promise<void> {
     await remind(world.tenant, id, { stop: NEVER, abort: NEVER });
   }
 }
+
+/** The tenant. */
+export const ID = 'studio-rossi';
+export const SILENT = () => {};
+export const SIGNALS = { stop: NEVER, abort: NEVER };
+
+/** A world after its first cycle. */
+export async function openSynced(connection: Redis): Promise<ForgetWorld> {
+  const world = openForgetWorld(connection);
+  await world.pass();
+  return world;
+}
+
+/** Forgets the patient as the command does. */
+export const forget = (world: ForgetWorld, tenant?: OpenTenant) =>
+  forgetPatient(tenant === undefined ? world.installation : openInstallation({ tenants: [tenant] }), ID, PATIENT, {
+    progress: SILENT,
+    signals: SIGNALS,
+  });
+
+/** Models of the targets, by id. */
+export const MODELS = (world: ForgetWorld): [string, ModelTarget][] => [
+  ['doctor', world.calendar],
+  ['contacts', world.contacts],
+  ['visits', world.visits],
+  ['bills', world.bills],
+];
+/** How many objects each target has. */
+export const counts = (world: ForgetWorld) => MODELS(world).map(([, model]) => model.objects().length);

@@ -15,8 +15,17 @@ import { openInstallation } from '../../control/open-installation.ts';
 import { crashingRedis } from '../../jobs/crashing-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { ANSWER_FILE, type AnswerBed, answersOver, deskOf, ID, KEY, openAnswerBed, press } from './answer-bed.ts';
-import { book } from './reminder-world.ts';
+import {
+  ANSWER_FILE,
+  type AnswerBed,
+  answersOver,
+  book,
+  deskOf,
+  ID,
+  KEY,
+  openAnswerBed,
+  press,
+} from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
 const reminded = (file?: object) => openAnswerBed(redis.connect(), file);

@@ -4,7 +4,7 @@ import { type ContentInput, contentOf, languageOf } from '../../../src/features/
 import { compileRules } from '../../../src/features/reminders/rules.ts';
 import type { Location } from '../../../src/model/records.ts';
 import { reminderSchema } from '../../../src/settings/reminder-schema.ts';
-import { patientOf } from './model-reminders.ts';
+import { patientOf } from './reminder-world.ts';
 
 const START = Date.parse('2026-12-07T09:05:00+01:00');
 

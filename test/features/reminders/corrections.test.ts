@@ -4,8 +4,7 @@ import { keys } from '../../../src/state/keys.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NOW } from '../../sync/arbitraries.ts';
-import { patientOf } from './model-reminders.ts';
-import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
 

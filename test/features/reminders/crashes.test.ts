@@ -7,8 +7,7 @@ import { crashingRedis } from '../../jobs/crashing-redis.ts';
 import { NEVER, pull } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { type Tries, tryCases } from '../../support/tried.ts';
-import type { ModelGateway } from './model-reminders.ts';
-import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+import { book, createReminderWorld, type ModelGateway, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
 let connection: ReturnType<typeof redis.connect> | null = null;

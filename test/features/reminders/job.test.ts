@@ -7,8 +7,7 @@ import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NOW } from '../../sync/arbitraries.ts';
-import { patientOf } from './model-reminders.ts';
-import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
 

@@ -1,8 +1,7 @@
 import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
 import { runTriggers } from '../../../src/features/triggers/job.ts';
 import { withStatus } from '../../../src/features/triggers/open.ts';
-import type { TriggerSource } from '../../../src/features/triggers/ports.ts';
-import { createTriggerNames } from '../../../src/features/triggers/ports.ts';
+import { createTriggerNames, type TriggerSource } from '../../../src/features/triggers/ports.ts';
 import { createTriggerStore } from '../../../src/features/triggers/store.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { type Outages, wakeOther } from '../../../src/jobs/outages.ts';
@@ -22,8 +21,8 @@ import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openOutages, openTenant } from '../../jobs/open-tenant.ts';
 import { paced } from '../../support/pace.ts';
+import { signingSecret } from '../reminders/channels/bed.ts';
 import type { Receiver } from '../reminders/channels/receiver.ts';
-import { signingSecret } from '../reminders/channels/webhook-bed.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SEALING_KEY = Buffer.alloc(32, 9);

@@ -1,3 +1,6 @@
+import PostalMime from 'postal-mime';
+import { type MailSandbox, type MailSandboxOptions, startMailSandbox } from '../../../../sandbox/mail/index.ts';
+import { type SmsSandbox, startSmsSandbox } from '../../../../sandbox/sms/index.ts';
 import type {
   ChannelModule,
   Delivery,
@@ -5,11 +8,15 @@ import type {
   ReminderChannel,
   ReminderContent,
 } from '../../../../src/features/reminders/channels/channel.ts';
+import { email } from '../../../../src/features/reminders/channels/email/index.ts';
+import { sms } from '../../../../src/features/reminders/channels/sms/index.ts';
+import { webhook } from '../../../../src/features/reminders/channels/webhook/index.ts';
 import { createAddressSecrets } from '../../../../src/features/reminders/identity.ts';
 import { createHttpClient, type HttpClientOptions } from '../../../../src/http/client.ts';
 import type { Logger } from '../../../../src/log/logger.ts';
 import { OPERATORS_REACH, type Reach } from '../../../../src/settings/outbound-schema.ts';
 import { secretSchemas } from '../../../../src/settings/secret-reference.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
 
 /** What must show nowhere but where the reminder goes. */
 export const PATIENT = {
@@ -132,4 +139,121 @@ export async function errorOf(delivery: Promise<Delivery>): Promise<Error> {
   );
   if (!(thrown instanceof Error)) throw new Error('it did not throw');
   return thrown;
+}
+
+const LOGIN = { user: 'reminders', password: 'correct horse battery' };
+
+/** A mail channel and the server before it. */
+export async function openEmailBed(
+  options: MailSandboxOptions = { login: LOGIN },
+): Promise<ChannelBed & { server: MailSandbox }> {
+  const server = await startMailSandbox(options);
+  const { faults } = server;
+  const once = (method: string, fault: Parameters<typeof faults.add>[0]['fault']) => () =>
+    void faults.add({ times: 1, match: { method }, fault });
+  const settings = {
+    host: server.host,
+    port: server.port,
+    security: options.security ?? 'starttls',
+    ...(options.login === undefined ? {} : { login: { user: options.login.user, password: { env: 'SMTP_PASSWORD' } } }),
+    certificateAuthority: server.certificate,
+    from: 'reminders@clinic.example',
+  };
+  return {
+    module: email,
+    server,
+    settings,
+    env: { SMTP_PASSWORD: LOGIN.password },
+    wrongLogin: { settings, env: { SMTP_PASSWORD: 'wrong horse' } },
+    async arrived() {
+      const mails = await Promise.all(server.mails().map(({ raw }) => PostalMime.parse(raw)));
+      return mails.map(({ messageId, text }) => ({ id: messageId?.slice(1, 33) ?? null, text: text ?? '' }));
+    },
+    addresses: () => [],
+    spoil: {
+      lostAnswer: once('DATA', { kind: 'lost-answer' }),
+      refuseForGood: once('RCPT', { kind: 'reply', code: 550 }),
+      throttle: once('RCPT', { kind: 'reply', code: 451 }),
+      cutBefore: once('CONNECT', { kind: 'cut' }),
+      garbage: once('DATA', { kind: 'garbage' }),
+      stall: once('DATA', { kind: 'latency', ms: 1_500 }),
+      breakDown: once('MAIL', { kind: 'reply', code: 421 }),
+    },
+    close: () => server.close(),
+  };
+}
+
+/** A channel for text messages and the gateway before it. */
+export async function openSmsBed(): Promise<ChannelBed & { gateway: SmsSandbox }> {
+  const gateway = await startSmsSandbox();
+  const { faults, recording } = gateway;
+  recording.record(true);
+  const once = (fault: Parameters<typeof faults.add>[0]['fault']) => () => void faults.add({ times: 1, fault });
+  const settings = {
+    accountSid: gateway.accountSid,
+    authToken: { env: 'SMS_TOKEN' },
+    from: gateway.from,
+    maximumSegments: 5,
+    server: gateway.url,
+  };
+  const invalid = { code: 21_211, message: "The 'To' number is not a valid phone number.", status: 400 };
+  return {
+    module: sms,
+    gateway,
+    settings,
+    env: { SMS_TOKEN: gateway.authToken },
+    wrongLogin: { settings, env: { SMS_TOKEN: 'f'.repeat(32) } },
+    arrived: async () => gateway.messages().map(({ body }) => ({ id: null, text: body })),
+    addresses: () => recording.recorded().map(({ url }) => url),
+    spoil: {
+      lostAnswer: once({ kind: 'lost-answer' }),
+      refuseForGood: once({ kind: 'status', status: 400, body: invalid }),
+      throttle: once({ kind: 'status', status: 429 }),
+      throttleForSevenSeconds: once({ kind: 'status', status: 429, headers: { 'retry-after': '7' } }),
+      cutBefore: once({ kind: 'cut' }),
+      garbage: once({ kind: 'html' }),
+      stall: once({ kind: 'latency', ms: 1_500 }),
+      breakDown: once({ kind: 'status', status: 500 }),
+    },
+    close: () => gateway.close(),
+  };
+}
+
+/** A secret as receivers are given it: whsec_ and 32 bytes in base64. */
+export function signingSecret(letter: string): string {
+  return `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`;
+}
+
+/** A webhook channel and the receiver before it. */
+export async function openWebhookBed(): Promise<ChannelBed & { receiver: Receiver }> {
+  const receiver = await startReceiver();
+  const { faults, recording } = receiver.kit;
+  const once = (fault: Parameters<typeof faults.add>[0]['fault']) => () => void faults.add({ times: 1, fault });
+  return {
+    module: webhook,
+    receiver,
+    settings: {
+      url: `${receiver.url}/hook`,
+      secrets: [{ env: 'WEBHOOK_SECRET' }],
+      fields: ['text'],
+    },
+    env: { WEBHOOK_SECRET: signingSecret('a') },
+    wrongLogin: null,
+    arrived: async () =>
+      receiver.taken.map(({ headers, body }) => ({
+        id: String(headers['webhook-id']),
+        text: String((JSON.parse(body) as { data: { text?: unknown } }).data.text),
+      })),
+    addresses: () => recording.recorded().map(({ url }) => url),
+    spoil: {
+      lostAnswer: once({ kind: 'lost-answer' }),
+      refuseForGood: once({ kind: 'status', status: 410 }),
+      throttle: once({ kind: 'status', status: 429 }),
+      throttleForSevenSeconds: once({ kind: 'status', status: 503, headers: { 'retry-after': '7' } }),
+      cutBefore: once({ kind: 'cut' }),
+      stall: once({ kind: 'latency', ms: 1_500 }),
+      breakDown: once({ kind: 'status', status: 500 }),
+    },
+    close: () => receiver.close(),
+  };
 }

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { dry } from '../../../../src/features/reminders/channels/dry/index.ts';
 import { reminderChannels } from '../../../../src/features/reminders/channels/registry.ts';
-import { attempt, collectingLog, openChannel, PATIENT, reminderOf } from './bed.ts';
+import {
+  attempt,
+  collectingLog,
+  openChannel,
+  openEmailBed,
+  openSmsBed,
+  openWebhookBed,
+  PATIENT,
+  reminderOf,
+} from './bed.ts';
 import { describeChannel } from './contract.ts';
-import { openEmailBed } from './email-bed.ts';
-import { openSmsBed } from './sms-bed.ts';
-import { openWebhookBed } from './webhook-bed.ts';
 
 describeChannel('webhook', openWebhookBed, { garbage: 'nothing in an answer is read but its status' });
 describeChannel('email', openEmailBed, { throttleForSevenSeconds: 'SMTP has no word for how long' });

@@ -1,9 +1,8 @@
 import ICAL from 'ical.js';
 import PostalMime from 'postal-mime';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Reminder } from '../../../../src/features/reminders/channels/channel.ts';
-import { attempt, type Opening, openChannel, PATIENT, reminderOf, unsubscribeProof } from './bed.ts';
-import { openEmailBed } from './email-bed.ts';
+import type { Reminder } from '../../../../../src/features/reminders/channels/channel.ts';
+import { attempt, type Opening, openChannel, openEmailBed, PATIENT, reminderOf, unsubscribeProof } from '../bed.ts';
 
 const CALLBACK = 'https://clinic.example/reminders/callbacks/studio-rossi/email';
 const beds: { close(): Promise<void> }[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { clinicScopes } from '../../src/composition/connections.ts';
-import { signingSecret } from '../features/reminders/channels/webhook-bed.ts';
+import { signingSecret } from '../features/reminders/channels/bed.ts';
 import { ENV, faultLines, load, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 const TRIGGERS = `

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { MailSandboxOptions } from '../../../../sandbox/mail/index.ts';
-import { attempt, errorOf, openChannel, PATIENT, reminderOf } from './bed.ts';
-import { openEmailBed } from './email-bed.ts';
+import type { MailSandboxOptions } from '../../../../../sandbox/mail/index.ts';
+import { attempt, errorOf, openChannel, openEmailBed, PATIENT, reminderOf } from '../bed.ts';
 
 const beds: { close(): Promise<void> }[] = [];
 afterEach(async () => {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { SignedRequest } from '../../../../sandbox/sms/index.ts';
-import { signatureOf } from '../../../../src/features/reminders/channels/sms/index.ts';
-import { attempt, errorOf, openChannel, PATIENT, reminderOf } from './bed.ts';
-import { openSmsBed } from './sms-bed.ts';
+import type { SignedRequest } from '../../../../../sandbox/sms/index.ts';
+import { signatureOf } from '../../../../../src/features/reminders/channels/sms/index.ts';
+import { attempt, errorOf, openChannel, openSmsBed, PATIENT, reminderOf } from '../bed.ts';
 
 const CALLBACK = 'https://clinic.example/reminders/callbacks/studio-rossi/sms';
 let bed: Awaited<ReturnType<typeof openSmsBed>>;

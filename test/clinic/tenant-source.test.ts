@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
-import { payloadOf } from '../../../src/features/reminders/channels/webhook/index.ts';
-import { reminderOf } from '../../features/reminders/channels/bed.ts';
-import { openClient, profileOf, unhurried } from '../open-client.ts';
-import { startScriptedServer } from '../scripted-server.ts';
+import { createTenantSource } from '../../src/clinic/tenant-source.ts';
+import { payloadOf } from '../../src/features/reminders/channels/webhook/index.ts';
+import { reminderOf } from '../features/reminders/channels/bed.ts';
+import { openClient, profileOf, unhurried } from './open-client.ts';
+import { startScriptedServer } from './scripted-server.ts';
 
 /** What a tenant's source reads of a clinic whose every list and record is this one. */
 async function openClinicOf(row: object) {

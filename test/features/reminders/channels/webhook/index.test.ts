@@ -2,10 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { outboundSection, reachOf } from '../../../../src/settings/outbound-schema.ts';
-import { attempt, errorOf, openChannel, reminderOf } from './bed.ts';
-import type { TakenMessage } from './receiver.ts';
-import { openWebhookBed, signingSecret } from './webhook-bed.ts';
+import { outboundSection, reachOf } from '../../../../../src/settings/outbound-schema.ts';
+import { attempt, errorOf, openChannel, openWebhookBed, reminderOf, signingSecret } from '../bed.ts';
+import type { TakenMessage } from '../receiver.ts';
 
 const [OLD, NEW] = [signingSecret('o'), signingSecret('n')];
 let bed: Awaited<ReturnType<typeof openWebhookBed>>;

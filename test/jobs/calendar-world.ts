@@ -1,3 +1,4 @@
+import { targetStatus } from '../../src/control/status.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { CalendarItem, Item } from '../../src/model/items.ts';
@@ -6,39 +7,60 @@ import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { DriftReport } from '../../src/state/targets.ts';
 import { project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+import { EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
 import { NEVER, targetOf } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelObject, type ModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import { openTenant, type TargetChoice, type TenantChoice } from './open-tenant.ts';
 
 export const POLICIES = ['repair', 'keep', 'report'] as const;
 export type Policy = (typeof POLICIES)[number];
 
-export interface AuditWorld {
+export interface CalendarWorld {
   clinic: ModelClinic;
   model: ModelTarget;
   clock: { now: number };
   tenant: OpenTenant;
+  /** Another process with the same state. */
+  again(changes?: Partial<TenantChoice>): OpenTenant;
 }
 
-/** A clinic with some appointments, one an hour from tomorrow on, and a target that shows them all. Nothing is written yet. */
+/** A clinic with some appointments, one an hour from tomorrow on, and a target. Nothing is written yet. */
+export function openCalendarWorld(
+  redis: { connect(): RedisClient },
+  booked: number,
+  choice: Partial<TargetChoice> = {},
+): CalendarWorld {
+  const clinic = createModelClinic(booked);
+  const model = choice.model ?? createModelTarget();
+  const clock = { now: NOW };
+  const again = (changes: Partial<TenantChoice> = {}) =>
+    openTenant({
+      redis: redis.connect(),
+      clinic,
+      targets: [{ model, ...choice }],
+      clock: () => clock.now,
+      ...changes,
+    });
+  return { clinic, model, clock, again, tenant: again() };
+}
+
+/** The same beside an event that somebody else made, with a policy for changes by hand. */
 export function openWorld(
   redis: RedisClient,
   booked: number,
   drift: Policy,
   changes: Partial<TargetConfiguration> = {},
-): AuditWorld {
-  const clinic = createModelClinic();
-  for (let index = 0; index < booked; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
-  const model = createModelTarget();
-  model.addForeign('Dentist');
-  const clock = { now: NOW };
+): CalendarWorld {
   const configuration = { audit: { drift, rewritesPerDay: 3 }, ...changes };
-  const tenant = openTenant({ redis, clinic, targets: [{ model, configuration }], clock: () => clock.now });
-  return { clinic, model, clock, tenant };
+  const world = openCalendarWorld({ connect: () => redis }, booked, { configuration });
+  world.model.addForeign('Dentist');
+  return world;
+}
+
+/** What the status says of a target. */
+export async function stateOf(tenant: OpenTenant, id = 'doctor') {
+  return targetStatus(tenant, targetOf(tenant, id), await tenant.holds.list());
 }
 
 export function auditOf(tenant: OpenTenant, options: { whole?: boolean } = {}): Promise<DriftReport | null> {
@@ -46,32 +68,39 @@ export function auditOf(tenant: OpenTenant, options: { whole?: boolean } = {}): 
 }
 
 /** The object of a record, if it lies in the calendar. */
-export function objectIn({ model, tenant }: AuditWorld, recordId: string): ModelObject | undefined {
+export function objectIn(
+  { model, tenant }: Pick<CalendarWorld, 'model' | 'tenant'>,
+  recordId: string,
+): ModelObject | undefined {
   const key = targetOf(tenant).identity.key(recordId, 0);
   return model.objects().find((object) => object.key === key);
 }
 
-export function objectOf(world: AuditWorld, recordId: string): ModelObject {
+export function objectOf(world: Pick<CalendarWorld, 'model' | 'tenant'>, recordId: string): ModelObject {
   const found = objectIn(world, recordId);
   if (found === undefined) throw new Error(`record ${recordId} has no object`);
   return found;
 }
 
-export function editByHand(world: AuditWorld, recordId: string, changes: Partial<CalendarItem>): void {
+export function editByHand(
+  world: Pick<CalendarWorld, 'model' | 'tenant'>,
+  recordId: string,
+  changes: Partial<CalendarItem>,
+): void {
   const object = objectOf(world, recordId);
   object.item = { ...object.item, ...changes };
   object.version += 1;
 }
 
 /** @returns the object, to be taken back from the trash */
-export function removeByHand(world: AuditWorld, recordId: string): ModelObject {
+export function removeByHand(world: Pick<CalendarWorld, 'model' | 'tenant'>, recordId: string): ModelObject {
   const object = objectOf(world, recordId);
   object.deleted = true;
   return object;
 }
 
 /** Items that carry our owner tag, as texts in order. */
-export function shownBy({ model }: AuditWorld): string[] {
+export function shownBy({ model }: CalendarWorld): string[] {
   return model
     .objects()
     .filter(({ ownerTag }) => ownerTag !== null)
@@ -80,7 +109,7 @@ export function shownBy({ model }: AuditWorld): string[] {
 }
 
 /** What the target should show of a record now; null when nothing. */
-export function wantedOf({ clinic, tenant }: AuditWorld, recordId: string): string | null {
+export function wantedOf({ clinic, tenant }: CalendarWorld, recordId: string): string | null {
   const appointment = clinic.appointments.get(recordId);
   if (appointment === undefined) return null;
   const { configuration, identity } = targetOf(tenant);

@@ -1,0 +1,110 @@
+import { describe, expect, test, vi } from 'vitest';
+import { silentLogger } from '../../../src/log/logger.ts';
+import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
+import type { Outcome } from '../../../src/model/operations.ts';
+import { isMirrorError } from './expect.ts';
+import { apply, create, FIELDS, openWorld, PROPERTIES, patient, readAll, signal } from './support.ts';
+
+function storedOf(outcome: Outcome<CrmItem> | undefined): CrmItem | undefined {
+  return outcome?.result === 'written' ? outcome.stored : undefined;
+}
+
+describe('before anything is written', () => {
+  test('all that the org lacks is named at once', async () => {
+    const key = FIELDS.Contact![0]!;
+    const { open, sandbox } = await openWorld({
+      customFields: {
+        Contact: [
+          { ...key, externalId: false, length: 20 },
+          { name: 'Clinic_Stamp__c', type: 'string', length: 80 },
+        ],
+      },
+    });
+    const properties = [
+      { name: 'Birthdate', kind: 'text' },
+      { name: 'Nowhere__c', kind: 'text' },
+      { name: 'Name', kind: 'text' },
+    ] as const;
+    const words = [
+      'External ID',
+      'at least 32',
+      'Clinic_Stamp__c must be text of 255',
+      'Birthdate is date',
+      'Nowhere__c',
+      'Contact.Name must be editable',
+    ];
+    await expect(open('patients', { properties }).prepare(null, signal())).rejects.toSatisfy(
+      isMirrorError({ actor: 'settings', code: 'crm-setup-incomplete', retry: 'never', words }),
+    );
+    expect(sandbox.counts.apiCalls).toBe(1);
+  });
+
+  test.each([
+    ['patients', { object: 'Patient__c' }, ['Patient__c']],
+    ['appointments', { contactField: 'OwnerId' }, ['Event.OwnerId', 'Contact']],
+    ['appointments', { contactKeyField: 'Other_Key__c' }, ['Contact.Other_Key__c']],
+    ['invoices', { contactField: 'Nobody__c' }, ['Opportunity.Nobody__c']],
+  ] as const)('a target of %s with %j is refused by name', async (stream, settings, words) => {
+    const { open } = await openWorld();
+    await expect(open(stream, { settings }).prepare(null, signal())).rejects.toSatisfy(
+      isMirrorError({ actor: 'settings', code: 'crm-setup-incomplete', words }),
+    );
+  });
+
+  test('contacts without an account are said to be private, as they are', async () => {
+    const { open, sandbox } = await openWorld();
+    const log = { ...silentLogger, warn: vi.fn() };
+    const account = sandbox.addByHand('Account', { Name: 'Patients' }).Id;
+    const properties = [...PROPERTIES.patients, { name: 'AccountId', kind: 'text' }] as const;
+    await open('patients', { log, properties }).prepare(null, signal());
+    expect(log.warn).not.toHaveBeenCalled();
+    await open('patients', { log }).prepare(null, signal());
+    expect(log.warn).toHaveBeenCalledWith({ unmapped: 'AccountId' }, expect.stringContaining('map AccountId'));
+    await apply(open(), create('alone'));
+    await apply(open('patients', { properties }), create('shared', patient({ AccountId: account })));
+    const seenBy = (as: string) => sandbox.records('Contact', { as }).map((record) => record.AccountId);
+    expect(seenBy('doctor@clinic.example')).toEqual([account]);
+    expect(seenBy('integration@clinic.example')).toEqual([null, account]);
+  });
+
+  test('a login that brings no address needs it in the settings', async () => {
+    const { open, login, sandbox } = await openWorld();
+    const { baseUrl: _, ...bare } = login;
+    await expect(open('patients', { login: bare }).prepare(null, signal())).rejects.toSatisfy(
+      isMirrorError({ actor: 'authorization', code: 'instance-unknown' }),
+    );
+    const settled = open('patients', { login: bare, settings: { instanceUrl: `${sandbox.url}/` } });
+    expect(await settled.prepare(null, signal())).toMatch(/^00D\w{15}\/Contact$/);
+  });
+});
+
+describe('picklists', () => {
+  const values = ['10', '20'];
+  const labels = { 10: 'New patient', 20: 'Known' };
+  const field = { name: 'Group__c', type: 'picklist', values, labels, restricted: true } as const;
+  const customFields = { ...FIELDS, Contact: [...(FIELDS.Contact ?? []), field] };
+  const mapped = (words: string[]): MappedProperty[] => [
+    { name: 'LastName', kind: 'text' },
+    { name: 'Group__c', kind: 'text', words },
+  ];
+
+  test('take the names that people see, and are read back so', async () => {
+    const { sandbox, open } = await openWorld({ customFields });
+    const worker = open('patients', { properties: mapped(['new patient', '20']) });
+    await worker.prepare(null, signal());
+    const item = (group: string) => ({ ...patient(), properties: { LastName: 'Rossi', Group__c: group } });
+    const [outcome] = await apply(worker, create('a', item('new patient')));
+    expect(sandbox.records('Contact')[0]?.Group__c).toBe('10');
+    expect(storedOf(outcome)).toEqual(item('new patient'));
+    expect((await readAll(worker))[0]?.item).toEqual(item('new patient'));
+  });
+
+  test('whose names the mapping does not know are named, with those that there are', async () => {
+    const { open } = await openWorld({ customFields });
+    const worker = open('patients', { properties: mapped(['Unknown']) });
+    await expect(worker.prepare(null, signal())).rejects.toMatchObject({
+      code: 'crm-setup-incomplete',
+      message: expect.stringContaining('Contact.Group__c has no "Unknown"; there are New patient (10), Known (20)'),
+    });
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
+import { openCalendarWorld, stateOf } from './calendar-world.ts';
+import { cycle, drain, targetOf } from './cycle.ts';
+import type { TargetChoice } from './open-tenant.ts';
+
+const redis = useRedis();
+
+const open = (booked: number, choice?: Partial<TargetChoice>) => openCalendarWorld(redis, booked, choice);
+
+describe('the state that was lost', () => {
+  test('is rebuilt from the calendar: nothing is created, nothing is written', async () => {
+    const { model, tenant } = open(12);
+    await cycle(tenant);
+    model.addForeign('Dentist');
+    const before = { ...model.calls };
+    await redis.connect().flushall();
+    const run = await cycle(tenant);
+    expect(run.targets[0]).toMatchObject({ planned: {}, unchanged: 12 });
+    expect(model.calls).toMatchObject({ operations: before.operations, read: before.read + 1 });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 12, adopted: 12, ambiguous: 0 });
+  });
+
+  test('is rebuilt, and what changed meanwhile is put right', async () => {
+    const { clinic, model, tenant } = open(5);
+    await cycle(tenant);
+    await redis.connect().flushall();
+    clinic.appointments.delete('0');
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 99 }));
+    const edited = model.objects().find(({ item }) => item.time.kind === 'timed' && item.time.start.includes('T12:'));
+    if (edited === undefined) throw new Error('expected an object at noon');
+    edited.item.title = 'Lunch';
+    const first = await cycle(tenant);
+    // Whoever was forgotten is not known any more: what would be written of people waits for a person.
+    expect(first.targets[0]).toMatchObject({ planned: {}, held: 2 });
+    await tenant.protection.accept();
+    const second = await cycle(tenant);
+    expect(second.targets[0]?.planned).toEqual({ 'content-changed': 2, vanished: 1 });
+    expect(model.objects().map(({ item }) => item.title)).toEqual(Array(4).fill('Appointment'));
+  });
+});
+
+describe('a calendar that was replaced', () => {
+  test('is filled again, and is not called in sync before', async () => {
+    const { clinic, model, clock, tenant } = open(6);
+    await cycle(tenant);
+    model.replaceCalendar();
+    clinic.appointments.set('new', appointmentOf('new'));
+    await cycle(tenant);
+    clock.now += 20_000;
+    await drain(tenant, targetOf(tenant));
+    expect(model.objects()).toEqual([]);
+    expect(await stateOf(tenant)).toMatchObject({ links: 0, inSyncAsOf: null, state: 'first-sync' });
+    await cycle(tenant);
+    expect(model.objects()).toHaveLength(7);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 7, inSyncAsOf: clock.now });
+  });
+});
