@@ -42,7 +42,8 @@ export async function calendarsOf(
   google: GoogleSandbox,
   account: string,
 ): Promise<{ summary: string; events: GoogleEvent[] }[]> {
-  const token = google.issueAccessToken(account);
+  // As a client of its own: it must not spend the quota of the daemon that it observes.
+  const token = google.issueAccessToken(account, { clientId: 'observer' });
   const api = `${google.calendarApiUrl}/calendar/v3`;
   const list = await getJson<{ items: { id: string; summary: string }[] }>(
     `${api}/users/me/calendarList?maxResults=250`,

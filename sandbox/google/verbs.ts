@@ -29,7 +29,10 @@ export interface GoogleSandbox extends CommonVerbs<Omit<GoogleSandboxOptions, 'p
   /** Makes an account with its primary calendar. */
   addAccount(email: string): void;
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
-  /** An access token without any login; scopes short or long, default `calendar`. `asService`: the account is a service account. */
+  /**
+   * An access token without any login; scopes short or long, default `calendar`. `asService`: the account is a service account. A client that
+   * is not configured is a project of its own, with quotas of its own.
+   */
   issueAccessToken(account: string, given?: TokenWish): string;
   /** Ends an account's consent to every client, as on its security page. */
   revokeConsent(account: string): void;
@@ -99,8 +102,9 @@ function accountVerbs({ server, world, settings, oauth, serviceAccounts }: Sandb
     authorizeInBrowser,
     issueAccessToken: (account: string, given: TokenWish = {}): string => {
       world.account(account);
-      const known = settings.clients.find((client) => client.clientId === given.clientId) ?? settings.clients[0]!;
-      const client = { clientId: known.clientId, project: known.project };
+      const { clientId = settings.clients[0]!.clientId } = given;
+      const configured = settings.clients.find((client) => client.clientId === clientId);
+      const client = { clientId, project: configured?.project ?? clientId };
       const scopes = (given.scopes ?? ['calendar']).map(longForm);
       const service = given.asService === true ? { serviceAccount: account } : {};
       return oauth.tokens.issueAccess({ account, client, scopes, isLasting: false, ...service }).token;

@@ -72,7 +72,7 @@ describe('a mapper that leaks', () => {
     expect(run.targets.find(({ target }) => target === 'contacts')?.omitted).toEqual(
       Object.fromEntries(codes.map((code) => [code, 1])),
     );
-    expect(run.gaps.contacts).toMatchObject([{ code: 'egress-stopped', count: 2, near: [] }]);
+    expect(run.gaps.contacts).toMatchObject([{ code: 'egress-stopped', count: 2, soon: [] }]);
     expect(run.gaps.contacts?.flatMap((gap) => ('what' in gap ? gap.what : [])).toSorted()).toEqual(codes);
   });
 });

@@ -133,7 +133,7 @@ describe('an entry of the outbox that no plan put in', () => {
       d: NOW - 1,
       k: 2,
     });
-    expect(await tenant.outbox.due('doctor', NOW, 10)).toMatchObject([{ recordId: '2', want: 'absent', epoch: 2 }]);
+    expect(await tenant.outbox.due('doctor', NOW, 10)).toMatchObject([{ recordId: '2', want: 'absent', idAttempt: 2 }]);
   });
 });
 

@@ -29,7 +29,7 @@ describe.each(DIALECT_NAMES)('the %s dialect', (dialect) => {
       const { context } = openClient(sandbox.baseUrl, committedProfile(dialect), { authorization });
       const source = createTenantSource(context, null);
       const snapshot = await source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
-      expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
+      expect(snapshot).toMatchObject({ completeness: 'complete', unusable: [], unidentified: 0 });
       const truth = [...sandbox.appointments(id)].filter(
         ({ start, end, status }) =>
           start < WINDOW.toAt && end > WINDOW.fromAt && (dialect !== 'hostile' || status !== 'Cancelled'),
