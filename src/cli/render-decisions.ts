@@ -175,7 +175,7 @@ const TRACES: Readonly<Record<keyof ErasedTraces, string>> = {
   journalLines: 'lines of journals',
   pins: 'pins',
   holds: 'places in holds',
-  warnings: 'notes of audits and the guard',
+  auditFindings: 'notes of audits and the guard',
   reminders: 'reminders',
   answerLinks: 'links to answer by',
   examples: 'examples in reports',

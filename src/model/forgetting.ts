@@ -23,8 +23,8 @@ export interface ErasedTraces {
   journalLines: number;
   pins: number;
   holds: number;
-  /** Notes of changes by hand, of writes not read back yet, and of deletions and restorations of late. */
-  warnings: number;
+  /** Stored changes by hand, writes that were not read back yet, and recent deletions and restorations. */
+  auditFindings: number;
   reminders: number;
   answerLinks: number;
   /** Examples of unusable rows in reports of cycles. */

@@ -245,7 +245,7 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
     journalLines: lines,
     pins,
     holds: held,
-    warnings: await removeAuditFindings(tenant, records),
+    auditFindings: await removeAuditFindings(tenant, records),
     ...gone,
     examples: await runs.erase(new Set(Object.values(records.ids).flatMap((ids) => [...ids]))),
   };

@@ -29,7 +29,7 @@ const receipt = z.object({
     journalLines: z.number(),
     pins: z.number(),
     holds: z.number(),
-    warnings: z.number(),
+    auditFindings: z.number(),
     reminders: z.number(),
     answerLinks: z.number(),
     examples: z.number(),

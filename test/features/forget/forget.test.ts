@@ -69,7 +69,7 @@ describe('a patient who is forgotten', () => {
     expect(await world.tracesInRedis()).toEqual([]);
     // Sealed, so that no search finds it there.
     expect(JSON.stringify(await world.tenant.runs.list(50))).not.toContain('visit-7731');
-    const { reminders, warnings: notes, ...rest } = receipt.state;
+    const { reminders, auditFindings: notes, ...rest } = receipt.state;
     expect(rest).toEqual({ journalLines: 3, pins: 1, holds: 1, answerLinks: 2, examples: 1 });
     expect(reminders).toBe(4);
     expect(notes).toBeGreaterThanOrEqual(4);
