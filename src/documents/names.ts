@@ -57,9 +57,14 @@ const VALUES: Texts<typeof en> = {
   },
 };
 
+/** The word for a text of the clinic or of a vendor, which may be any: also one such as `constructor`. */
+function wordOf(words: Readonly<Record<string, string>>, text: string): string {
+  return (Object.hasOwn(words, text) ? words[text] : undefined) ?? text;
+}
+
 /** The name of a field for readers; a field of a CRM is called as the CRM calls it. */
 export function fieldName(field: string, language: Language = 'en'): string {
-  return FIELDS[language][field] ?? field;
+  return wordOf(FIELDS[language], field);
 }
 
 /** Names of fields in a row. */
@@ -98,7 +103,7 @@ function valueText(value: FieldValue, language: Language): Inline {
     case 'days':
       return words.days(value.startDate, value.endDate);
     case 'text':
-      return SPOKEN[language][value.text] ?? value.text;
+      return wordOf(SPOKEN[language], value.text);
     default:
       return toned('quiet', words[value.kind]);
   }
