@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { APART_LIMITS, Apart } from '../../src/http/apart.ts';
 
@@ -39,5 +42,11 @@ describe('a thread for large answers', () => {
       break;
     }
     expect(await Array.fromAsync(apart.ask('pieces', 'a'))).toEqual(['one', 'two']);
+  });
+
+  test('that runs out of memory never takes the process with it', async () => {
+    const program = fileURLToPath(new URL('./apart-out-of-memory.ts', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [program]);
+    expect(stdout.trim()).toBe('survived 24 of 24');
   });
 });
