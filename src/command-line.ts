@@ -306,8 +306,8 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
 
 /**
  * An error for the person who gave the command.
- * @param given.tenant the tenant that the command names: the remedy's command then has it in it, to be pasted
- * @param given.asksForData the command shows what the clinic has: then what the other side said stands below in its own words, which may name
+ * @param options.tenant the tenant that the command names; the command in the remedy contains it
+ * @param options.asksForData the command shows what the clinic has: then what the other side said stands below in its own words, which may name
  *   patients. What others print ends in the logs of whatever starts them.
  */
 export function renderError(

@@ -117,7 +117,7 @@ export async function beginOidcSignIn(
 
 /**
  * Ends it, with the address that the provider sent the browser to.
- * @param kept what the browser brings back of its beginning; empty for nothing
+ * @param callback.sealedState what the browser brings back of its beginning; empty for nothing
  * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed`, `account-changed` or `sign-in-too-often`
  */
 export async function endOidcSignIn(

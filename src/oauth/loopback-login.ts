@@ -12,7 +12,7 @@ const LOGIN_TIME_MS = 10 * MINUTE_MS;
 /**
  * The whole login of the command line: a receiver on this machine, the address for the person's browser, the exchange.
  * @param show prints (or opens) the address
- * @param desk.loopbackPort of the receiver, for clients that are registered with a fixed one; 0 takes a free one
+ * @param services.loopbackPort of the receiver, for clients that are registered with a fixed one; 0 takes a free one
  * @throws MirrorError `settings`, code `login-port-unavailable`; `remote`, code `aborted`, when nobody came; and what
  *   {@link beginLogin} and {@link completeLogin} throw
  */

@@ -60,7 +60,7 @@ export interface Protection {
   /**
    * Changes a table so that it lasts, in the copy too: an entry comes, where there is one it stays; with `value` null it goes.
    * @returns whether anything changed
-   * @throws MirrorError as {@link TenantStateCounter.settle}; where an entry is to go, as {@link TenantStateCounter.requireDirectory}
+   * @throws MirrorError as {@link TenantStateCounter.confirm}; where an entry is to go, as {@link TenantStateCounter.requireDirectory}
    */
   store(change: SafeguardChange): Promise<boolean>;
 }
