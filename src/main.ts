@@ -30,8 +30,7 @@ import type { LoginOutcome, LoginResult, NotReady, OperatorVerbs, PublicVerbs } 
 import { repeatWork } from './jobs/queues.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
-import type { Logger } from './log/logger.ts';
-import { noSpans, type Spans } from './log/spans.ts';
+import { type Logger, noSpans, type Spans } from './log/logger.ts';
 import { asMirrorError } from './model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';

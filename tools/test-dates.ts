@@ -32,7 +32,7 @@ const DEPENDENT: Readonly<Record<string, string>> = {
   'test/features/reminders/job.test.ts': 'reminders due before appointments, inside allowed hours',
   'test/reminders/': 'days, times and hours in what patients are told',
   'test/http-server/pages/': 'weeks and days as pages show them',
-  'test/model/zones.test.ts': 'changes of the clocks',
+  'test/model/time.test.ts': 'changes of the clocks',
   'test/control/plan.test.ts': 'plans of the days around now',
   'test/attacks/account.test.ts': 'changes appointments that it picks from the data of the sandbox',
   'test/e2e/faults.test.ts': 'counts records of the data of the sandbox',

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { keys } from '../../src/state/keys.ts';
-import { keysLike } from '../../src/state/redis-commands.ts';
+import { keysLike } from '../../src/state/script.ts';
 import { atMost, type Figure } from '../figure.ts';
 import { openCycleWorld } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { sourceText } from '../documents/explain.ts';
 import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../features/reminders/reminders.ts';
-import { toZonedIso } from '../model/zones.ts';
+import { toZonedIso } from '../model/time.ts';
 import { firstRows } from './output.ts';
 import { plainText } from './print-terminal.ts';
 import { renderTable, wrap } from './table.ts';

@@ -1,4 +1,4 @@
-import { toZonedIso } from '../model/zones.ts';
+import { toZonedIso } from '../model/time.ts';
 import { outputOptions, stateWord, zoneOfTimes } from './output.ts';
 
 /** A column: its heading, whether its values are set to the right as numbers are, and whether they are words of state. */

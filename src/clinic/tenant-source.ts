@@ -16,12 +16,11 @@ import {
 import { createInvoiceReader, type InvoiceQuery } from './read/invoices.ts';
 import { noneWithheld, readWhole, recordsOf } from './read/lists.ts';
 import { askInZones, createZoneCache, type LoadSites, type SiteZones, type ZoneCache } from './read/place-zones.ts';
-import { type RecordQuestion, readOne } from './read/reading.ts';
+import { isLocalFormat, type RecordQuestion, readOne } from './read/reading.ts';
 import { createReadingCalls, type ResourceCalls } from './read/reading-calls.ts';
 import { RemarkCollectors } from './read/reading-remarks.ts';
 import { type AppointmentQuery, readSnapshot } from './read/snapshot.ts';
 import { chooseTenant, createAccountCalls } from './read/users.ts';
-import { isLocalFormat } from './read/windows.ts';
 import type { ClinicProfile } from './schema/profile.ts';
 import type { ResourceName } from './schema/resources.ts';
 

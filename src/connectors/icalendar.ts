@@ -3,8 +3,7 @@ import type { FeedEntry } from '../model/feeds.ts';
 import type { ItemTime } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { foldLines } from '../model/text.ts';
-import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
-import { isZone, meansOnly, toZonedIso } from '../model/zones.ts';
+import { DAY_MS, type Instant, isZone, meansOnly, SECOND_MS, toZonedIso } from '../model/time.ts';
 import { instantOfLocal, timeZoneText } from './icalendar-zones.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readJson } from '../http/json.ts';
+import { readJson } from '../http/answer.ts';
 import type { Instant } from '../model/time.ts';
 
 /** One call to a vendor's API, as it goes into a batch. */

@@ -1,4 +1,4 @@
-import { unlisted } from '../jobs/gaps.ts';
+import { unlisted } from '../jobs/clinic-reading.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';

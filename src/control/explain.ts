@@ -7,8 +7,7 @@ import { hasPassed, type Instant } from '../model/time.ts';
 import type { JournalEffect } from '../state/journal.ts';
 import type { StoredTarget } from '../state/targets.ts';
 import { fieldsByHand } from '../sync/audit.ts';
-import { windowOf } from '../sync/followed.ts';
-import { type Exclusion, exclusionOf } from '../sync/mapping-sources.ts';
+import { type Exclusion, exclusionOf, windowOf } from '../sync/mapping-sources.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { DriftPolicy } from './status-view.ts';
 

@@ -1,4 +1,4 @@
-import { approvedUnplanned, countDrift } from '../jobs/differences.ts';
+import { approvedUnplanned, countDrift } from '../jobs/open-states.ts';
 import { countErasures } from '../jobs/outbox-operations.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';

@@ -1,8 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import type { Logger } from '../log/logger.ts';
-import type { OpenSpan, Spans } from '../log/spans.ts';
+import type { Logger, OpenSpan, Spans } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';

@@ -1,12 +1,30 @@
-import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/spans.ts';
+import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { OPERATORS_REACH, PUBLIC_REACH, type Reach } from '../settings/outbound-schema.ts';
 import { checkJson } from './json-check.ts';
 import { type Resolve, wayTo } from './pinned.ts';
 import { retryAfterMs } from './retry.ts';
-import { overdueTimers } from './standstill.ts';
 import { stopped, transmit } from './transport.ts';
+
+/** How often it is noted that timers ring. */
+const BEAT_MS = 100;
+/** Without a beat for this long, other timers may be overdue too. */
+const STANDSTILL_MS = 3 * BEAT_MS;
+
+let beatAt = performance.now();
+setInterval(() => {
+  beatAt = performance.now();
+}, BEAT_MS).unref();
+
+/**
+ * Lets timers that came due while the process stood still (stopped, starved, busy) ring before anything goes out. What had come in
+ * meanwhile is handled before them, so a request could leave although the deadline of what protects it has long passed.
+ */
+async function overdueTimers(): Promise<void> {
+  if (performance.now() - beatAt < STANDSTILL_MS) return;
+  await new Promise((resolve) => setTimeout(resolve, 0));
+}
 
 /** One request through the HTTP client. */
 export interface HttpRequest {

@@ -1,4 +1,5 @@
 /** Entry of a thread that parses answers of JSON and says whether they are cheap. */
+
 import { answerApart } from './apart.ts';
 import { checkInThread } from './json-check.ts';
 

@@ -15,7 +15,7 @@ import {
   patientBelongsOnList,
 } from '../sync/absence.ts';
 import { outlying, type PushedState } from '../sync/diff.ts';
-import { listedIn, snapshotOf, windowOf } from '../sync/followed.ts';
+import { listedIn, snapshotOf, windowOf } from '../sync/mapping-sources.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';

@@ -6,12 +6,11 @@ import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS, type TimeWindow } from '../
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
-import { windowOf } from '../sync/followed.ts';
+import { windowOf } from '../sync/mapping-sources.ts';
 import { refusedThere } from '../sync/refusals.ts';
-import { countDrift, type DriftCounts } from './differences.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
-import { readState } from './open-states.ts';
+import { countDrift, type DriftCounts, readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /**

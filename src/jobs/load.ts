@@ -1,27 +1,110 @@
+import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
-import type { Instant } from '../model/time.ts';
+import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { ContactsInput, CycleInput, TargetInput } from '../sync/cycle-input.ts';
-import { missingFrom } from '../sync/followed.ts';
+import type { PatientHistory } from '../sync/derive.ts';
 import type { MappingSource } from '../sync/mapping/contract.ts';
-import { mappables } from '../sync/mapping-sources.ts';
+import { mappables, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import type { Questioner } from './absence.ts';
-import { confirmAll, nextOutside, withProvedGaps } from './absence.ts';
-import type { ClinicReading } from './clinic-reading.ts';
-import type { LoadContext, SkippedTarget } from './cycle.ts';
-import { plannedBefore } from './cycle.ts';
-import { restorationsOf } from './differences.ts';
-import { gapsConfirmed, gapsOf } from './gaps.ts';
+import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
+import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
+import { type LoadContext, plannedBefore, type SkippedTarget } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
-import { type Opener, openStates, readState } from './open-states.ts';
-import { updatePatientHistories } from './patient-histories.ts';
+import { type Opener, openStates, readState, restorationsOf } from './open-states.ts';
+import { createListSize, type History, isBelievable, type ListSize, type Taken } from './stream-memory.ts';
 import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';
+
+/** A patient history, and what it has taken. */
+interface CachedHistory {
+  patientHistory: PatientHistory;
+  taken: Taken;
+}
+
+/** Carries what a cycle read into the histories from which derived properties are computed. */
+async function updatePatientHistories(
+  { targets, log }: Pick<OpenTenant, 'targets' | 'log'>,
+  { snapshot, streams, startedAt }: ClinicReading,
+  { appointments }: Confirmations,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { crm } of targets.values()) {
+    if (crm === null || crm.patientHistory === null) continue;
+    const cachedHistory = { patientHistory: crm.patientHistory, taken: crm.taken };
+    await putHistory(cachedHistory, streams.history, signal);
+    await putWindow(log, cachedHistory, { snapshot, appointments, startedAt }, signal);
+    await putInvoices(cachedHistory, streams.invoices, startedAt, signal);
+    crm.patientHistory.prune(startedAt);
+  }
+  if (streams.history !== null) streams.history.appointments = new Map();
+}
+
+/** Each reading once: the cycles' own windows, which are newer, go on top. */
+async function putHistory(
+  { patientHistory, taken }: CachedHistory,
+  history: History | null,
+  signal: AbortSignal,
+): Promise<void> {
+  // An older reading than the one that is held has been emptied since: it would say that nobody was ever here.
+  if (history === null || history.readAt <= (taken.historyAt ?? -Infinity)) return;
+  const window = { fromAt: history.fromAt, toAt: history.readAt };
+  await inPieces(patientHistory.replaceWindow(window, history.appointments.values(), history.unusable), signal);
+  taken.historyAt = history.readAt;
+}
+
+/** A list that broke off, or that shows far fewer appointments than before, tells of what it shows alone. */
+async function putWindow(
+  log: Logger,
+  { patientHistory, taken }: CachedHistory,
+  {
+    snapshot,
+    appointments,
+    startedAt,
+  }: Pick<ClinicReading, 'snapshot' | 'startedAt'> & Pick<Confirmations, 'appointments'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const isWhole = snapshot.completeness === 'complete' && snapshot.agendaIds === null;
+  const isBelieved = !isWhole || isBelievable(sizeOf(taken, snapshot.window), snapshot.records.size, startedAt);
+  if (!isBelieved) {
+    log.warn({ records: snapshot.records.size }, 'far fewer appointments than before: derived properties wait');
+  }
+  if (isWhole && isBelieved) {
+    const present = unusableIn(snapshot);
+    for (const { id } of appointments.found) present.add(id);
+    await inPieces(patientHistory.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
+  } else {
+    for (const appointment of snapshot.records.values()) patientHistory.put(appointment);
+  }
+  for (const appointment of appointments.found) patientHistory.put(appointment);
+  if (isBelieved) for (const id of appointments.vanished) patientHistory.remove(id);
+}
+
+function sizeOf({ windowSizes }: Taken, { fromAt, toAt }: TimeWindow): ListSize {
+  const hours = Math.round((toAt - fromAt) / HOUR_MS);
+  const listSize = windowSizes.get(hours) ?? createListSize();
+  windowSizes.set(hours, listSize);
+  return listSize;
+}
+
+async function putInvoices(
+  { patientHistory, taken }: CachedHistory,
+  reading: ClinicReading['streams']['invoices'],
+  now: Instant,
+  signal: AbortSignal,
+): Promise<void> {
+  if (reading?.snapshot.completeness !== 'complete') return;
+  const { records } = reading.snapshot;
+  if (isBelievable(taken.invoices, records.size, now)) {
+    await inPieces(patientHistory.replaceInvoices(null, records.values(), unusableIn(reading.snapshot)), signal);
+  } else {
+    for (const invoice of records.values()) patientHistory.putInvoice(invoice);
+  }
+}
 
 /** All that a plan goes by, and what was found on the way to it. */
 export interface Loaded {

@@ -4,7 +4,7 @@ import { FIRST_PACE, type Pace, type RunReport } from '../state/runs.ts';
 import type { TargetSummary } from '../state/targets.ts';
 import { type Confirmations, nothingMissing } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
-import { missingFrom } from '../sync/followed.ts';
+import { missingFrom } from '../sync/mapping-sources.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
 import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import { inputOf, type Loaded, type Loading, lookAround, openAll, type Stores } from './load.ts';

@@ -1,9 +1,9 @@
-import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
+import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, STREAMS_LEASE, SUPERSEDED } from '../state/config-version.ts';
-import type { Lease } from '../state/leases.ts';
+import { type Lease, waitForLease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
 import { type CycleCommitter, commitCycle, reportRun } from './commit.ts';
@@ -12,7 +12,6 @@ import { discardForged, endImpossibleWaits } from './lanes.ts';
 import { type CyclePlanner, planCycle } from './plan-cycle.ts';
 import { findDueStreams, readStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
-import { waitForLease } from './wait-for-lease.ts';
 
 /** How long a rejection keeps the same records from being held again. */
 const REJECTION_MS = 7 * DAY_MS;

@@ -1,14 +1,14 @@
-import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
+import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { FinalOutcome, Link, Operation, Outcome } from '../model/operations.ts';
 import { slices } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
+import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import type { Lease } from '../state/leases.ts';
-import type { OutboxEntry, OutboxSettlement } from '../state/outbox-format.ts';
-import { approvedUnplanned, differsByHand } from './differences.ts';
 import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
+import { approvedUnplanned, differsByHand } from './open-states.ts';
 import {
   CONTACT_MISSING,
   countErasures,

@@ -1,6 +1,5 @@
 import type { Job, JobsOptions, Queue } from 'bullmq';
-import type { Logger } from '../log/logger.ts';
-import { noSpans, type Spans } from '../log/spans.ts';
+import { type Logger, noSpans, type Spans } from '../log/logger.ts';
 import { slices } from '../model/pieces.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { TenantOutline } from '../settings/configuration.ts';

@@ -1,13 +1,11 @@
 import type { TenantSource } from '../clinic/tenant-source.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
-import type { Logger } from '../log/logger.ts';
-import type { Spans } from '../log/spans.ts';
+import type { Logger, Spans } from '../log/logger.ts';
 import type { Item, Refusal, StreamName } from '../model/items.ts';
 import type { StoredPlan } from '../model/plan-view.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { StoredTask } from '../model/tasks.ts';
-import type { Clock, Instant, TimeWindow } from '../model/time.ts';
-import type { ElapsedBetween } from '../model/watched-clock.ts';
+import type { Clock, ElapsedBetween, Instant, TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ConfigVersion } from '../state/config-version.ts';
 import type { TenantFeeds } from '../state/feeds.ts';

@@ -1,6 +1,5 @@
 import { DelayedError, type Job, Worker } from 'bullmq';
-import type { Logger } from '../log/logger.ts';
-import { type Spans, spanned } from '../log/spans.ts';
+import { type Logger, type Spans, spanned } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { UNCHECKED } from '../settings/configuration.ts';

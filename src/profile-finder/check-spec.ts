@@ -1,8 +1,7 @@
 import { APART, compilePaths, folded, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
-import { compileAppointmentRows } from '../clinic/read/appointment-rows.ts';
+import { compileAppointmentRows, compileStatuses } from '../clinic/read/appointment-rows.ts';
 import { remarksOf } from '../clinic/read/reading-remarks.ts';
 import { compileFields, tolerant } from '../clinic/read/records.ts';
-import { compileStatuses } from '../clinic/read/statuses.ts';
 import { createZone, formatInstant } from '../clinic/read/timestamps.ts';
 import { isNested, type ScalarField } from '../clinic/schema/fields.ts';
 import { parsePath } from '../clinic/schema/paths.ts';

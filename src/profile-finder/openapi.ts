@@ -1,6 +1,5 @@
 import { parseDocument } from 'yaml';
-import { totalHeader } from '../clinic/http/answer-places.ts';
-import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
+import { isJsonObject, type JsonObject, totalHeader } from '../clinic/http/rows.ts';
 import { MirrorError, withoutStacks } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import { epochUnitOfNumber, UNTOLD, type ValueSchema } from './values.ts';

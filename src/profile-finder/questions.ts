@@ -1,11 +1,9 @@
-import { answerValue, readCount, totalHeader } from '../clinic/http/answer-places.ts';
 import { addressOf, type ClinicContext, send } from '../clinic/http/call.ts';
 import { errorFromAnswer } from '../clinic/http/errors.ts';
-import { valueAt } from '../clinic/http/rows.ts';
+import { answerValue, readCount, totalHeader, valueAt } from '../clinic/http/rows.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
+import { isHtml, nextLink } from '../http/answer.ts';
 import type { HttpResponse } from '../http/client.ts';
-import { isHtml } from '../http/json.ts';
-import { nextLink } from '../http/link-header.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';

@@ -3,7 +3,7 @@ import type { AccessLevel } from '../model/acts.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { type Counted, countOne } from './redis-commands.ts';
+import { type Counted, countOne } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable, sealedValue } from './sealing.ts';
 

@@ -3,8 +3,7 @@ import type { Answer } from '../model/reminders.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { countOne } from './redis-commands.ts';
-import { redisScript } from './script.ts';
+import { countOne, redisScript } from './script.ts';
 
 const endAnswer = redisScript<number>(import.meta.url, 'answer-end');
 

@@ -4,10 +4,8 @@ import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
 import { MirrorError } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
-import { pauseFor } from './redis.ts';
-import { scoresOf } from './redis-commands.ts';
-import { redisScript } from './script.ts';
+import { pauseFor, type RedisClient } from './redis.ts';
+import { redisScript, scoresOf } from './script.ts';
 
 const scripts = {
   take: redisScript<[waitMs: number, isPause: number, isTrial: number, ahead: number]>(import.meta.url, 'budget-take'),

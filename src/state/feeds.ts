@@ -4,8 +4,7 @@ import { derivedKey } from '../model/hashes.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { countOne } from './redis-commands.ts';
-import { redisScript } from './script.ts';
+import { countOne, redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');

@@ -4,7 +4,7 @@ import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, keysLike, scoresOf } from './redis-commands.ts';
+import { askEach, keysLike, scoresOf } from './script.ts';
 import { createProofSealer, opens, type Sealer, sealedValue } from './sealing.ts';
 import { openTargetProofs } from './target-record.ts';
 

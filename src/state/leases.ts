@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
+import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { type Life, MARGIN_SHARE, type Processes, unregistered } from './processes.ts';
-import type { RedisClient } from './redis.ts';
-import { pauseFor } from './redis.ts';
+import { pauseFor, type RedisClient } from './redis.ts';
 import { fencedError, redisScript } from './script.ts';
 
 const scripts = {
@@ -172,4 +172,27 @@ function busy(name: string): MirrorError {
     code: 'lease-busy',
     retry: 'later',
   });
+}
+
+/** Whom a person's command tells what it waits for. */
+export interface WaitReport {
+  /** What may be under way, in words that follow "waiting for". */
+  what: string;
+  report: Progress;
+}
+
+/**
+ * Takes a lease for a person's command. One that somebody holds is waited for as long as that lives, and the person is told at once; the
+ * signal (Ctrl-C) ends the waiting. The daemon's own work waits with `Leases.take`, for a time.
+ */
+export async function waitForLease(
+  leases: Leases,
+  name: string,
+  { what, report }: WaitReport,
+  signal: AbortSignal,
+): Promise<Lease> {
+  const free = await leases.tryTake(name);
+  if (free !== null) return free;
+  report(`waiting for ${what}, which is under way`);
+  return leases.take(name, Number.POSITIVE_INFINITY, signal);
 }

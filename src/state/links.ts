@@ -6,12 +6,11 @@ import { fnv1a } from '../model/hashes.ts';
 import type { Link } from '../model/operations.ts';
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
+import { CachedLinks, createLinkFormat, encodeTime, type LinkFormat, type LinkVersions } from './formats.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
-import { CachedLinks, createLinkFormat, encodeTime, type LinkFormat, type LinkVersions } from './link-format.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, scoresOf } from './redis-commands.ts';
-import { type FencedScript, fencedScript, KeyIndex } from './script.ts';
+import { askEach, type FencedScript, fencedScript, KeyIndex, scoresOf } from './script.ts';
 
 const scripts = {
   write: fencedScript<number>(import.meta.url, 'links-write'),

@@ -3,8 +3,7 @@ import type { ItemKey } from '../model/operations.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { pairsOf } from './redis-commands.ts';
-import { redisScript } from './script.ts';
+import { pairsOf, redisScript } from './script.ts';
 import { createProofSealer, openSealed } from './sealing.ts';
 
 const scripts = {

@@ -1,13 +1,9 @@
 import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
-import { JOURNAL_RETENTION_MS, journalLine } from './journal.ts';
-import { keys } from './keys.ts';
-import type { Lease } from './leases.ts';
-import type { LinkVersions } from './link-format.ts';
-import { changeName, type LinkStore } from './links.ts';
 import {
   type KeyPositions,
+  type LinkVersions,
   type OutboxEntry,
   type OutboxSettlement,
   parseEntry,
@@ -16,7 +12,11 @@ import {
   settlementArguments,
   storedOf,
   toPending,
-} from './outbox-format.ts';
+} from './formats.ts';
+import { JOURNAL_RETENTION_MS, journalLine } from './journal.ts';
+import { keys } from './keys.ts';
+import type { Lease } from './leases.ts';
+import { changeName, type LinkStore } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import { fencedScript, KeyIndex, redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';

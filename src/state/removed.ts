@@ -3,8 +3,7 @@ import type { Instant } from '../model/time.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { keysLike } from './redis-commands.ts';
-import { fencedScript } from './script.ts';
+import { fencedScript, keysLike } from './script.ts';
 
 const recordRemoved = fencedScript<number>(import.meta.url, 'removed-note');
 const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');

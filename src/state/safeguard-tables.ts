@@ -4,8 +4,7 @@ import type { Instant } from '../model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, pairsOf } from './redis-commands.ts';
-import { compareAndSet, type LocatedValue, redisScript } from './script.ts';
+import { askEach, compareAndSet, type LocatedValue, pairsOf, redisScript } from './script.ts';
 import { createProofSealer, openSealed } from './sealing.ts';
 
 const lookAtTables = redisScript<[string | null, ...(string[] | number)[]]>(import.meta.url, 'safeguard-look');

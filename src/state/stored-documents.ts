@@ -4,7 +4,7 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach } from './redis-commands.ts';
+import { askEach } from './script.ts';
 import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
 
 /** What is kept so: plans that may be applied, and long work that somebody began and asks for. */

@@ -4,8 +4,7 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { pairsOf } from './redis-commands.ts';
-import { compareAndSet, fencedScript, redisScript } from './script.ts';
+import { compareAndSet, fencedScript, pairsOf, redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable } from './sealing.ts';
 import {

@@ -7,7 +7,7 @@ import type { AnswerLink } from './answers.ts';
 import { keys } from './keys.ts';
 import type { Protection } from './protection.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, keysLike } from './redis-commands.ts';
+import { askEach, keysLike } from './script.ts';
 
 /** Patients whom an operator had forgotten. Kept as keyed hashes: nobody can read them back, and none comes back by the next pull. */
 export interface TombstoneStore {

@@ -7,7 +7,6 @@ import type { Confirmations } from './absence.ts';
 import type { ClinicShown, ContactsInput, CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { Decision, PushedState } from './diff.ts';
 import { checkedObject } from './egress.ts';
-import { shownOf, tombstonesIn, unusableIn } from './followed.ts';
 import { isSameContent } from './identity.ts';
 import type { Mapped } from './mapping/contract.ts';
 import {
@@ -18,7 +17,10 @@ import {
   isComputable,
   mapperOf,
   patientSource,
+  shownOf,
   startOfInvoice,
+  tombstonesIn,
+  unusableIn,
 } from './mapping-sources.ts';
 import { type RetainRefusals, retainRefusals } from './refusals.ts';
 import type { TargetPlan } from './target-plan.ts';

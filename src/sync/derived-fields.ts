@@ -1,8 +1,7 @@
 import type { RecordOf } from '../clinic/schema/fields.ts';
 import type { invoice } from '../clinic/schema/shapes.ts';
 import type { Appointment } from '../model/records.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
-import { offsetMs } from '../model/zones.ts';
+import { DAY_MS, type Instant, offsetMs } from '../model/time.ts';
 
 /** What is computed of one patient from appointments and invoices; each field is defined in docs/crm-derived-fields.md. */
 export interface DerivedFields {

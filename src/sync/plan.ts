@@ -5,8 +5,8 @@ import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts'
 import type { Contacts } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
 import { type Diff, type PushedState, restoring } from './diff.ts';
-import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './followed.ts';
 import { deletionClass, guard } from './guard.ts';
+import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './mapping-sources.ts';
 import { checkReading, type ReadingCheck, replacesNearlyAll } from './replaced.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 import { type TargetView, viewOf } from './views.ts';

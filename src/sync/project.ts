@@ -9,8 +9,8 @@ import type {
   Treatment,
 } from '../model/records.ts';
 import { isVisible } from '../model/text.ts';
+import { toZonedIso } from '../model/time.ts';
 import { formatTitle, type TitleFormat, type TitleValue, valuesOf } from '../model/title-format.ts';
-import { toZonedIso } from '../model/zones.ts';
 
 /** How much the title tells. The default, `appointment`, names nobody. */
 export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';

@@ -7,9 +7,8 @@ import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-r
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
 import { eventCheck } from './egress.ts';
-import { shownOf } from './followed.ts';
 import type { CachedFingerprints } from './identity.ts';
-import { describeAppointment, describeInvoice, describePatient, exclusionOf } from './mapping-sources.ts';
+import { describeAppointment, describeInvoice, describePatient, exclusionOf, shownOf } from './mapping-sources.ts';
 import { type Directory, project } from './project.ts';
 
 /** The comparison of one target, but for what it compares with. */

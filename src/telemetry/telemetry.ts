@@ -31,9 +31,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { HttpClient, HttpResponse } from '../http/client.ts';
 import type { LineMirror } from '../log/create-logger.ts';
-import type { Logger } from '../log/logger.ts';
+import type { Logger, OpenSpan, SpanFacts, SpanStart, Spans } from '../log/logger.ts';
 import { redact } from '../log/redact.ts';
-import type { OpenSpan, SpanFacts, SpanStart, Spans } from '../log/spans.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 

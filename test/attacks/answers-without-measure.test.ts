@@ -8,8 +8,8 @@ import { MOST_ELEMENTS } from '../../src/connectors/caldav/limits.ts';
 import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts';
 import { parseXml } from '../../src/connectors/caldav/xml.ts';
 import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
+import { readJson } from '../../src/http/answer.ts';
 import { createHttpClient, type HttpRequest, MEBIBYTE } from '../../src/http/client.ts';
-import { readJson } from '../../src/http/json.ts';
 import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { parseEntry, type StoredEntry } from '../../src/state/formats.ts';
 import { keys } from '../../src/state/keys.ts';
-import { parseEntry, type StoredEntry } from '../../src/state/outbox-format.ts';
 import {
   ANSWER_FILE,
   book,

@@ -1,6 +1,5 @@
-import type { PageAnswer } from '../../src/clinic/http/answer-places.ts';
 import type { ReceivedPage } from '../../src/clinic/http/paging.ts';
-import { isJsonObject } from '../../src/clinic/http/rows.ts';
+import { isJsonObject, type PageAnswer } from '../../src/clinic/http/rows.ts';
 
 /** An answer with its rows, which are under `data`, and their ids. */
 export function received({ body, headers }: PageAnswer): ReceivedPage<unknown> {

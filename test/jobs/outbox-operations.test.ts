@@ -5,7 +5,7 @@ import type { CrmItem } from '../../src/model/items.ts';
 import type { Link, Operation } from '../../src/model/operations.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import type { OutboxEntry } from '../../src/state/outbox-format.ts';
+import type { OutboxEntry } from '../../src/state/formats.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';

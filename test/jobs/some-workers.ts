@@ -3,8 +3,7 @@ import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import type { SharesOf } from '../../src/jobs/workers.ts';
 import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import { noSpans } from '../../src/log/spans.ts';
+import { noSpans, silentLogger } from '../../src/log/logger.ts';
 
 /** What of the workers a test is about. */
 export interface SomeWorkers

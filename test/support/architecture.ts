@@ -101,10 +101,10 @@ export const VENDOR_FILES = ['index.ts', 'connector.ts', 'schemas.ts', 'errors.t
 
 /** What these keep is the process's own, or never becomes false: the beat of its timers, the queue of its thread, time zones, outlines of texts. */
 const OWN_STATE = [
-  'src/http/standstill.ts',
+  'src/http/client.ts',
   'src/settings/crm-expressions.ts',
   'src/composition/expression-thread-entry.ts',
-  'src/model/zones.ts',
+  'src/model/time.ts',
   'src/connectors/icalendar-zones.ts',
 ];
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { CalendarItem, ItemTime } from '../../src/model/items.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { toZonedIso } from '../../src/model/zones.ts';
+import { DAY_MS, MINUTE_MS, toZonedIso } from '../../src/model/time.ts';
 import type { Directory, ProjectionPolicy } from '../../src/sync/project.ts';
 
 /** 2026-06-15 08:00 UTC: the "now" of the pure tests. */

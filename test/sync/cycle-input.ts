@@ -11,7 +11,7 @@ import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { type Confirmation, type Confirmations, nothingMissing } from '../../src/sync/absence.ts';
 import { indexByAgenda } from '../../src/sync/agenda-index.ts';
 import type { ClinicShown, ContactsInput, CycleInput, TargetInput } from '../../src/sync/cycle-input.ts';
-import { missingFrom } from '../../src/sync/followed.ts';
+import { missingFrom } from '../../src/sync/mapping-sources.ts';
 import { planTargets } from '../../src/sync/plan-targets.ts';
 import { patientOf } from '../jobs/crm-world.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

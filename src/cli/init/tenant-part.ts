@@ -2,7 +2,7 @@ import { stringify } from 'yaml';
 import type { ValueTests } from '../../control/value-tests.ts';
 import type { Agenda, Location } from '../../model/records.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { isZone } from '../../model/zones.ts';
+import { isZone } from '../../model/time.ts';
 import { zoneRemedy } from '../../settings/common-schemas.ts';
 import { tenantSecretFile } from '../../settings/tenant-secrets.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';

@@ -1,5 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { isHtml } from '../../http/answer.ts';
 import {
   type Budget,
   type HttpClient,
@@ -8,7 +9,6 @@ import {
   type HttpStream,
   MEBIBYTE,
 } from '../../http/client.ts';
-import { isHtml } from '../../http/json.ts';
 import { passingWaitMs, retried } from '../../http/retry.ts';
 import type { Logger } from '../../log/logger.ts';
 import { message } from '../../messages/message.ts';

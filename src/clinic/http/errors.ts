@@ -1,5 +1,5 @@
+import { isHtml } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
-import { isHtml } from '../../http/json.ts';
 import { isCode, type Message, message, type Text } from '../../messages/message.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../../model/backoff.ts';
 import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { nextLink } from '../../http/link-header.ts';
+import { nextLink } from '../../http/answer.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
-import { announcesMore, answerValue, type PageAnswer, readCount, readNext, showsNext } from './answer-places.ts';
+import { announcesMore, answerValue, type PageAnswer, readCount, readNext, showsNext } from './rows.ts';
 
 /** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */
 export type PageTarget = { parameters: [name: string, value: string][] } | { link: string };

@@ -1,9 +1,10 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
+import { isZone } from '../../model/time.ts';
 import type { Report } from '../../model/triggers.ts';
-import { isZone } from '../../model/zones.ts';
 import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';
+import { withTombstones } from './appointment-rows.ts';
 import {
   compileFields,
   compileFullName,
@@ -13,7 +14,6 @@ import {
   type OnUnreadable,
   tolerant,
 } from './records.ts';
-import { withTombstones } from './statuses.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {

@@ -6,10 +6,10 @@ import type { RowMapper } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { invoice } from '../schema/shapes.ts';
+import { withTombstones } from './appointment-rows.ts';
 import { readWhole } from './lists.ts';
 import { type ClinicRecord, createReadingCalls } from './reading-calls.ts';
 import { compileSome } from './records.ts';
-import { withTombstones } from './statuses.ts';
 
 type BilledInvoice = ClinicRecord<'invoices'>;
 type Episode = ClinicRecord<'episodes'>;

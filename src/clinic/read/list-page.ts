@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
+import { isHtml, readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
-import { isHtml, readJson } from '../../http/json.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { objectsIn, parseExactly, parseJson } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';

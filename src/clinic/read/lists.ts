@@ -3,7 +3,6 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { MOST_VALUES } from '../../model/json.ts';
 import type { Appointment, InvalidRow } from '../../model/records.ts';
 import { countEach, type PartialReason, type Snapshot } from '../../model/snapshots.ts';
-import { isShownByRows } from '../http/answer-places.ts';
 import { addressOf, addressOfLink, type ClinicCall, type ClinicContext, send } from '../http/call.ts';
 import { clinicError } from '../http/errors.ts';
 import {
@@ -16,7 +15,7 @@ import {
   type ReceivedPage,
   readPages,
 } from '../http/paging.ts';
-import { asId, compilePaths, isJsonObject, type Mapped, type RowMapper } from '../http/rows.ts';
+import { asId, compilePaths, isJsonObject, isShownByRows, type Mapped, type RowMapper } from '../http/rows.ts';
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';

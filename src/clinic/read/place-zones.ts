@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Agenda, Location } from '../../model/records.ts';
-import type { Instant } from '../../model/time.ts';
-import { isZone } from '../../model/zones.ts';
+import { type Instant, isZone } from '../../model/time.ts';
 import { asId, compilePaths, isJsonObject, type JsonObject, type Mapped, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { fail } from './records.ts';

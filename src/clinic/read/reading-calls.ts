@@ -7,10 +7,9 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileConsents } from './catalogue-rows.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
-import { readOne } from './reading.ts';
+import { listCalls, readOne } from './reading.ts';
 import { compileFullName, compileRecords, type Names } from './records.ts';
 import { createZone } from './timestamps.ts';
-import { listCalls } from './windows.ts';
 
 /** A record of a list, as the API has it. */
 export type ClinicRecord<Name extends ResourceName> = RecordOf<(typeof RESOURCES)[Name]>;

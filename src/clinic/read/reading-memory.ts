@@ -4,9 +4,8 @@ import type { CacheBudget, Cached } from '../../model/cache.ts';
 import { lazily } from '../../model/cache.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
-import { COUNT_HEADERS } from '../http/answer-places.ts';
 import type { ReceivedPage } from '../http/paging.ts';
-import type { Mapped } from '../http/rows.ts';
+import { COUNT_HEADERS, type Mapped } from '../http/rows.ts';
 import { type CachedPage, type CachedStretches, cachedStretches } from './list-page.ts';
 
 /** What is known of a list's pages while it is read. */

@@ -1,5 +1,5 @@
 import type { ReadingRemark } from '../../model/snapshots.ts';
-import { isZone } from '../../model/zones.ts';
+import { isZone } from '../../model/time.ts';
 import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';

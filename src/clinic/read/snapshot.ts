@@ -11,17 +11,15 @@ import {
   SECOND_MS,
   type TimeWindow,
 } from '../../model/time.ts';
-import { headersOf } from '../http/answer-places.ts';
 import type { ClinicContext } from '../http/call.ts';
-import type { Mapped, RowMapper } from '../http/rows.ts';
+import { headersOf, type Mapped, type RowMapper } from '../http/rows.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import type { ListCall } from './lists.ts';
 import { type Gathered, type IsWanted, nothingGathered, type ReadRows, type Rows, readRows, retain } from './lists.ts';
 import { NO_SITE_ZONES, type SiteZones } from './place-zones.ts';
-import { ofTenant } from './reading.ts';
+import { listCalls, ofTenant, widened } from './reading.ts';
 import type { ReadingMemory, RememberedReading, StoredRows } from './reading-memory.ts';
 import { createZone, formatInstant, type Zone } from './timestamps.ts';
-import { listCalls, widened } from './windows.ts';
 
 /** The appointments that are wanted: a window, and the agendas or null for all. */
 export interface AppointmentQuery {

@@ -1,6 +1,5 @@
 import { plainText } from '../../model/text.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { isZone, offsetMs } from '../../model/zones.ts';
+import { DAY_MS, HOUR_MS, type Instant, isZone, MINUTE_MS, offsetMs, SECOND_MS } from '../../model/time.ts';
 import { APART } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 

@@ -1,4 +1,4 @@
-import { readJson } from '../../http/json.ts';
+import { readJson } from '../../http/answer.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, send } from '../http/call.ts';

@@ -5,9 +5,13 @@ import type { ClinicContext } from '../http/call.ts';
 import { addressOf, type ClinicCall, send } from '../http/call.ts';
 import { clinicError, errorFromAnswer, saysAbsent } from '../http/errors.ts';
 import type { JsonObject } from '../http/rows.ts';
-import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/appointment-rows.ts';
+import {
+  type AppointmentValues,
+  type BookedAppointment,
+  compileBookings,
+  statusMeant,
+} from '../read/appointment-rows.ts';
 import { segmentsOf } from '../read/reading.ts';
-import { statusMeant } from '../read/statuses.ts';
 import { createZone } from '../read/timestamps.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';

@@ -3,9 +3,9 @@ import { SECOND_MS } from '../../model/time.ts';
 import { clinicError } from '../http/errors.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import type { ListPage } from '../read/lists.ts';
+import { listCalls, widened } from '../read/reading.ts';
 import type { ClinicRecord } from '../read/reading-calls.ts';
 import type { Zone } from '../read/timestamps.ts';
-import { listCalls, widened } from '../read/windows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { Duplicate } from './resource-calls.ts';
 

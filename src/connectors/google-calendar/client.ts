@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
+import { isHtml } from '../../http/answer.ts';
 import type { HttpClient } from '../../http/client.ts';
-import { isHtml } from '../../http/json.ts';
 import { retryAfterMs, serverNow } from '../../http/retry.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';

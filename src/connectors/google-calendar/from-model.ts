@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type CalendarItem, COLOURS, type ItemTime, type Presets } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import { shortened } from '../../model/text.ts';
-import { isZone, toZonedIso } from '../../model/zones.ts';
+import { isZone, toZonedIso } from '../../model/time.ts';
 import {
   BLANK_ITEM,
   type DescriptionParts,

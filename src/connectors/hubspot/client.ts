@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { HttpClient } from '../../http/client.ts';
 import type { MirrorError } from '../../model/errors.ts';
-import type { Clock } from '../../model/time.ts';
-import { isZone } from '../../model/zones.ts';
+import { type Clock, isZone } from '../../model/time.ts';
 import type { Authorizer } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { withLogin } from '../flow.ts';

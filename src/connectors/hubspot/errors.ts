@@ -1,7 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
-import { offsetMs } from '../../model/zones.ts';
+import { DAY_MS, type Instant, offsetMs } from '../../model/time.ts';
 import { authorization, COMMON, common, contract, defineErrors, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import {

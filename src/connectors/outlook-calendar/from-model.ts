@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CalendarItem, ItemTime, Presets } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { isVisible, shortened } from '../../model/text.ts';
-import type { Instant } from '../../model/time.ts';
-import { isZone, meansOnly, offsetMs, toZonedIso } from '../../model/zones.ts';
+import { type Instant, isZone, meansOnly, offsetMs, toZonedIso } from '../../model/time.ts';
 import {
   BLANK_ITEM,
   type DescriptionParts,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isZone } from '../../model/zones.ts';
+import { isZone } from '../../model/time.ts';
 import { DEFAULT_ROOT_URL } from './limits.ts';
 
 /** The vendor's part of a target in the tenant file. */

@@ -1,6 +1,5 @@
+import { isHtml, nextLink } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
-import { isHtml } from '../../http/json.ts';
-import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
 import { bodyOf, type WireResponse } from '../wire.ts';

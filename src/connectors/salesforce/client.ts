@@ -1,5 +1,5 @@
+import { isHtml } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
-import { isHtml } from '../../http/json.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import type { Instant } from '../../model/time.ts';

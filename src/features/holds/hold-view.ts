@@ -14,8 +14,8 @@ import { DAY_MS, type TimeWindow } from '../../model/time.ts';
 import { noSuchHold } from '../../state/holds.ts';
 import type { ApprovalRequest } from '../../state/stored-documents.ts';
 import { fieldTeller } from '../../sync/field-changes.ts';
-import { windowOf } from '../../sync/followed.ts';
 import type { GoneCounts } from '../../sync/guard.ts';
+import { windowOf } from '../../sync/mapping-sources.ts';
 import type { Directory } from '../../sync/project.ts';
 import { shownHold, type TenantHold } from './holds.ts';
 

@@ -13,8 +13,7 @@ import type {
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
-import { askEach, pairsOf } from '../../state/redis-commands.ts';
-import { redisScript } from '../../state/script.ts';
+import { askEach, pairsOf, redisScript } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
 import { codeIn, sealedTable } from '../../state/sealing.ts';
 

@@ -7,7 +7,7 @@ import type { AppointmentSnapshot, Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, hasPassed, type Instant, overlaps } from '../../model/time.ts';
 import type { AppointmentEvent, StoredAppointment } from '../../model/triggers.ts';
 import { belongsOnList } from '../../sync/absence.ts';
-import { tombstonesIn } from '../../sync/followed.ts';
+import { tombstonesIn } from '../../sync/mapping-sources.ts';
 import {
   type AppointmentChange,
   changeName,

@@ -11,8 +11,7 @@ import type {
 import { keys } from '../../state/keys.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RedisClient } from '../../state/redis.ts';
-import { scoresOf } from '../../state/redis-commands.ts';
-import { type FencedScript, fencedScript } from '../../state/script.ts';
+import { type FencedScript, fencedScript, scoresOf } from '../../state/script.ts';
 import { codeIn, FORGED, openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';
 
 const scripts = {

@@ -1,10 +1,10 @@
 import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
-import { waitForLease } from '../../jobs/wait-for-lease.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
+import { waitForLease } from '../../state/leases.ts';
 import { TRIGGERS_LEASE } from './job.ts';
 import type { OpenTriggers } from './ports.ts';
 import { endpointStatuses, type TriggerEndpointStatus } from './status.ts';

@@ -8,7 +8,7 @@ import { overlaps } from '../../model/time.ts';
 import type { JournalEffect, JournalEntry } from '../../state/journal.ts';
 import type { Confirmation, Confirmations } from '../../sync/absence.ts';
 import { agrees } from '../../sync/crm-rules.ts';
-import { snapshotOf, windowOf } from '../../sync/followed.ts';
+import { snapshotOf, windowOf } from '../../sync/mapping-sources.ts';
 
 /**
  * What can be done for a record that a run changed or deleted:

@@ -1,7 +1,6 @@
 import { remembered } from '../../model/cache.ts';
 import { firstTelephone } from '../../model/telephones.ts';
-import { type Instant, MINUTE_MS } from '../../model/time.ts';
-import { toZonedIso } from '../../model/zones.ts';
+import { type Instant, MINUTE_MS, toZonedIso } from '../../model/time.ts';
 import {
   CONSENT_PREFIX,
   type CrmStream,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addressIn, headersOf } from '../../../src/clinic/http/answer-places.ts';
 import { type ListEnd, type PageSource, type PageTarget, readPages } from '../../../src/clinic/http/paging.ts';
+import { addressIn, headersOf } from '../../../src/clinic/http/rows.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 import { received } from '../pages.ts';
 

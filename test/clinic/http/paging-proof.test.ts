@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PageAnswer } from '../../../src/clinic/http/answer-places.ts';
 import { type PageSource, type PageTarget, type PagingMemory, readPages } from '../../../src/clinic/http/paging.ts';
-import { isJsonObject } from '../../../src/clinic/http/rows.ts';
+import { isJsonObject, type PageAnswer } from '../../../src/clinic/http/rows.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { profileOf, type WrittenProfile } from '../open-client.ts';
 import { received } from '../pages.ts';

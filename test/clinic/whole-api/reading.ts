@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { BookedAppointment } from '../../../src/clinic/read/appointment-rows.ts';
 import type { ListPage } from '../../../src/clinic/read/lists.ts';
+import { listCalls } from '../../../src/clinic/read/reading.ts';
 import { createZone } from '../../../src/clinic/read/timestamps.ts';
-import { listCalls } from '../../../src/clinic/read/windows.ts';
 import type { Lookup } from '../../../src/model/snapshots.ts';
 import { NOW } from '../../sandbox/clinic/support.ts';
 import { all } from '../open-api.ts';

@@ -14,7 +14,7 @@ import { NO_DESCRIPTION, NO_PRESETS } from '../../../src/connectors/event-conten
 import { carriable } from '../../../src/connectors/icalendar.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
-import { toZonedIso } from '../../../src/model/zones.ts';
+import { toZonedIso } from '../../../src/model/time.ts';
 import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import { createOperation, deleteOperation, itemWith, keyOf, timed, written } from '../../contract/contract-kit.ts';
 import { useCyrus, useXandikos } from '../../support/dav-servers.ts';

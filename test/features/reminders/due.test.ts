@@ -8,8 +8,7 @@ import {
   quietSpanAt,
   type When,
 } from '../../../src/features/reminders/due.ts';
-import { HOUR_MS, type Instant, MINUTE_MS } from '../../../src/model/time.ts';
-import { toZonedIso } from '../../../src/model/zones.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, toZonedIso } from '../../../src/model/time.ts';
 
 const ROME = 'Europe/Rome';
 const NIGHT: QuietHours = { fromMinute: 21 * 60, toMinute: 8 * 60 };

@@ -1,14 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import { readJwt, sharedSigningKey, signJwt, toJwks } from '../../../sandbox/kit/oauth/jwt.ts';
-import { announcesMore } from '../../../src/clinic/http/answer-places.ts';
 import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
+import { announcesMore } from '../../../src/clinic/http/rows.ts';
 import { cachedStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/read/reading-memory.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 import { parseBatch } from '../../../src/connectors/google-calendar/client.ts';
-import { readJson } from '../../../src/http/json.ts';
+import { nextLink, parseLinks, readJson } from '../../../src/http/answer.ts';
 import { checkJson } from '../../../src/http/json-check.ts';
-import { nextLink, parseLinks } from '../../../src/http/link-header.ts';
 import { retryAfterMs } from '../../../src/http/retry.ts';
 import { unpacked } from '../../../src/http/transport.ts';
 import { MirrorError } from '../../../src/model/errors.ts';

@@ -1,6 +1,5 @@
 import type { WeekEntryView, WeekTime, WeekView } from '../../../control/week.ts';
-import { DAY_MS, type Instant, MINUTE_MS } from '../../../model/time.ts';
-import { offsetMs } from '../../../model/zones.ts';
+import { DAY_MS, type Instant, MINUTE_MS, offsetMs } from '../../../model/time.ts';
 import { MOST_LANES, ROW_MINUTES, type Side } from './style.ts';
 
 /** Minutes of a day that its last row ends with. */

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { isHtml, readJson } from '../../../../http/answer.ts';
 import type { HttpResponse } from '../../../../http/client.ts';
-import { isHtml, readJson } from '../../../../http/json.ts';
 import { message } from '../../../../messages/message.ts';
 import { MirrorError } from '../../../../model/errors.ts';
 import { SECOND_MS } from '../../../../model/time.ts';

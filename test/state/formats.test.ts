@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Link } from '../../src/model/operations.ts';
-import { createLinkFormat } from '../../src/state/link-format.ts';
+import { createLinkFormat } from '../../src/state/formats.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { someLinks } from './link-arbitraries.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { announcesMore } from '../../../src/clinic/http/answer-places.ts';
+import { announcesMore } from '../../../src/clinic/http/rows.ts';
 
 /** Whether an answer of a clinic with five rows tells of more. */
 function tells(body: unknown, headers: Record<string, string> = {}): boolean {

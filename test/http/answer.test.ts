@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { nextLink, parseLinks, readJson } from '../../src/http/answer.ts';
+import { checkJson, LARGE_BYTES } from '../../src/http/json-check.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { layoutWorkIn, MOST_LAYOUT_WORK } from '../../src/model/json.ts';
+
+function answer(body: string | Buffer, contentType = 'application/json') {
+  return { headers: new Headers({ 'content-type': contentType }), body: Buffer.from(body) };
+}
+
+function failure(body: string | Buffer, contentType?: string): MirrorError {
+  try {
+    readJson(answer(body, contentType), 'clinic.agendas.list');
+  } catch (error) {
+    if (error instanceof MirrorError) return error;
+  }
+  throw new Error('expected a MirrorError');
+}
+
+describe('readJson', () => {
+  it('reads JSON, also after a byte order mark and under another content type', () => {
+    expect(readJson(answer('{"a":[1]}'), 'x')).toEqual({ a: [1] });
+    expect(readJson(answer('\uFEFF[]'), 'x')).toEqual([]);
+    expect(readJson(answer('"è"', 'text/plain'), 'x')).toBe('è');
+  });
+
+  it.each([
+    ['empty-answer', '', undefined],
+    ['html-answer', '  <!doctype html><p>Rossi</p>', undefined],
+    ['html-answer', 'please log in, Rossi', 'text/html; charset=utf-8'],
+    ['not-utf8', Buffer.from('"citt\u00e0 Rossi"', 'latin1'), undefined],
+    ['not-json', '{"lastName":"Rossi","id', undefined],
+    ['not-json', 'Rossi', undefined],
+  ])('says %s, names the call and quotes nothing', (code, body, contentType) => {
+    const error = failure(body, contentType);
+    expect(error).toMatchObject({ actor: 'contract', code, retry: 'later' });
+    expect(error.message).toMatch(/^clinic\.agendas\.list: /);
+    expect(error.cause).toBeUndefined();
+    expect(error.message).not.toContain('Rossi');
+  });
+});
+
+const bytes = (text: string) => [Buffer.from(text)];
+const row = (index: number) =>
+  JSON.stringify(Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`field${n}`, `${index} ${n} "{:,`])));
+
+describe('an answer of JSON', () => {
+  test.each([
+    ['a large page of rows', () => `{"data":[${Array.from({ length: 5_000 }, (_, n) => row(n)).join()}]}`],
+    ['2 MiB of one text', () => `{"text":"${'à {:,'.repeat(LARGE_BYTES / 3)}"}`],
+    ['anything else', () => `<html>${' '.repeat(2 * LARGE_BYTES)}`],
+    ['what is cut short', () => `[${'"a",'.repeat(LARGE_BYTES / 3)}`],
+  ])('passes: %s', async (_, text) => {
+    expect(await checkJson(bytes(text()), 'clinic.example')).toBeUndefined();
+  });
+
+  test('in which every row leaves out other fields passes', () => {
+    const rows = Array.from({ length: 1_000 }, (_, n) =>
+      Object.fromEntries(
+        Array.from({ length: 30 }, (_, at) => [`f${at}`, 0]).filter((_, at) => at % 3 > 0 || (n * 7919) & (1 << at)),
+      ),
+    );
+    expect(layoutWorkIn(Buffer.from(JSON.stringify(rows)))).toBeLessThan(MOST_LAYOUT_WORK);
+  });
+
+  test('costs nothing for names that are known, whatever stands in its texts', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 20 }),
+        fc.integer({ min: 1, max: 20 }),
+        (one, times) => {
+          const work = (rows: unknown[]) => layoutWorkIn(Buffer.from(JSON.stringify(rows)));
+          expect(work(Array(times).fill(one))).toBe(work([one]));
+        },
+      ),
+    );
+  });
+
+  test.each([
+    ['in many parts', (part: string) => Array(30).fill(part).join('')],
+    ['in one part', (part: string) => part],
+  ])('within a multipart answer is judged too: %s', async (name, parts) => {
+    const keys = Array.from({ length: name === 'in one part' ? 200_000 : 6_000 }, (_, n) => `"k${n}":0`).join();
+    const part = `--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 200 OK\r\nETag: "\r\n\r\n{${keys}}\r\n`;
+    await expect(checkJson(bytes(`${parts(part)}--b--`), 'vendor.example')).rejects.toMatchObject({
+      code: 'answer-too-large',
+      message: `the answer holds more than ${MOST_LAYOUT_WORK} different names and orders of members: vendor.example`,
+    });
+  });
+});
+
+describe('a Link header (RFC 8288)', () => {
+  it.each([
+    ['<https://x/a?page=2>; rel="next", <https://x/a?page=9>; rel="last"', 'https://x/a?page=2'],
+    ['</a?ids=1,2;3>; rel=next', '/a?ids=1,2;3'],
+    ['<a>; rel="prev first", <b>; rel="last NEXT"', 'b'],
+    ['<a>;rel="prev",<b>;title="a, <c>; rel=\\"next\\"";rel="next"', 'b'],
+    ['<a> ; REL = "next"', 'a'],
+    ['<a>; rel="prev"; rel="next", <b>; rel=next', 'b'],
+    ['<a>; rel=next; anchor="/other", <b>; rel=next', 'b'],
+    ['<a>; title="x"; rel=next', 'a'],
+    ['<a>; hreflang; rel=next', 'a'],
+    ['rubbish, <b>; rel=next', 'b'],
+    ['<a>; rel="prev" rubbish="1, 2", <b>; rel=next', 'b'],
+    [', , <b>; rel=next', 'b'],
+    ['<>; rel=next', ''],
+    ['<a>; title="x\\\\"; rel=next', 'a'],
+    ['<a>; rel="ne\\xt"', 'a'],
+    ['rubbish="1, <x>; rel=next", <b>; rel=next', 'b'],
+    ['rubbish="1\\", <x>; rel=next", <b>; rel=next', 'b'],
+    ['rubbish="1", <b>; rel=next', 'b'],
+    ['rubbish="12", <b>; rel=next', 'b'],
+    ['rubbish="1 < 2", <b>; rel=next', 'b'],
+    ['rubbish\\, <b>; rel=next', 'b'],
+    ['rubbish <a,"x>, <b>; rel=next', 'b'],
+  ])('%s', (header, target) => expect(nextLink(header)).toBe(target));
+
+  it.each([
+    null,
+    '',
+    '<a>',
+    '<a>; rel=prev',
+    '<a; rel=next',
+    'a; rel=next',
+    '<a>; rel="nextish"',
+    '<a>; title="rel=next"',
+  ])('names no next page: %s', (header) => expect(nextLink(header)).toBe(null));
+
+  it.each(['<a>', '<a>; rel', '<a>; rel=""', '<a>; rel=" "', '; rel=next', 'x; rel=next', '<a>; rel=next; anchor="b"'])(
+    'holds no link that tells what it is to the answer: %s',
+    (header) => expect(parseLinks(header)).toEqual([]),
+  );
+
+  it('holds each of the relations of a link', () => {
+    expect(parseLinks('<a>; rel=" next  LAST "')).toEqual([{ target: 'a', relations: ['next', 'last'] }]);
+  });
+
+  it('gives back what was put together, whatever the texts are', () => {
+    const text = fc.stringMatching(/^[^"\\<>]*$/).map((value) => value.replaceAll(/[^\x20-\x7e]/g, ''));
+    const link = fc.record({ target: fc.webUrl({ withQueryParameters: true }), title: text, next: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(link, { maxLength: 5 }), (links) => {
+        const header = links.map(
+          (one) => `<${one.target}>; title="${one.title}"; rel="${one.next ? 'x next' : 'prev'}"`,
+        );
+        expect(parseLinks(header.join(', '))).toEqual(
+          links.map((one) => ({ target: one.target, relations: one.next ? ['x', 'next'] : ['prev'] })),
+        );
+      }),
+    );
+  });
+
+  it('ends in time on whatever comes', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom('<', '>', '"', '\\', ';', ',', '=', 'rel', 'next', ' ') }),
+        (header) => {
+          expect(Array.isArray(parseLinks(header))).toBe(true);
+        },
+      ),
+    );
+    expect(parseLinks('<'.repeat(50_000) + '";'.repeat(50_000))).toEqual([]);
+    expect(parseLinks('<,'.repeat(50_000))).toEqual([]);
+  });
+});
