@@ -1,20 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { stringify } from 'yaml';
 import { DIALECT_NAMES, type DialectName } from '../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
 import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
-import { ON_THIS_MACHINE } from '../sandbox/kit/outbound.ts';
 import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { PrivateDavServer } from '../tools/dav-server.ts';
 import { freePort } from '../tools/free-port.ts';
 import { startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
+import { clientSecretsOf, keysOf, registeredSettings, writeConfiguration } from './configuration.ts';
 import type { DemoCrm } from './crm.ts';
 import type { RemoteReader } from './read-targets.ts';
 import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-targets.ts';
@@ -92,7 +90,6 @@ export interface WorldOptions {
 
 const TENANTS = ['aurora', 'belvedere'] as const;
 const NAMES = { aurora: 'Poliambulatorio Aurora', belvedere: 'Studio Belvedere' } as const;
-const PROFILES = fileURLToPath(new URL('../config/profiles', import.meta.url));
 const DAV_PASSWORD = 'demo-password';
 const PAST_DAYS = 30;
 const FUTURE_DAYS = 90;
@@ -127,18 +124,19 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   }
   const configDir = join(dir, 'config');
   const pagesPort = options.pages === true ? await freePort() : null;
-  await writeConfiguration(configDir, {
-    clinic,
-    google,
-    graph,
-    crms,
-    options,
-    files,
-    pagesPort,
-    dataDirectory: join(dir, 'data'),
-  });
+  const profile = options.dialect ?? 'documented';
+  const dataDirectory = join(dir, 'data');
+  const settings = {
+    ...registeredSettings({ clinic, google, graph }, { profile, budget: { requestsPerMinute: 3_000, burst: 200 } }),
+    ...(pagesPort === null ? {} : { operator: { port: pagesPort, access: {} }, dataDirectory }),
+    ...(options.publicPort === true ? { http: { port: await freePort() } } : {}),
+    ...Object.assign({}, ...crms.map((crm) => crm.settings)),
+    schedule: { pullEverySeconds: options.pullEverySeconds, tokenCheckEverySeconds: 30 },
+    ...(options.leaseTtlMs === undefined ? {} : { leases: { ttlMs: options.leaseTtlMs } }),
+  };
+  await writeConfiguration(configDir, { settings, files, profile });
   return {
-    dialect: options.dialect ?? 'documented',
+    dialect: profile,
     clinic,
     google,
     graph,
@@ -153,11 +151,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     dir,
     env: {
       REDIS_URL: redis.url,
-      CLINIC_MIRROR_IDENTITY_KEY: randomBytes(32).toString('base64'),
-      CLINIC_MIRROR_SEALING_KEY: randomBytes(32).toString('base64'),
-      CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
-      GOOGLE_CLIENT_SECRET: google.client.clientSecret,
-      MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
+      ...keysOf(randomBytes(32), randomBytes(32)),
+      ...clientSecretsOf({ clinic, google, graph }),
       ...Object.fromEntries(TENANTS.map((tenant) => [tenantVariable(tenant, 'DAV_PASSWORD'), DAV_PASSWORD])),
       ...Object.assign({}, ...crms.map(({ env }) => env)),
     },
@@ -247,66 +242,4 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
   }
   const clinic = { client: 'main', tenantId: source.id };
   return { name: source.name, language: 'it', zone: 'Europe/Rome', clinic, connections, targets };
-}
-
-async function writeConfiguration(
-  dir: string,
-  parts: {
-    clinic: ClinicSandbox;
-    google: GoogleSandbox;
-    graph: GraphSandbox;
-    crms: readonly DemoCrm[];
-    options: WorldOptions;
-    files: ReadonlyMap<string, object>;
-    /** Null: no pages. */
-    pagesPort: number | null;
-    dataDirectory: string;
-  },
-): Promise<void> {
-  const { clinic, google, graph, options, pagesPort, dataDirectory } = parts;
-  const profile = options.dialect ?? 'documented';
-  const settings = {
-    redis: { url: { env: 'REDIS_URL' } },
-    outbound: ON_THIS_MACHINE,
-    ...(pagesPort === null ? { operator: { port: 0 } } : { operator: { port: pagesPort, access: {} }, dataDirectory }),
-    ...(options.publicPort === true ? { http: { port: await freePort() } } : {}),
-    secrets: {
-      identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
-      sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],
-    },
-    clinicClients: {
-      main: {
-        profile,
-        baseUrl: clinic.baseUrl,
-        authUrl: clinic.authUrl,
-        clientId: clinic.clients[0]?.clientId ?? '',
-        clientSecret: { env: 'CLINIC_CLIENT_SECRET' },
-        budget: { requestsPerMinute: 3_000, burst: 200 },
-      },
-    },
-    googleClients: {
-      main: {
-        issuer: google.issuer,
-        clientId: google.client.clientId,
-        clientSecret: { env: 'GOOGLE_CLIENT_SECRET' },
-      },
-    },
-    microsoftClients: {
-      main: {
-        authority: graph.url,
-        clientId: graph.application.clientId,
-        clientSecret: { env: 'MICROSOFT_CLIENT_SECRET' },
-      },
-    },
-    ...Object.assign({}, ...parts.crms.map((crm) => crm.settings)),
-    schedule: { pullEverySeconds: options.pullEverySeconds, tokenCheckEverySeconds: 30 },
-    ...(options.leaseTtlMs === undefined ? {} : { leases: { ttlMs: options.leaseTtlMs } }),
-  };
-  await mkdir(join(dir, 'tenants'), { recursive: true });
-  await mkdir(join(dir, 'profiles'), { recursive: true });
-  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));
-  await copyFile(join(PROFILES, `${profile}.yaml`), join(dir, 'profiles', `${profile}.yaml`));
-  for (const [tenant, content] of parts.files) {
-    await writeFile(join(dir, 'tenants', `${tenant}.yaml`), stringify(content));
-  }
 }

@@ -1,20 +1,17 @@
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { stringify } from 'yaml';
+import { clinicClient, keysOf, localSettings, writeConfiguration } from '../../demo/configuration.ts';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
-import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
-import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { connectors as registry } from '../../src/connectors/registry.ts';
-import { loginWithBrowser } from '../../src/control/logins.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { pullAfresh } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
+import { logInTo } from '../../test/support/log-in.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import type { VendorTarget } from '../vendors/vendors.ts';
 import { type ClinicProcess, startClinicProcess } from './clinic-process.ts';
@@ -34,12 +31,10 @@ export interface CycleWorld extends AsyncDisposable {
   sync(): Promise<void>;
 }
 
-const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
 const TENANT = 'clinic';
 /** Appointments for which one agenda of the clinic has room. */
 export const AGENDA_HOLDS = 1_000;
 const NEVER = new AbortController().signal;
-const LOGIN_TIMEOUT_MS = 30_000;
 
 /** How much there is in the clinic. */
 export interface CycleSize {
@@ -56,11 +51,10 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
   const records = { appointments, ...(patients === undefined ? {} : { patients }) };
   const clinic = await startClinicProcess({ tenants: 1, agendas, ...records });
   const redis = await startRedis();
-  await writeConfiguration(dir, clinic, vendor);
+  await configure(dir, clinic, vendor);
   const env = {
     REDIS_URL: redis.url,
-    CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
-    CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
+    ...keysOf(),
     CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
     TENANT_CLINIC__NOWHERE: 'nothing-is-asked-with-it',
     ...vendor?.secrets,
@@ -70,7 +64,8 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
   const composition = compose({ configuration, connectors, log: silentLogger, priority: 'interactive' });
   const tenant = composition.installation.tenants.get(TENANT);
   if (tenant === undefined) throw new Error('the tenant is not open');
-  await logIn(composition, clinic);
+  const user = clinic.tenants[0]?.user ?? { username: '', password: '' };
+  await logInTo(composition, { tenant: TENANT, connection: 'clinic' }, (url) => authorizeInBrowser(url, user));
   return {
     ...{ clinic, redis, composition, tenant },
     async pull() {
@@ -97,25 +92,13 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
   };
 }
 
-async function writeConfiguration(dir: string, clinic: ClinicProcess, vendor: VendorTarget | null): Promise<void> {
+async function configure(dir: string, clinic: ClinicProcess, vendor: VendorTarget | null): Promise<void> {
   const [source] = clinic.tenants;
   if (source === undefined) throw new Error('the clinic has no tenant');
   const settings = {
-    redis: { url: { env: 'REDIS_URL' } },
-    outbound: ON_THIS_MACHINE,
-    secrets: {
-      identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
-      sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],
-    },
-    clinicClients: {
-      main: {
-        ...{ profile: 'documented', baseUrl: clinic.baseUrl, authUrl: clinic.authUrl },
-        clientId: clinic.clients[0]?.clientId ?? '',
-        clientSecret: { env: 'CLINIC_CLIENT_SECRET' },
-        // Waiting for a budget is no work.
-        budget: { requestsPerMinute: 600_000, burst: 100_000 },
-      },
-    },
+    ...localSettings(),
+    // Waiting for a budget is no work.
+    clinicClients: { main: clinicClient(clinic, { budget: { requestsPerMinute: 600_000, burst: 100_000 } }) },
     ...vendor?.clients,
   };
   const agendas = source.agendas.map(({ id }) => id);
@@ -130,22 +113,5 @@ async function writeConfiguration(dir: string, clinic: ClinicProcess, vendor: Ve
     connections: { only: vendor?.connection ?? { kind: 'bearer', token: { env: 'TENANT_CLINIC__NOWHERE' } } },
     targets: Object.fromEntries(targets.map((target, index) => [`doctor-${index + 1}`, { ...common(), ...target }])),
   };
-  for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });
-  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));
-  await writeFile(join(dir, 'tenants', `${TENANT}.yaml`), stringify(file));
-  await copyFile(PROFILE, join(dir, 'profiles', 'documented.yaml'));
-}
-
-async function logIn(composition: Composition, clinic: ClinicProcess): Promise<void> {
-  const user = clinic.tenants[0]?.user ?? { username: '', password: '' };
-  const visits: Promise<unknown>[] = [];
-  const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
-  const show = (url: string) => void visits.push(visit(url));
-  await loginWithBrowser(
-    createLoginServices(composition),
-    { tenant: TENANT, connection: 'clinic' },
-    show,
-    AbortSignal.timeout(LOGIN_TIMEOUT_MS),
-  );
-  await Promise.all(visits);
+  await writeConfiguration(dir, { settings, files: new Map([[TENANT, file]]) });
 }

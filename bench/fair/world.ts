@@ -1,17 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stringify } from 'yaml';
+import { clinicClient, keysOf, localSettings, writeConfiguration } from '../../demo/configuration.ts';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
-import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { compose } from '../../src/composition/compose.ts';
-import { createLoginServices } from '../../src/composition/operator-services.ts';
-import { loginWithBrowser } from '../../src/control/logins.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
@@ -22,6 +19,7 @@ import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
+import { logInTo } from '../../test/support/log-in.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { type ClinicProcess, startClinicProcess } from '../cycle/clinic-process.ts';
 import { type Sink, type SinkKind, startSink } from './sink.ts';
@@ -83,13 +81,11 @@ export interface RunningDaemon extends AsyncDisposable {
   cpuSeconds(): number;
 }
 
-const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
 const DAEMON = fileURLToPath(new URL('./daemon.ts', import.meta.url));
 /** Appointments that fit into an agenda of the sandbox. */
 const PER_AGENDA = 1_500;
 /** As many as are kept of a tenant. */
 const REPORTS = 50;
-const LOGIN_TIMEOUT_MS = 60_000;
 const LOGINS_AT_ONCE = 4;
 /** Waiting for a budget is no part of what is measured. */
 const BUDGET = { requestsPerMinute: 600_000, burst: 100_000 };
@@ -123,7 +119,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   }
   const [first] = groups;
   if (first === undefined) throw new Error('a world has a group');
-  const env = await writeConfiguration(dir, { ...options, groups, sinkUrl: sink.url, redisUrl: redis.url });
+  const env = await configure(dir, { ...options, groups, sinkUrl: sink.url, redisUrl: redis.url });
   await logIn(dir, env, groups);
   const queues = openQueues(redis.url, neverNeedless);
   stack.defer(() => queues.close());
@@ -154,7 +150,7 @@ function namesOf({ name, tenants }: Group): string[] {
   return Array.from({ length: tenants }, (_, index) => `${name}-${index}`);
 }
 
-async function writeConfiguration(
+async function configure(
   dir: string,
   {
     groups,
@@ -164,40 +160,21 @@ async function writeConfiguration(
     connector = 'sink',
   }: Omit<WorldOptions, 'groups'> & { groups: OpenGroup[]; sinkUrl: string; redisUrl: string },
 ): Promise<Record<string, string>> {
-  for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });
   const clients = groups.map(({ name, clinic, proxy }) => [
     name,
-    {
-      ...{ profile: 'documented', baseUrl: proxy?.url ?? clinic.baseUrl, authUrl: clinic.authUrl, budget: BUDGET },
-      ...{ clientId: clinic.clients[0]?.clientId ?? '', clientSecret: { env: 'CLINIC_CLIENT_SECRET' } },
-    },
+    clinicClient(clinic, { baseUrl: proxy?.url ?? clinic.baseUrl, budget: BUDGET }),
   ]);
-  const file = {
-    redis: { url: { env: 'REDIS_URL' } },
-    outbound: ON_THIS_MACHINE,
-    operator: { port: 0 },
-    secrets: {
-      identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
-      sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],
-    },
-    clinicClients: Object.fromEntries(clients),
-    ...settings,
-  };
-  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(file));
-  await copyFile(PROFILE, join(dir, 'profiles', 'documented.yaml'));
-  for (const group of groups) {
-    const writing = namesOf(group).map((name, index) =>
-      writeFile(
-        join(dir, 'tenants', `${name}.yaml`),
-        stringify(tenantFile(group, { name, index, sinkUrl, connector })),
-      ),
-    );
-    await Promise.all(writing);
-  }
+  const files = groups.flatMap((group) =>
+    namesOf(group).map((name, index): [string, object] => [
+      name,
+      tenantFile(group, { name, index, sinkUrl, connector }),
+    ]),
+  );
+  const all = { ...localSettings(), clinicClients: Object.fromEntries(clients), ...settings };
+  await writeConfiguration(dir, { settings: all, files: new Map(files) });
   return {
     REDIS_URL: redisUrl,
-    CLINIC_MIRROR_IDENTITY_KEY: IDENTITY_KEY.toString('base64'),
-    CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
+    ...keysOf(IDENTITY_KEY),
     CLINIC_CLIENT_SECRET: groups[0]?.clinic.clients[0]?.clientSecret ?? '',
     ...Object.fromEntries(
       groups.flatMap(namesOf).flatMap((name) => [
@@ -240,16 +217,11 @@ async function logIn(dir: string, env: Record<string, string>, groups: readonly 
     log: silentLogger,
     priority: 'interactive',
   });
-  const desk = createLoginServices(composition);
   const all = groups.flatMap((group) =>
     namesOf(group).map((name, index) => ({ name, user: group.clinic.tenants[index]?.user })),
   );
   async function logInOne({ name, user = { username: '', password: '' } }: (typeof all)[number]): Promise<void> {
-    const visits: Promise<unknown>[] = [];
-    const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
-    const show = (url: string) => void visits.push(visit(url));
-    await loginWithBrowser(desk, { tenant: name, connection: 'clinic' }, show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
-    await Promise.all(visits);
+    await logInTo(composition, { tenant: name, connection: 'clinic' }, (url) => authorizeInBrowser(url, user));
   }
   try {
     for (const some of slices(all, LOGINS_AT_ONCE)) await Promise.all(some.map(logInOne));

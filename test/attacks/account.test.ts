@@ -11,8 +11,7 @@ import { startDaemon } from '../../src/main.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { openLoginLink } from '../../tools/login-link.ts';
 import type { SmallTarget } from '../e2e/support/small-configuration.ts';
-import { type SmallWorld, startSmallWorld } from '../e2e/support/small-world.ts';
-import { expectExact } from '../e2e/support/use-small-world.ts';
+import { expectExact, type SmallWorld, startSmallWorld } from '../e2e/support/small-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 

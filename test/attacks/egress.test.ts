@@ -7,9 +7,9 @@ import type { ProxiedAnswer } from '../../sandbox/kit/fault-proxy.ts';
 import { status } from '../../src/control/status.ts';
 import type { PropertyValue } from '../../src/model/items.ts';
 import type { SmallWorld } from '../e2e/support/small-world.ts';
-import { expectExact, useSmallWorld } from '../e2e/support/use-small-world.ts';
-import { held, openCrmWorld, patientOf } from '../jobs/crm-world.ts';
+import { expectExact, useSmallWorld } from '../e2e/support/small-world.ts';
 import { cycle } from '../jobs/cycle.ts';
+import { held, openCrmWorld, patientOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
 import type { Told } from './remind-by-channel.ts';
 

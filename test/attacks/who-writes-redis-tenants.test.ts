@@ -11,7 +11,7 @@ import { startDaemon } from '../../src/main.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { keys } from '../../src/state/keys.ts';
 import { RADICALE_USERS } from '../e2e/support/small-targets.ts';
-import { tenantFile, useSmallWorld } from '../e2e/support/use-small-world.ts';
+import { tenantFile, useSmallWorld } from '../e2e/support/small-world.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { noTally } from './judge/tally.ts';
 import { play } from './run/run.ts';
 import { choiceOf, describeScript, scriptOf } from './script/generate.ts';
-import { openParks, type Parks } from './world/park.ts';
+import { openParks, type Parks } from './world/world.ts';
 
 /** It ends what hangs. A run takes some fifteen seconds on a machine of its own, and as long as it takes on a busy one. */
 const TIMEOUT_MS = 1_200_000;

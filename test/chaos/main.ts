@@ -7,7 +7,7 @@ import { describeScript, type Script, scriptOf } from './script/generate.ts';
 import { shrink } from './script/shrink.ts';
 import { checkRewrites, MECHANISMS } from './without/mechanisms.ts';
 import { focusedScript } from './without/scripts.ts';
-import { openParks, type Park } from './world/park.ts';
+import { openParks, type Park } from './world/world.ts';
 
 const MINUTE_MS = 60_000;
 /** Beyond so many failing scripts the rest is not made shorter: something is wrong everywhere. */

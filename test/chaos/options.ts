@@ -4,7 +4,7 @@ import { GROUPS } from './faults/fault.ts';
 import { FAULTS } from './faults/index.ts';
 import { type Choice, choiceOf } from './script/generate.ts';
 import { MECHANISMS } from './without/mechanisms.ts';
-import { REDIS_KINDS, type RedisKind } from './world/park.ts';
+import { REDIS_KINDS, type RedisKind } from './world/world.ts';
 
 /** What was asked for on the command line. */
 export interface Options {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { openActsWorld } from '../control/acts-world.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { AWAY, openServerAway } from '../control/server-away.ts';
+import { openActsWorld } from '../control/services-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { runProgram } from './run-program.ts';
 

@@ -11,7 +11,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import type { StoredAlerts } from '../../src/state/reports.ts';
-import { useSmallWorld } from '../e2e/support/use-small-world.ts';
+import { useSmallWorld } from '../e2e/support/small-world.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

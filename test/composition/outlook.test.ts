@@ -8,7 +8,7 @@ import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { lookAtCertificates } from '../../src/composition/outlook.ts';
 import { status } from '../../src/control/status.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { useSmallWorld } from '../e2e/support/use-small-world.ts';
+import { useSmallWorld } from '../e2e/support/small-world.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

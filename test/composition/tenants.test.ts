@@ -9,7 +9,7 @@ import { inPieces } from '../../src/jobs/in-pieces.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { ConfigurationChanges } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
-import { retitle, tenantFile, useSmallWorld } from '../e2e/support/use-small-world.ts';
+import { retitle, tenantFile, useSmallWorld } from '../e2e/support/small-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 

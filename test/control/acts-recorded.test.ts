@@ -17,9 +17,9 @@ import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
 import { accessSettings, openAccessWorld, openActing, person } from './acting.ts';
-import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './acts-world.ts';
 import { openConfigurations } from './open-configurations.ts';
 import { openInstallation } from './open-installation.ts';
+import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './services-world.ts';
 
 const redis = useRedis();
 const QUIET = () => {};

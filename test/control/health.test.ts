@@ -3,9 +3,9 @@ import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
-import { held, openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { writeToHubSpot } from '../jobs/hubspot-targets.ts';
+import { held, openCrmWorld, patientOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 

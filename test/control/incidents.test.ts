@@ -15,19 +15,20 @@ import { createAlertStore } from '../../src/state/reports.ts';
 import { type Receiver, startReceiver } from '../features/reminders/channels/receiver.ts';
 import { book as bookReminder, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld, report } from '../features/triggers/trigger-world.ts';
-import { areInSync, book, CLINIC_HOST, CLINICS, HOST, NEVER, openWorld, type World } from '../jobs/outage-world.ts';
+import { NEVER } from '../jobs/cycle.ts';
+import { areInSync, book, CLINIC_HOST, CLINICS, HOST, type OutageWorld, openOutageWorld } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 
-function installationOf(world: World): Installation {
+function installationOf(world: OutageWorld): Installation {
   return openInstallation({ tenants: world.clinics.map(({ tenant }) => tenant) });
 }
 
 /** Looks every five minutes whether something is to be told. */
-function openWatch(world: World) {
+function openWatch(world: OutageWorld) {
   const installation = installationOf(world);
   const connection = redis.connect();
   const watch = createAlertWatch();
@@ -86,7 +87,7 @@ async function triggerWorld(): Promise<{ world: ReturnType<typeof createTriggerW
 test.each(['whole', 'each'] as const)(
   'an outage of 20 clinics is one problem that names the server (%s)',
   async (how) => {
-    const world = openWorld(redis, how);
+    const world = openOutageWorld(redis, how);
     world.isOut.vendor = true;
     book(world);
     await world.runUntil(() => false, 10 * MINUTE_MS);
@@ -105,7 +106,7 @@ test.each(['whole', 'each'] as const)(
 );
 
 test('an outage of a clinic system is one problem of the clinics that it has', async () => {
-  const world = openWorld(redis);
+  const world = openOutageWorld(redis);
   world.isOut.clinic = true;
   await world.runUntil(() => false, 10 * MINUTE_MS);
   const { problems } = await status(installationOf(world));
@@ -114,7 +115,7 @@ test('an outage of a clinic system is one problem of the clinics that it has', a
 });
 
 test('whoever may see some clinics hears of those alone', async () => {
-  const world = openWorld(redis);
+  const world = openOutageWorld(redis);
   world.isOut.vendor = true;
   book(world);
   await world.runUntil(() => false, 2 * MINUTE_MS);
@@ -126,7 +127,7 @@ test('whoever may see some clinics hears of those alone', async () => {
 });
 
 test('one message tells of an outage after 15 minutes, and one that it is over', async () => {
-  const world = openWorld(redis);
+  const world = openOutageWorld(redis);
   const watch = openWatch(world);
   world.isOut.vendor = true;
   book(world);
@@ -145,7 +146,7 @@ test('one message tells of an outage after 15 minutes, and one that it is over',
 });
 
 test('an outage of less than the time is told by nobody', async () => {
-  const world = openWorld(redis, 'whole', 3);
+  const world = openOutageWorld(redis, 'whole', 3);
   const watch = openWatch(world);
   world.isOut.vendor = true;
   book(world);
@@ -156,7 +157,7 @@ test('an outage of less than the time is told by nobody', async () => {
 });
 
 test('a person has all that waits for a server try it at once', async () => {
-  const world = openWorld(redis);
+  const world = openOutageWorld(redis);
   world.isOut.vendor = true;
   book(world);
   await world.runUntil(() => false, 20 * MINUTE_MS);

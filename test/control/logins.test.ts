@@ -10,7 +10,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { TENANT } from '../oauth/connection.ts';
 import { useRedis } from '../support/redis.ts';
-import { openActsLogins } from './acts-world.ts';
+import { openActsLogins } from './services-world.ts';
 
 const redis = useRedis();
 

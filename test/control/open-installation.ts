@@ -4,8 +4,8 @@ import type { InvalidTenant, RefusedChange } from '../../src/settings/configurat
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant, type TenantChoice } from '../jobs/open-tenant.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import type { TenantChoice } from '../jobs/open-tenant.ts';
+import { openTenantWorld } from '../jobs/world.ts';
 
 /** What a test chooses of an installation. */
 export interface InstallationChoice {
@@ -63,13 +63,7 @@ export function openBooked(
   changes: Partial<TenantChoice> = {},
   configuration: object = {},
 ) {
-  const clinic = createModelClinic();
-  for (let index = 0; index < booked; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
   const model = createModelTarget();
-  const clock = { now: NOW };
-  const targets = [{ model, configuration }];
-  const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => clock.now, ...changes });
-  return { clinic, model, clock, tenant, installation: openInstallation({ tenants: [tenant] }) };
+  const world = openTenantWorld(redis, createModelClinic(booked), [{ model, configuration }], changes);
+  return { ...world, model, installation: openInstallation({ tenants: [world.tenant] }) };
 }

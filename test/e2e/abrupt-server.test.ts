@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { start } from './support/daemons.ts';
 import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { EXACT, expectExact, logged, useSmallWorld } from './support/use-small-world.ts';
+import { EXACT, expectExact, logged, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const TENANT = 'clinic-1';

@@ -8,7 +8,7 @@ import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { useSmallWorld } from './support/use-small-world.ts';
+import { useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -7,8 +7,7 @@ import type { AuditEntry } from '../../src/model/acts.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { start } from './support/daemons.ts';
-import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
-import { logged, retitle } from './support/use-small-world.ts';
+import { logged, retitle, type SmallWorld, startSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -8,7 +8,7 @@ import { createClinicTenantStore } from '../../src/state/logins.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { useSmallWorld } from './support/use-small-world.ts';
+import { useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const NEVER = new AbortController().signal;

@@ -7,8 +7,8 @@ import { waitFor } from '../support/wait-for.ts';
 import type { SmallTenant } from './support/small-configuration.ts';
 import { FAMILIES, RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { EXACT, expectExact, useSmallWorld } from './support/small-world.ts';
 import { BATCHES, deletionsAt } from './support/traffic.ts';
-import { EXACT, expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

@@ -5,7 +5,7 @@ import { startDaemon } from '../../demo/daemon.ts';
 import type { Status } from '../../src/control/status-view.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { isExact, logged, tenantFile, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, logged, tenantFile, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { EXACT, useSmallWorld } from './support/use-small-world.ts';
+import { EXACT, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -11,8 +11,8 @@ import { killAt, loseState, runUntilInSync, start } from './support/daemons.ts';
 import type { SmallTarget } from './support/small-configuration.ts';
 import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 

@@ -5,9 +5,8 @@ import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { ProfileCheck } from '../../src/profile-finder/check-spec.ts';
 import { useRedis } from '../support/redis.ts';
-import { startSmallWorld } from './support/small-world.ts';
+import { EXACT, startSmallWorld } from './support/small-world.ts';
 import { useProfile } from './support/use-profile.ts';
-import { EXACT } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const FIXTURE = fileURLToPath(new URL('../fixtures/openapi-pages.yaml', import.meta.url));

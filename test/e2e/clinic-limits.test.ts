@@ -7,7 +7,7 @@ import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { isExact, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const TENANT = 'clinic-1';

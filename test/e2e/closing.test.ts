@@ -8,7 +8,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const NEVER = new AbortController().signal;

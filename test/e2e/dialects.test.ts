@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DIALECTS } from '../../demo/world.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTenant } from './support/small-configuration.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -11,7 +11,7 @@ import { useRedis } from '../support/redis.ts';
 import { DAEMON } from '../support/redis-users.ts';
 import { runHere } from './support/run-command.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { editTenant, useSmallWorld } from './support/use-small-world.ts';
+import { editTenant, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandsIn, wordsOf } from '../support/documented-commands.ts';
 import { useRedis } from '../support/redis.ts';
-import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
-import { editTenant, tenantFile } from './support/use-small-world.ts';
+import { editTenant, type SmallWorld, startSmallWorld, tenantFile } from './support/small-world.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const redis = useRedis({ isStored: true });

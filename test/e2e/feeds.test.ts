@@ -12,7 +12,7 @@ import type { PublicVerbs } from '../../src/http-server/verbs.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { createFeedDirectory } from '../../src/state/feeds.ts';
 import { useRedis } from '../support/redis.ts';
-import { useSmallWorld } from './support/use-small-world.ts';
+import { useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const TENANT = 'clinic-1';

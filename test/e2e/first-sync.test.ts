@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { FAMILIES, RADICALE_USERS } from './support/small-targets.ts';
-import { cycleUntil, expectExact, isExact, useSmallWorld } from './support/use-small-world.ts';
+import { cycleUntil, expectExact, isExact, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

@@ -1,9 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../demo/daemon.ts';
-import { createLoginServices } from '../../src/composition/operator-services.ts';
-import { loginWithBrowser } from '../../src/control/logins.ts';
 import type { ForgetReceipt } from '../../src/model/forgetting.ts';
-import { paced } from '../support/pace.ts';
+import { logInTo } from '../support/log-in.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
@@ -42,17 +40,9 @@ async function useWorld(): Promise<CrmWorld & { calendarId: string }> {
     });
   });
   await world.logIn();
-  const visits: Promise<unknown>[] = [];
-  const visit = async (url: string) =>
-    (await fetch(await world.google.authorizeInBrowser(url, { account: ACCOUNT }))).text();
-  const desk = createLoginServices(world.opened());
-  await loginWithBrowser(
-    desk,
-    { tenant: TENANT, connection: 'google' },
-    (url) => visits.push(visit(url)),
-    AbortSignal.timeout(paced(60_000)),
+  await logInTo(world.opened(), { tenant: TENANT, connection: 'google' }, (url) =>
+    world.google.authorizeInBrowser(url, { account: ACCOUNT }),
   );
-  await Promise.all(visits);
   return { ...world, calendarId };
 }
 

@@ -4,8 +4,8 @@ import { useRedis } from '../support/redis.ts';
 import type { SmallTenant } from './support/small-configuration.ts';
 import { FAMILIES, RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 import { deletionsAt, writesAt } from './support/traffic.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { useSmallWorld } from './support/use-small-world.ts';
+import { useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { FAMILIES, RADICALE_USERS } from './support/small-targets.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { start } from './support/daemons.ts';
 import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { isExact, logged, tenantFile, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, logged, tenantFile, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

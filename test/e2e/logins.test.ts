@@ -6,8 +6,7 @@ import { createMetrics } from '../../src/control/metrics.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
-import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
-import { EXACT, useSmallWorld } from './support/use-small-world.ts';
+import { EXACT, type SmallWorld, startSmallWorld, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

@@ -16,7 +16,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { dumpRedis } from './support/dump-redis.ts';
 import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { isExact, tenantFile, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, tenantFile, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

@@ -4,8 +4,7 @@ import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runHere } from './support/run-command.ts';
 import type { SmallTarget } from './support/small-configuration.ts';
-import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { expectExact, type SmallWorld, startSmallWorld, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const TOKEN = /\/oauth2\/v2\.0\/token$/;

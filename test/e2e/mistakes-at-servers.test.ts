@@ -8,7 +8,7 @@ import { freePort } from '../../tools/free-port.ts';
 import { useRedis } from '../support/redis.ts';
 import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
 import { type Attempt, examinedBy, type Mistake, saidBy, testMistakes } from './support/mistakes.ts';
-import { tenantFile } from './support/use-small-world.ts';
+import { tenantFile } from './support/small-world.ts';
 
 const redis = useRedis({ isStored: true });
 const SETTINGS = 'clinic-mirror.yaml';

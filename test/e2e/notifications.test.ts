@@ -15,8 +15,8 @@ import { waitFor } from '../support/wait-for.ts';
 import { dumpRedis } from './support/dump-redis.ts';
 import type { SmallTarget } from './support/small-configuration.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { useSmallWorld } from './support/small-world.ts';
 import { callsAt } from './support/traffic.ts';
-import { useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const daemons: Daemon[] = [];

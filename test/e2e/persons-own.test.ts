@@ -7,8 +7,8 @@ import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Family, RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

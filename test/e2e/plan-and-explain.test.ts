@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { dumpRedis } from './support/dump-redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
+import { useSmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
-import { useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const CAREFUL = { vanished: { share: 0, count: 1 }, cancelled: { share: 1, count: 50 } };

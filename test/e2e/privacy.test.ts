@@ -13,8 +13,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { dumpRedis } from './support/dump-redis.ts';
 import type { SmallTenant } from './support/small-configuration.ts';
 import { FAMILIES, RADICALE_USERS } from './support/small-targets.ts';
-import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { expectExact, type SmallWorld, startSmallWorld, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });

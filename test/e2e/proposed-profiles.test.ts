@@ -5,9 +5,8 @@ import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { answered } from '../profile-finder/answers.ts';
 import { useRedis } from '../support/redis.ts';
-import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
+import { EXACT, type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { useProfile } from './support/use-profile.ts';
-import { EXACT } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const DOCUMENT = fileURLToPath(new URL('../fixtures/openapi-numbers.yaml', import.meta.url));

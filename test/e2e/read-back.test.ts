@@ -14,8 +14,8 @@ import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
 import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { EXACT, useSmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
-import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 
 interface FoundView {
   targets: { policy: string; drift: Record<string, unknown> | null }[];

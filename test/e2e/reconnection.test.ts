@@ -8,8 +8,8 @@ import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallTarget, SmallTenant, SmallWorldOptions } from './support/small-configuration.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { cycleUntil, EXACT, expectExact, isExact, useSmallWorld } from './support/small-world.ts';
 import { BATCHES, writesAt } from './support/traffic.ts';
-import { cycleUntil, EXACT, expectExact, isExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const OTHER = 'locum@clinic-1.example';

@@ -9,8 +9,8 @@ import { cutReplicas, type RedisGroup, startClusterGroup, startSentinelGroup } f
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallTarget } from './support/small-configuration.ts';
 import type { SmallWorld } from './support/small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 import { BATCHES } from './support/traffic.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const LOST = keys.outbox('clinic-1', 'doctor');
 

@@ -11,7 +11,7 @@ import { createLeases } from '../../src/state/leases.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { isExact, retitle, shownEvents, tenantFile, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, retitle, shownEvents, tenantFile, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

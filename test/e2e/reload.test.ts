@@ -7,7 +7,7 @@ import { keys, QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { isExact, logged, retitle, shownEvents, tenantFile, useSmallWorld } from './support/use-small-world.ts';
+import { isExact, logged, retitle, shownEvents, tenantFile, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

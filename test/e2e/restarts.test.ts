@@ -4,8 +4,8 @@ import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runUntilInSync, start } from './support/daemons.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 import { BATCHES, writesAt } from './support/traffic.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 /** Whoever waited for leases and locks of dead processes to expire would wait far longer than the test. */

@@ -5,7 +5,7 @@ import { status } from '../../src/control/status.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 

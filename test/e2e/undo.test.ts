@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { useRedis } from '../support/redis.ts';
-import { expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { expectExact, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 const UNGUARDED = { vanished: { share: 1, count: 1_000 } };

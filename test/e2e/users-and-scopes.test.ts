@@ -8,21 +8,19 @@ import { authorizeInBrowser } from '../../sandbox/clinic/browser.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { openClinicAccess } from '../../src/composition/clinic.ts';
 import { requireEntry } from '../../src/composition/open-connection.ts';
-import { createLoginServices } from '../../src/composition/operator-services.ts';
 import { previewWrite, readClinic, readClinicRaw, writeClinic } from '../../src/control/clinic.ts';
-import { loginWithBrowser } from '../../src/control/logins.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import type { Status } from '../../src/control/status-view.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { probeClinic } from '../../src/profile-finder/probe.ts';
 import type { RunReport } from '../../src/state/runs.ts';
+import { logInTo } from '../support/log-in.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant, SmallWorldOptions } from './support/small-configuration.ts';
-import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
+import { EXACT, type SmallWorld, startSmallWorld, useSmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
-import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const ALL_SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.treatments', 'svc.patients'];
@@ -322,18 +320,10 @@ test('a login while the clinic is away is kept, and says that its user is not kn
     times: 3,
     fault: { kind: 'answer', answer: { status: 503, headers: {}, body: '' } },
   });
-  const desk = createLoginServices(world.opened());
   const { user } = world.tenants[0] as SmallTenant;
-  const visits: Promise<unknown>[] = [];
-  const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
-  const signal = AbortSignal.timeout(paced(60_000));
-  const result = await loginWithBrowser(
-    desk,
-    { tenant: 'clinic-1', connection: 'clinic' },
-    (url) => visits.push(visit(url)),
-    signal,
+  const result = await logInTo(world.opened(), { tenant: 'clinic-1', connection: 'clinic' }, (url) =>
+    authorizeInBrowser(url, user),
   );
-  await Promise.all(visits);
   expect(result.uncertainty).toMatchObject({ actor: 'remote', status: 503 });
   expect((await shown(world)).connections[0]).toMatchObject({ state: 'connected' });
 });

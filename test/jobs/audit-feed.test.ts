@@ -5,6 +5,8 @@ import type { CalendarItem } from '../../src/model/items.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
+import { cycle, pull, targetOf, twoCycles } from './cycle.ts';
+import type { ModelObject } from './model-target.ts';
 import {
   auditOf,
   type CalendarWorld,
@@ -12,20 +14,18 @@ import {
   giveHabits,
   objectIn,
   objectOf,
-  openWorld,
+  openDriftWorld,
   POLICIES,
   type Policy,
   removeByHand,
   shownBy,
   wantedOf,
-} from './calendar-world.ts';
-import { cycle, pull, targetOf, twoCycles } from './cycle.ts';
-import type { ModelObject } from './model-target.ts';
+} from './world.ts';
 
 const redis = useRedis();
 
 async function synced(booked: number, drift: Policy = 'repair') {
-  const world = openWorld(redis.connect(), booked, drift);
+  const world = openDriftWorld(redis.connect(), booked, drift);
   await cycle(world.tenant);
   return world;
 }
@@ -366,7 +366,7 @@ describe('what a provider stores differently is never rewritten, and a real edit
   const tags = ['keeps tags', 'moves tags by itself', 'gives no tags'] as const;
   const providers = habits.flatMap(([name, spell]) => tags.map((tag) => ({ name, spell, tag })));
   test.for(providers)('$name, $tag', async ({ spell, tag }) => {
-    const world = openWorld(redis.connect(), 4, 'repair');
+    const world = openDriftWorld(redis.connect(), 4, 'repair');
     giveHabits(world.tenant, { spell, withoutTags: tag === 'gives no tags' });
     await cycle(world.tenant);
     const writes = world.model.calls.operations;
@@ -477,7 +477,7 @@ describe.for(POLICIES)('whatever people, the clinic, the feed and crashes do (%s
         const connection = redis.connect();
         await connection.flushall();
         const audits = { drift: policy, rewritesPerDay: 1_000 } as const;
-        const world = openWorld(connection, IDS.length, policy, { guard, audit: audits });
+        const world = openDriftWorld(connection, IDS.length, policy, { guard, audit: audits });
         await cycle(world.tenant);
         const expected = new Expectation(world);
         for (const { id, act } of history) await take(world, expected, id, act);

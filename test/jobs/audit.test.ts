@@ -7,18 +7,18 @@ import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle, pull, targetOf } from './cycle.ts';
+import type { ModelObject } from './model-target.ts';
 import {
   auditOf,
   type CalendarWorld,
   editByHand,
   objectOf,
-  openWorld,
+  openDriftWorld,
   POLICIES,
   type Policy,
   removeByHand,
-} from './calendar-world.ts';
-import { cycle, pull, targetOf } from './cycle.ts';
-import type { ModelObject } from './model-target.ts';
+} from './world.ts';
 
 const redis = useRedis();
 /** A world whose target shows everything. */
@@ -29,7 +29,7 @@ async function synced(booked: number, drift: Policy = 'repair', changes: Partial
 }
 
 function open(booked: number, drift: Policy, changes: Partial<TargetConfiguration> = {}): CalendarWorld {
-  return openWorld(redis.connect(), booked, drift, changes);
+  return openDriftWorld(redis.connect(), booked, drift, changes);
 }
 
 function own({ model }: CalendarWorld): ModelObject[] {

@@ -4,11 +4,11 @@ import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { held, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, targetOf } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
+import { held, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 const LONG_MS = 20 * MINUTE_MS;

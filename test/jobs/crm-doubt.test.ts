@@ -3,8 +3,8 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { type CrmWorld, held, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle } from './cycle.ts';
+import { type CrmWorld, held, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 const mapping = {

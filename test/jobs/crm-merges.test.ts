@@ -4,8 +4,8 @@ import type { CrmItem } from '../../src/model/items.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { held, joined, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
+import { held, joined, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 

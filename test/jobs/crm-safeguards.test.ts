@@ -4,8 +4,8 @@ import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { MappingSource } from '../../src/sync/mapping/contract.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { type CrmWorld, held, joined, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
+import { type CrmWorld, held, joined, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 const open = (given: Parameters<typeof openCrmWorld>[1] = {}) => openCrmWorld(redis, given);

@@ -4,8 +4,8 @@ import { entriesOfRun, lookAtRun } from '../../src/features/undo/restore-records
 import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
-import { openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
+import { openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 

@@ -4,8 +4,8 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { type CrmWorld, held, joined, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
+import { type CrmWorld, held, joined, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 const open = (given: Parameters<typeof openCrmWorld>[1] = {}) => openCrmWorld(redis, given);

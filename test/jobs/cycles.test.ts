@@ -6,10 +6,10 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openCalendarWorld, stateOf } from './calendar-world.ts';
 import { cycle, NEVER, pull, targetOf, twoCycles } from './cycle.ts';
 import type { ModelClinic } from './model-clinic.ts';
 import type { TargetChoice } from './open-tenant.ts';
+import { openCalendarWorld, stateOf } from './world.ts';
 
 const redis = useRedis();
 

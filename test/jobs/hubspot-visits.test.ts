@@ -6,9 +6,9 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { writeToHubSpot } from './hubspot-targets.ts';
+import { type CrmWorld, openCrmWorld, patientOf } from './world.ts';
 
 /** How late the account's search shows a write. */
 const LAG_SECONDS = 60;

@@ -4,25 +4,25 @@ import type { Operation } from '../../src/model/operations.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
+import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
+import { createModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
 import {
   auditOf,
   type CalendarWorld,
   objectIn,
   objectOf,
-  openWorld,
+  openDriftWorld,
   POLICIES,
   type Policy,
   shownBy,
   wantedOf,
-} from './calendar-world.ts';
-import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
-import { createModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+} from './world.ts';
 
 const redis = useRedis();
 
 async function synced(booked: number, policy: Policy = 'repair'): Promise<CalendarWorld> {
-  const world = openWorld(redis.connect(), booked, policy);
+  const world = openDriftWorld(redis.connect(), booked, policy);
   await cycle(world.tenant);
   return world;
 }
@@ -177,7 +177,7 @@ describe('a state that went back', () => {
 
 describe('a create whose answer was lost', () => {
   test('and that arrives after the deletion of its record is found by its name, and goes', async () => {
-    const world = openWorld(redis.connect(), 1, 'repair');
+    const world = openDriftWorld(redis.connect(), 1, 'repair');
     world.model.fault = () => 'unavailable';
     const [create] = await sentBy(world, () => cycle(world.tenant));
     world.model.fault = () => null;
@@ -196,7 +196,7 @@ describe('a create whose answer was lost', () => {
   });
 
   test('and was carried out is looked at once, and stays as it is', async () => {
-    const world = openWorld(redis.connect(), 1, 'repair');
+    const world = openDriftWorld(redis.connect(), 1, 'repair');
     world.model.fault = () => 'lost';
     await cycle(world.tenant);
     world.model.fault = () => null;
@@ -215,7 +215,7 @@ describe('where keys are looked up, a write without an answer', () => {
   const LAG_MS = 60 * SECOND_MS;
 
   async function lagging() {
-    const world = openWorld(redis.connect(), 1, 'repair');
+    const world = openDriftWorld(redis.connect(), 1, 'repair');
     const target = targetOf(world.tenant);
     const looked = { ...target.supports, keys: { lookedUp: { lagMs: LAG_MS } } };
     target.supports = looked;
@@ -318,7 +318,7 @@ describe('where keys are looked up, a write without an answer', () => {
   });
 
   test('goes again at once where the target enforces keys', async () => {
-    const world = openWorld(redis.connect(), 1, 'repair');
+    const world = openDriftWorld(redis.connect(), 1, 'repair');
     world.model.fault = () => 'lost';
     await cycle(world.tenant);
     world.model.fault = () => null;
@@ -332,7 +332,7 @@ describe('a second object of a record', () => {
     'is removed by a whole reading where only we can have made it (%s)',
     async (duplicatesAreOurs) => {
       const model = createModelTarget({ duplicatesAreOurs });
-      const world = openWorld(redis.connect(), 2, 'keep');
+      const world = openDriftWorld(redis.connect(), 2, 'keep');
       const tenant = openTenant({
         redis: redis.connect(),
         clinic: world.clinic,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { openCalendarWorld, stateOf } from './calendar-world.ts';
 import { cycle, drain, targetOf } from './cycle.ts';
 import type { TargetChoice } from './open-tenant.ts';
+import { openCalendarWorld, stateOf } from './world.ts';
 
 const redis = useRedis();
 

@@ -14,11 +14,11 @@ import { openInstallation } from '../control/open-installation.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, targetOf, wholeCycle } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant, type TenantChoice } from './open-tenant.ts';
+import { openCrmWorld, patientOf } from './world.ts';
 
 /** NEAR_HISTORIES=2000 looks longer. */
 const HISTORIES = Number(process.env.NEAR_HISTORIES ?? 15);

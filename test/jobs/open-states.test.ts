@@ -1,15 +1,15 @@
 import { expect, test, vi } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { openWorld, shownBy } from './calendar-world.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
+import { openDriftWorld, shownBy } from './world.ts';
 
 const redis = useRedis();
 
 test.each(['links', 'pending'] as const)(
   'a deletion that is carried out after a cycle has read the %s does not hide that its record came back',
   async (first) => {
-    const world = openWorld(redis.connect(), 10, 'repair');
+    const world = openDriftWorld(redis.connect(), 10, 'repair');
     const { clinic, tenant } = world;
     await cycle(tenant);
     clinic.appointments.set('0', appointmentOf('0', { inHours: 24, status: 'cancelled' }));

@@ -6,17 +6,8 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import {
-  areInSync,
-  book,
-  CLINIC_HOST,
-  type Clinic,
-  CYCLE_EVERY_MS,
-  HOST,
-  NEVER,
-  openWorld,
-  SIGNALS,
-} from './outage-world.ts';
+import { NEVER } from './cycle.ts';
+import { areInSync, book, CLINIC_HOST, type Clinic, CYCLE_EVERY_MS, HOST, openOutageWorld, SIGNALS } from './world.ts';
 
 const redis = useRedis({ appendOnly: false });
 /** What the issue asks for. */
@@ -24,7 +15,7 @@ const WOKEN_WITHIN_MS = 30 * SECOND_MS;
 
 describe('after an outage of a host', () => {
   test.each(['whole', 'each'] as const)('every target of 20 clinics is in sync within 30 s (%s)', async (how) => {
-    const world = openWorld(redis, how);
+    const world = openOutageWorld(redis, how);
     world.isOut.vendor = true;
     book(world);
     await world.runUntil(() => false, 30 * MINUTE_MS);
@@ -33,7 +24,7 @@ describe('after an outage of a host', () => {
   });
 
   test('the cycles of 20 clinics of one clinic system resume within 30 s', async () => {
-    const world = openWorld(redis);
+    const world = openOutageWorld(redis);
     world.isOut.clinic = true;
     // Between two cycles of each clinic.
     await world.runUntil(() => false, 22 * MINUTE_MS);
@@ -43,7 +34,7 @@ describe('after an outage of a host', () => {
   });
 
   test('a wait that the vendor named to an account is kept', async () => {
-    const world = openWorld(redis, 'whole', 2);
+    const world = openOutageWorld(redis, 'whole', 2);
     world.isOut.vendor = true;
     world.namedWaitMs = 10 * MINUTE_MS;
     book(world);
@@ -54,7 +45,7 @@ describe('after an outage of a host', () => {
 });
 
 test('the one that tries for all others is none that was asked to wait', async () => {
-  const world = openWorld(redis, 'each', 1);
+  const world = openOutageWorld(redis, 'each', 1);
   const [{ tenant, clinic, outages }] = world.clinics as [Clinic];
   for (const id of ['0', '1']) clinic.appointments.set(id, appointmentOf(id, { inHours: 48 }));
   const target = tenant.targets.get('doctor') as OpenTarget;
@@ -82,7 +73,7 @@ test('the one that tries for all others is none that was asked to wait', async (
 });
 
 test('a clinic that answers and always fails one list is read no more often for that', async () => {
-  const world = openWorld(redis, 'whole', 1);
+  const world = openOutageWorld(redis, 'whole', 1);
   const [{ clinic, outages }] = world.clinics as [Clinic];
   let cycles = 0;
   clinic.readAppointments = async () => {
@@ -96,7 +87,7 @@ test('a clinic that answers and always fails one list is read no more often for 
 });
 
 test('a clinic that answers again is read once for that', async () => {
-  const world = openWorld(redis, 'whole', 1);
+  const world = openOutageWorld(redis, 'whole', 1);
   world.isOut.clinic = true;
   await world.runUntil(() => false, 2 * MINUTE_MS);
   world.isOut.clinic = false;
@@ -112,7 +103,7 @@ test('a clinic that answers again is read once for that', async () => {
 });
 
 test('while a host is out, it is tried every 10 s by one target, and by the others as before', async () => {
-  const world = openWorld(redis);
+  const world = openOutageWorld(redis);
   world.isOut.vendor = true;
   book(world);
   await world.runUntil(() => false, 10 * MINUTE_MS);
@@ -125,7 +116,7 @@ test('while a host is out, it is tried every 10 s by one target, and by the othe
 
 describe('the log of an outage of 20 clinics', () => {
   test.each(['whole', 'each'] as const)('has a line when it begins, lasts and is over (%s)', async (how) => {
-    const world = openWorld(redis, how);
+    const world = openOutageWorld(redis, how);
     await world.runUntil(() => false, MINUTE_MS);
     world.isOut.vendor = true;
     book(world);
@@ -145,7 +136,7 @@ describe('the log of an outage of 20 clinics', () => {
   });
 
   test('has the same lines where the clinics themselves are away', async () => {
-    const world = openWorld(redis);
+    const world = openOutageWorld(redis);
     world.isOut.clinic = true;
     await world.runUntil(() => false, 60 * MINUTE_MS);
     expect(world.lines.map(([message]) => message)).toEqual([
@@ -155,7 +146,7 @@ describe('the log of an outage of 20 clinics', () => {
   });
 
   test('has no line for each of the failures of a server that fails now and then', async () => {
-    const world = openWorld(redis, 'whole', 1);
+    const world = openOutageWorld(redis, 'whole', 1);
     const [{ outages }] = world.clinics as [Clinic];
     const work = { tenant: 'clinic-0', target: 'doctor' };
     for (let failures = 0; failures < 20; failures += 1) {
@@ -171,7 +162,7 @@ describe('the log of an outage of 20 clinics', () => {
 });
 
 test('an error that work meets without asking is of the host that failed whoever asked', async () => {
-  const [{ outages }] = openWorld(redis, 'whole', 1).clinics as [Clinic];
+  const [{ outages }] = openOutageWorld(redis, 'whole', 1).clinics as [Clinic];
   const error = new MirrorError('away', { actor: 'remote', code: 'token-endpoint-unavailable', retry: 'later' });
   await outages.watch(async () => {
     outages.heard('login.example', 'failed');

@@ -8,10 +8,10 @@ import { crmSchema } from '../../src/settings/crm-schema.ts';
 import type { OutboxEntry } from '../../src/state/formats.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTarget } from './open-tenant.ts';
+import { type CrmWorld, openCrmWorld, patientOf } from './world.ts';
 
 const MAPPING = { name: 'lastName', optedOut: { from: 'consents.marketing', values: { true: false, false: true } } };
 

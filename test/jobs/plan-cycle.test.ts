@@ -5,11 +5,11 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { type CalendarWorld, openCalendarWorld, stateOf } from './calendar-world.ts';
 import { cycle, drain, NEVER, targetOf, twoCycles } from './cycle.ts';
 import type { ModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import type { TargetChoice } from './open-tenant.ts';
+import { type CalendarWorld, openCalendarWorld, stateOf } from './world.ts';
 
 const redis = useRedis();
 

@@ -8,9 +8,9 @@ import type { RunReport } from '../../src/state/runs.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { type CrmWorld, held, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, pullAlone, targetOf } from './cycle.ts';
 import type { ModelClinic } from './model-clinic.ts';
+import { type CrmWorld, held, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 const CRMS = ['contacts', 'activities'];

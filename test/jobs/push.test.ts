@@ -4,11 +4,11 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openCalendarWorld, stateOf } from './calendar-world.ts';
 import { cycle, drain, NEVER, pull, targetOf, twoCycles } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant, type TargetChoice } from './open-tenant.ts';
+import { openCalendarWorld, stateOf } from './world.ts';
 
 const redis = useRedis();
 

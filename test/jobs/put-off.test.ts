@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { useRedis } from '../support/redis.ts';
-import { openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, targetOf } from './cycle.ts';
 import { writeToEspoCrm } from './rest-crm-targets.ts';
+import { openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 

@@ -9,9 +9,9 @@ import { MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
-import { type CrmChoice, type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
 import { writeToEspoCrm } from './rest-crm-targets.ts';
+import { type CrmChoice, type CrmWorld, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 

@@ -5,9 +5,9 @@ import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
-import { type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { writeToEspoCrm } from './rest-crm-targets.ts';
+import { type CrmWorld, openCrmWorld, patientOf } from './world.ts';
 
 /** A CRM whose search shows what was written only so late. */
 const LAG_SECONDS = 60;

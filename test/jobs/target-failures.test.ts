@@ -11,11 +11,11 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { auditOf, openWorld } from './calendar-world.ts';
 import { drain, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
+import { auditOf, openDriftWorld } from './world.ts';
 
 const redis = useRedis();
 const SIGNALS = { stop: new AbortController().signal, abort: new AbortController().signal };
@@ -25,7 +25,7 @@ const GONE = new MirrorError('the calendar is not there', {
 });
 
 test('what failed for the whole target while others came through waits with the target, and goes at once when the cause is over', async () => {
-  const { tenant, clock, model } = openWorld(redis.connect(), 4, 'repair');
+  const { tenant, clock, model } = openDriftWorld(redis.connect(), 4, 'repair');
   await pull(tenant);
   const target = targetOf(tenant);
   const given = target.connector;
@@ -59,7 +59,7 @@ test('what failed for the whole target while others came through waits with the 
 });
 
 test('what was parked for what ails the whole target is tried as soon as the target works again', async () => {
-  const world = openWorld(redis.connect(), 2, 'repair');
+  const world = openDriftWorld(redis.connect(), 2, 'repair');
   const { tenant, clock, model } = world;
   await pull(tenant);
   model.fault = (operation) => (operation.recordId === '1' ? 'refused' : null);
@@ -80,7 +80,7 @@ test('what was parked for what ails the whole target is tried as soon as the tar
 });
 
 test('a target that can be read ends the failure of a login, but not that of writes which wait', async () => {
-  const world = openWorld(redis.connect(), 1, 'repair');
+  const world = openDriftWorld(redis.connect(), 1, 'repair');
   const { tenant, clinic, clock } = world;
   await pull(tenant);
   await drain(tenant, targetOf(tenant));
@@ -100,7 +100,7 @@ test('a target that can be read ends the failure of a login, but not that of wri
 });
 
 test('an entry that alone meets an error of the whole target is put off for a day, and ails the target no longer', async () => {
-  const { tenant, clinic, clock } = openWorld(redis.connect(), 1, 'repair');
+  const { tenant, clinic, clock } = openDriftWorld(redis.connect(), 1, 'repair');
   const target = targetOf(tenant);
   const given = target.connector;
   const connector: typeof given = {
@@ -127,7 +127,7 @@ test('an entry that alone meets an error of the whole target is put off for a da
 });
 
 test('a target that waits for a person has its turn as soon as another password is taken up', async () => {
-  const { tenant } = openWorld(redis.connect(), 1, 'repair');
+  const { tenant } = openDriftWorld(redis.connect(), 1, 'repair');
   const refused = { actor: 'authorization', code: 'password-refused', retry: 'never' } as const;
   await recordFailure(tenant, targetOf(tenant), new MirrorError('x', refused));
   const woken: string[] = [];
@@ -182,7 +182,7 @@ test('the end of an outage does not end the wait of a limited account', async ()
 
 test('a target that fails with one code writes one warning until the code changes or the target works again', async () => {
   const warned: object[] = [];
-  const world = openWorld(redis.connect(), 1, 'repair');
+  const world = openDriftWorld(redis.connect(), 1, 'repair');
   const log: Logger = { ...silentLogger, warn: (data) => warned.push(data) };
   const tenant: OpenTenant = { ...world.tenant, log };
   const failTenTimes = async (code: string) => {

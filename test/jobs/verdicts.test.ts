@@ -5,11 +5,11 @@ import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { patientOf } from './crm-world.ts';
 import { cycle, twoCycles } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openEpoch, openTenant, withReminders } from './open-tenant.ts';
+import { patientOf } from './world.ts';
 
 const redis = useRedis();
 

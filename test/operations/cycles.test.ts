@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { allPages, openApiWorld, problemLike } from '../http-server/api/api-world.ts';
+import { allPages, openApiWorld, problemLike } from '../control/services-world.ts';
 import { AURORA } from '../http-server/open-services.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RECORD_STATES } from '../../src/control/records.ts';
-import { allPages, openApiWorld, problemLike, ROSSI } from '../http-server/api/api-world.ts';
+import { allPages, openApiWorld, problemLike, ROSSI } from '../control/services-world.ts';
 import { AURORA } from '../http-server/open-services.ts';
-import { editByHand } from '../jobs/calendar-world.ts';
 import { cycle, pull, targetOf } from '../jobs/cycle.ts';
+import { editByHand } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();

@@ -13,9 +13,9 @@ import { indexByAgenda } from '../../src/sync/agenda-index.ts';
 import type { ClinicShown, ContactsInput, CycleInput, TargetInput } from '../../src/sync/cycle-input.ts';
 import { missingFrom } from '../../src/sync/mapping-sources.ts';
 import { planTargets } from '../../src/sync/plan-targets.ts';
-import { patientOf } from '../jobs/crm-world.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTarget } from '../jobs/open-tenant.ts';
+import { patientOf } from '../jobs/world.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOW } from './arbitraries.ts';
 
 const PHONE = { from: 'mobilePhone', transforms: ['e164'] };

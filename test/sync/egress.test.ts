@@ -7,7 +7,7 @@ import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { checkedObject, egressStopped, eventCheck } from '../../src/sync/egress.ts';
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
-import { patientOf } from '../jobs/crm-world.ts';
+import { patientOf } from '../jobs/world.ts';
 import { appointmentOf, STATUSES } from './arbitraries.ts';
 
 const KEY = 'verdi'.padEnd(32, '0');

@@ -11,7 +11,7 @@ import {
   type Person,
   patientAsPerson,
 } from '../../src/sync/matching.ts';
-import { patientOf } from '../jobs/crm-world.ts';
+import { patientOf } from '../jobs/world.ts';
 
 const PHONE = phoneReader('IT');
 

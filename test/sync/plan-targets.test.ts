@@ -5,7 +5,7 @@ import { atOnce, type Pieces } from '../../src/model/pieces.ts';
 import type { CycleInput } from '../../src/sync/cycle-input.ts';
 import { FingerprintMemory } from '../../src/sync/identity.ts';
 import { type PlannedTargets, planTargets } from '../../src/sync/plan-targets.ts';
-import { patientOf } from '../jobs/crm-world.ts';
+import { patientOf } from '../jobs/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, type World } from './cycle-input.ts';
 

@@ -9,7 +9,7 @@ import type { CycleInput, TargetInput } from '../../src/sync/cycle-input.ts';
 import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
 import type { Mapped } from '../../src/sync/mapping/contract.ts';
 import { refusedThere, retainRefusals } from '../../src/sync/refusals.ts';
-import { patientOf } from '../jobs/crm-world.ts';
+import { patientOf } from '../jobs/world.ts';
 
 const REFUSALS = [
   { property: 'optedOut', by: 'email' },

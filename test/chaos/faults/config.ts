@@ -1,6 +1,6 @@
 import type { Scene } from '../run/scene.ts';
-import { editTenant } from '../world/configuration.ts';
-import type { CalendarTarget } from '../world/targets.ts';
+import type { CalendarTarget } from '../world/tenants.ts';
+import { editTenant } from '../world/tenants.ts';
 import { type Fault, fault } from './fault.ts';
 
 function targetOf({ world }: Scene, index: number): CalendarTarget {

@@ -2,7 +2,7 @@ import { eventsOf } from '../../../sandbox/kit/icalendar.ts';
 import type { RemoteObject } from '../judge/compare.ts';
 import { basic, davMembers } from '../judge/read.ts';
 import type { Scene } from '../run/scene.ts';
-import { type CalendarTarget, PLANTED } from '../world/targets.ts';
+import { type CalendarTarget, PLANTED } from '../world/tenants.ts';
 import { type Draw, type Fault, fault } from './fault.ts';
 
 /** What a person can do to the objects of one target. */

@@ -1,6 +1,6 @@
 import type { Scene } from '../run/scene.ts';
-import type { Await, Service } from '../world/awaits.ts';
-import type { ClinicDesk } from '../world/clinic-desk.ts';
+import type { Await, Service } from '../world/gates.ts';
+import type { ClinicDesk } from '../world/tenants.ts';
 import { type Ceasing, type Fault, fault } from './fault.ts';
 import { placeOf } from './processes.ts';
 

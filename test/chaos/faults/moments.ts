@@ -1,4 +1,4 @@
-import type { Moment, Service } from '../world/awaits.ts';
+import type { Moment, Service } from '../world/gates.ts';
 import type { Draw, Given } from './fault.ts';
 
 /** How many awaits of a service there are in a busy cycle, about. */

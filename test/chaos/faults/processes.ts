@@ -1,6 +1,6 @@
 import type { Scene } from '../run/scene.ts';
-import type { Await } from '../world/awaits.ts';
-import type { DaemonPlace } from '../world/daemons.ts';
+import type { Await } from '../world/gates.ts';
+import type { DaemonPlace } from '../world/processes.ts';
 import { type Fault, fault } from './fault.ts';
 import { drawMoment, momentOf } from './moments.ts';
 

@@ -1,5 +1,5 @@
 import type { Scene } from '../run/scene.ts';
-import type { ClinicDesk } from '../world/clinic-desk.ts';
+import type { ClinicDesk } from '../world/tenants.ts';
 import { type Fault, fault } from './fault.ts';
 
 const DAY_MS = 86_400_000;

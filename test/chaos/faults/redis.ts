@@ -1,4 +1,4 @@
-import { loneRedis } from '../world/redis-house.ts';
+import { loneRedis } from '../world/processes.ts';
 import { type Fault, fault } from './fault.ts';
 
 /** What happens to the state. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { loginsInUse, type Scene } from '../run/scene.ts';
-import { loneRedis } from '../world/redis-house.ts';
-import { PLANTED } from '../world/targets.ts';
+import { loneRedis } from '../world/processes.ts';
+import { PLANTED } from '../world/tenants.ts';
 import { type Fault, fault } from './fault.ts';
 import { deskOf } from './records.ts';
 

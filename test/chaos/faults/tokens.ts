@@ -1,4 +1,4 @@
-import type { Login } from '../world/world.ts';
+import type { Login } from '../world/tenants.ts';
 import { type Fault, fault } from './fault.ts';
 
 /** What happens to logins. */

@@ -1,5 +1,5 @@
 import type { ProxiedAnswer, ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
-import type { Service } from '../world/awaits.ts';
+import type { Service } from '../world/gates.ts';
 import { type Fault, fault } from './fault.ts';
 import { drawMoment, momentOf } from './moments.ts';
 

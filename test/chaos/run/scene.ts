@@ -4,9 +4,9 @@ import type { RemoteObject } from '../judge/compare.ts';
 import { surnameOf } from '../judge/compare.ts';
 import type { Denials } from '../judge/denials.ts';
 import type { Defect } from '../judge/tally.ts';
-import { type Operator, openOperator } from '../world/operator.ts';
-import type { CalendarTarget } from '../world/targets.ts';
-import type { Login, World } from '../world/world.ts';
+import type { CalendarTarget, Login } from '../world/tenants.ts';
+import type { World } from '../world/world.ts';
+import { type Operator, openOperator } from '../world/world.ts';
 import { checkClaims } from './claims.ts';
 
 /** Why a claim of the status can't be held against the daemons, or what a loss is explained by. */

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { type Draw, drawFrom, type Fault, type Given } from '../faults/fault.ts';
 import { FAULTS } from '../faults/index.ts';
-import type { RedisKind } from '../world/park.ts';
+import type { RedisKind } from '../world/world.ts';
 
 /** One thing that goes wrong, with the work that people do meanwhile. */
 export interface Step {

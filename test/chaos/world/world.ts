@@ -1,54 +1,55 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
+import { fileURLToPath } from 'node:url';
+import { clientSecretsOf, keysOf, registeredSettings, writeConfiguration } from '../../../demo/configuration.ts';
+import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/index.ts';
 import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { FaultProxy, ProxiedAnswer, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { type SmsSandbox, startSmsSandbox } from '../../../sandbox/sms/index.ts';
+import { openBackups } from '../../../src/composition/backup.ts';
+import { type Composition, compose } from '../../../src/composition/compose.ts';
+import { connectors } from '../../../src/connectors/registry.ts';
+import { status } from '../../../src/control/status.ts';
+import type { Status } from '../../../src/control/status-view.ts';
+import { acceptLoss } from '../../../src/features/backup/backups.ts';
+import { decideHold, listHolds } from '../../../src/features/holds/holds.ts';
+import { reminderChannels } from '../../../src/features/reminders/channels/registry.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateDavServer } from '../../../tools/dav-server.ts';
-import { startHubSpotSide } from '../crm/hubspot.ts';
-import { startSalesforceSide } from '../crm/salesforce.ts';
-import type { CrmSide } from '../crm/side.ts';
-import { AwaitHub } from './awaits.ts';
-import { type ClinicDesk, openClinicDesk } from './clinic-desk.ts';
-import { type TenantFile, writeConfiguration } from './configuration.ts';
-import { type DaemonPlace, openDaemonPlaces, ownerOf } from './daemons.ts';
-import { openHttpGate } from './http-gate.ts';
-import type { Park } from './park.ts';
-import { openRedisGate, type RedisGate } from './redis-gate.ts';
-import { openRedisGroupHouse } from './redis-group-house.ts';
-import { openLoneRedis, type RedisHouse } from './redis-house.ts';
-import { remindersOf, secretsOf, settingsOf } from './settings.ts';
+import { startRadicale } from '../../../tools/radicale.ts';
+import { resolveRedisServer } from '../../../tools/redis.ts';
+import type { ServerCommand } from '../../../tools/server-command.ts';
+import { logInTo } from '../../support/log-in.ts';
+import { AwaitHub, openHttpGate, openRedisGate, type RedisGate } from './gates.ts';
 import {
-  type BuiltTarget,
-  type CalendarServers,
+  type DaemonPlace,
+  openDaemonPlaces,
+  openLoneRedis,
+  openRedisGroupHouse,
+  ownerOf,
+  type RedisHouse,
+} from './processes.ts';
+import {
+  buildTenants,
   type CalendarTarget,
-  caldavTarget,
-  googleTarget,
-  graphTarget,
+  type ClinicDesk,
+  type Crm,
+  DAV_USERS,
+  type Login,
   type OpenGate,
-} from './targets.ts';
-
-/** A login that a person makes. */
-export interface Login {
-  tenant: string;
-  connection: string;
-  kind: 'clinic' | 'google' | 'microsoft';
-  username: string;
-  password: string;
-}
+  TENANTS,
+} from './tenants.ts';
 
 /** What the clinic answers in place of the truth; null for what it tells truly. */
 export type Lie = (request: ProxiedRequest, answer: ProxiedAnswer) => Promise<ProxiedAnswer | null>;
-
-/** A tenant's CRM. */
-export interface Crm {
-  tenant: string;
-  side: CrmSide;
-}
 
 /** Everything of one run. */
 export interface World {
@@ -94,19 +95,14 @@ export interface WorldOptions {
   without: string | null;
 }
 
-/** The daemon's tenants, and what begins every surname there. */
-const TENANTS = { aurora: 'Qzxa', belvedere: 'Qzxb' } as const;
-/** Users of the CalDAV server. */
-export const DAV_USERS = Object.keys(TENANTS).map((name) => ({ name, password: 'chaos-dav-password' }));
-
-/** Patients who have a namesake with their address in the CRM, whom people made there. */
-const TWINS = [4, 8] as const;
-const WINDOW = { pastDays: 10, futureDays: 80 };
-const PER_AGENDA = 9;
-/** By so much the second clinic's appointments begin later. */
-const LATER_MS = 10 * 60_000;
 /** An access token that ends so soon is refreshed every few seconds: the margin is 30 s. */
 const SHORT_TOKEN_SECONDS = 34;
+/** So few that every list is read in several pages, or in many. */
+const PAGE_ROWS = { usual: 12, scarce: 3 };
+/** Long enough that a worker keeps it, short enough that its end is waited for. */
+const LEASE_TTL_MS = 2_000;
+const MOST_PACE = 6;
+const SCARCE = { requestsPerMinute: 600, burst: 5 };
 
 /** Starts the servers and writes a configuration. Nobody is logged in, no daemon runs. */
 export async function openWorld(park: Park, options: WorldOptions): Promise<World> {
@@ -118,19 +114,19 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   const smsGate = await wire.openGate('sms', sms.url);
   const built = await buildTenants({ ...servers, smsUrl: smsGate.url, openGate: wire.openGate });
   const configDir = join(dir, 'config');
-  const named = {
-    ...{ clinic, google, graph, sms, redis, clinicUrl: clinicGate.url, pace: park.pace, scarce: options.scarce },
-    dataDirectory: join(dir, 'data'),
-  };
-  const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
-  await writeConfiguration(configDir, settings, built.files, options.scarce ? 'scarce' : 'usual');
+  const dataDirectory = join(dir, 'data');
+  const chosen = { clinicUrl: clinicGate.url, dataDirectory, pace: park.pace, scarce: options.scarce };
+  const settings = Object.assign({}, settingsOf(servers, chosen), ...built.crms.map(({ side }) => side.settings));
+  const pageRows = PAGE_ROWS[options.scarce ? 'scarce' : 'usual'];
+  await writeConfiguration(configDir, { settings, files: built.files, pageRows });
   const ofTenants = DAV_USERS.flatMap(({ name, password }) => [
     [tenantVariable(name, 'DAV_PASSWORD'), password],
     [tenantVariable(name, 'SMS_TOKEN'), sms.authToken],
   ]);
   const env: Record<string, string> = Object.assign(
     Object.fromEntries(ofTenants),
-    secretsOf(named, options.seed),
+    keysFrom(options.seed),
+    clientSecretsOf(servers),
     ...built.crms.map(({ side }) => side.env),
   );
   const logFile = join(dir, 'daemons.log');
@@ -141,7 +137,7 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   wire.daemons.push(...(await openDaemonPlaces(places)));
   const operatorGate = await openRedisGate({ port: redisPort });
   return {
-    ...{ ...servers, ...wire, ...built, operatorGate, configDir, logFile, env, dataDirectory: named.dataDirectory },
+    ...{ ...servers, ...wire, ...built, operatorGate, configDir, logFile, env, dataDirectory },
     note: (what, details = {}) =>
       appendFileSync(logFile, `${JSON.stringify({ time: new Date().toISOString(), chaos: what, ...details })}\n`),
     async close() {
@@ -152,6 +148,33 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** What `clinic-mirror.yaml` says, without CRMs. `pace` is how much busier than idle the host is. */
+function settingsOf(
+  servers: Servers,
+  {
+    clinicUrl,
+    dataDirectory,
+    pace,
+    scarce,
+  }: { clinicUrl: string; dataDirectory: string; pace: number; scarce: boolean },
+): object {
+  const budget = scarce ? SCARCE : { requestsPerMinute: 6_000, burst: 500 };
+  return {
+    ...registeredSettings(servers, { baseUrl: clinicUrl, budget }),
+    ...{ redis: servers.redis.settings, dataDirectory },
+    schedule: { pullEverySeconds: 10, tokenCheckEverySeconds: 10 },
+    tokens: { refreshMarginSeconds: 30 },
+    leases: { ttlMs: Math.round(LEASE_TTL_MS * Math.min(pace, MOST_PACE)) },
+    log: { level: 'debug' },
+  };
+}
+
+/** Keys that the settings name, the same for a seed. */
+function keysFrom(seed: number): Record<string, string> {
+  const [identity, sealing] = ['identity', 'sealing'].map((name) => createHash('sha256').update(`${name} ${seed}`));
+  return keysOf(identity?.digest(), sealing?.digest());
 }
 
 type Servers = Pick<World, 'clinic' | 'google' | 'graph' | 'sms' | 'redis' | 'radicale'>;
@@ -223,59 +246,132 @@ function openWire({ radicale }: Servers) {
   return { hub, lies, addresses, clinicTokens, daemons, gates, openGate };
 }
 
-interface TenantParts extends CalendarServers, Pick<Servers, 'clinic' | 'sms'> {
-  smsUrl: string;
+/** How Redis is kept: as one server, or as several that survive the death of a master. */
+export const REDIS_KINDS = ['one', 'sentinel', 'cluster'] as const;
+
+/** One of {@link REDIS_KINDS}. */
+export type RedisKind = (typeof REDIS_KINDS)[number];
+
+/** What outlives a run; one world at a time is in it. */
+export interface Park {
+  /** Null where it can't be had: rooms are then at Google. */
+  radicale: PrivateDavServer | null;
+  redisServer: ServerCommand;
+  redis: RedisKind;
+  /** A folder where daemons keep compiled code from one start to the next. */
+  compileCache: string;
+  /** How many times longer than on an idle machine things take; measured again and again. */
+  pace: number;
 }
 
-async function buildTenants(parts: TenantParts) {
-  const tenants = new Map<string, ClinicDesk>();
-  const targets: CalendarTarget[] = [];
-  const crms: Crm[] = [];
-  const logins: Login[] = [];
-  const files = new Map<string, TenantFile>();
-  for (const [index, [tenant, mark]] of Object.entries(TENANTS).entries()) {
-    const source = parts.clinic.tenants[index];
-    if (source === undefined) throw new Error('the sandbox clinic lacks a tenant');
-    const desk = openClinicDesk(parts.clinic, source, { mark, perAgenda: PER_AGENDA, lateMs: index * LATER_MS });
-    tenants.set(tenant, desk);
-    const { username, password } = source.user;
-    logins.push({ tenant, connection: 'clinic', kind: 'clinic', username, password });
-    const file: TenantFile = {
-      ...{ name: tenant, language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },
-      ...{ connections: {}, targets: {}, reminders: remindersOf(parts.sms, parts.smsUrl, tenant) },
-    };
-    for (const [position, agendaId] of desk.agendaIds.entries()) {
-      const { name, built } = await buildCalendar(tenant, position, parts);
-      const rules = { agendaIds: [agendaId], window: WINDOW };
-      targets.push({ tenant, target: name, rules, ...built.calendar });
-      if (built.login !== null) logins.push({ tenant, connection: name, password: '', ...built.login });
-      file.connections[name] = built.connection;
-      file.targets[name] = {
-        ...{ connector: built.connector, connection: name, agendas: [agendaId], window: WINDOW },
-        ...{ title: 'full', titleReason: 'each event is known by its patient', settings: built.settings },
-      };
-    }
-    const open = (service: 'hubspot' | 'salesforce') => (server: string) => parts.openGate(service, server);
-    const side = await (index === 0
-      ? startHubSpotSide(open('hubspot'), tenant)
-      : startSalesforceSide(open('salesforce')));
-    side.addStrangers([...parts.clinic.patients(desk.tenantId)].slice(...TWINS));
-    Object.assign(file.connections, side.connections);
-    Object.assign(file.targets, side.targets);
-    crms.push({ tenant, side });
-    files.set(tenant, file);
+/** Parks side by side: worlds in them know nothing of each other. */
+export interface Parks {
+  parks: Park[];
+  close(): Promise<void>;
+}
+
+/** With nothing compiled yet. */
+const USUAL_START_MS = 2_500;
+const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
+
+/** @param say told what can't be had */
+export async function openParks(count: number, say: (text: string) => void, redis: RedisKind = 'one'): Promise<Parks> {
+  const radicales: (PrivateDavServer | null)[] = [];
+  // One after the other: the first one may have to be fetched.
+  for (let park = 0; park < count; park += 1) {
+    const started = await startRadicale({ users: DAV_USERS });
+    radicales.push('unavailable' in started ? null : started);
+    if ('unavailable' in started) say(`No CalDAV server can be had, going on without: ${started.unavailable}`);
   }
-  return { tenants, targets, crms, logins, files };
+  const compileCache = await mkdtemp(join(tmpdir(), 'clinic-mirror-compiled-'));
+  // A daemon that is killed leaves nothing there; this one ends by itself.
+  const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+  const startedAt = performance.now();
+  await once(spawn(process.execPath, [CLI, '--help'], { env, stdio: 'ignore' }), 'exit');
+  const pace = Math.max(1, (performance.now() - startedAt) / USUAL_START_MS);
+  const redisServer = await resolveRedisServer();
+  return {
+    parks: radicales.map((radicale) => ({ radicale, redisServer, redis, compileCache, pace })),
+    async close() {
+      await Promise.all(radicales.map((radicale) => radicale?.stop()));
+      await rm(compileCache, { recursive: true, force: true });
+    },
+  };
 }
 
-/** The first doctor is at Google, the second at Microsoft, the room at the CalDAV server where there is one. */
-async function buildCalendar(
-  tenant: string,
-  position: number,
-  parts: TenantParts,
-): Promise<{ name: string; built: BuiltTarget }> {
-  if (position === 1) return { name: 'doctor-2', built: await graphTarget(tenant, 'doctor-2', parts) };
-  if (position === 0) return { name: 'doctor-1', built: await googleTarget(tenant, 'doctor-1', parts) };
-  const build = parts.radicale === null ? googleTarget : caldavTarget;
-  return { name: 'room', built: await build(tenant, 'room', parts) };
+/** The person who runs the daemons: what their commands do, without starting a process for each. */
+export interface Operator {
+  status(): Promise<Status>;
+  /** Every tenant is read soon. */
+  wake(): Promise<void>;
+  /** A target is read back soon. */
+  checkTarget(tenant: string, target: string): Promise<void>;
+  logIn(login: Login): Promise<void>;
+  holds(): ReturnType<typeof listHolds>;
+  decide(tenant: string, hold: string, decision: 'approved' | 'rejected'): Promise<void>;
+  /** @returns a sealed copy of what of a tenant can't be rebuilt */
+  backup(tenant: string): Promise<string>;
+  restore(tenant: string, backup: string): Promise<void>;
+  /** Nobody was forgotten and nobody opted out. */
+  acceptLoss(tenant: string): Promise<void>;
+  /** Their clock is so much ahead. */
+  setClock(offsetMs: number): void;
+  /** After the configuration was changed. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const LOGIN_TIMEOUT_MS = 20_000;
+
+/** Opens the product for looking and deciding; the daemons are other processes. */
+export function openOperator(world: World): Operator {
+  let offsetMs = 0;
+  const clock = () => Date.now() + offsetMs;
+  let composition = open(world, clock);
+  const tenants = () => [...composition.installation.tenants.values()];
+  return {
+    status: () => status(composition.installation),
+    async wake() {
+      for (const { id } of tenants()) await composition.queues.pullNow(id);
+    },
+    checkTarget: (tenant, target) => composition.queues.checkTarget(tenant, target, { delayMs: 0, whole: true }),
+    logIn: (login) => logIn(world, composition, login),
+    holds: () => listHolds(composition.installation),
+    async decide(tenant, hold, decision) {
+      await decideHold(composition.installation, { tenant, hold, decision });
+    },
+    backup: (tenant) => openBackups(composition).backup(tenant),
+    async restore(tenant, backup) {
+      await openBackups(composition).restore(tenant, backup);
+    },
+    async acceptLoss(tenant) {
+      await acceptLoss(composition.installation, tenant);
+    },
+    setClock(ms) {
+      offsetMs = ms;
+    },
+    async reload() {
+      await composition.close();
+      composition = open(world, clock);
+    },
+    close: () => composition.close(),
+  };
+}
+
+function open({ configDir, env, operatorGate }: World, clock: () => number): Composition {
+  const configuration = loadConfiguration({
+    ...{ dir: configDir, env: { ...env, REDIS_URL: operatorGate.url }, connectors, reminderChannels },
+    mode: 'strict',
+  });
+  return compose({ configuration, log: silentLogger, priority: 'interactive', clock });
+}
+
+async function logIn({ google, graph }: World, composition: Composition, login: Login): Promise<void> {
+  const { tenant, connection, kind, username, password } = login;
+  const persons = {
+    clinic: (url: string) => authorizeInBrowser(url, { username, password }),
+    google: (url: string) => google.authorizeInBrowser(url, { account: username }),
+    microsoft: (url: string) => graph.authorizeInBrowser(url, { account: username }),
+  };
+  await logInTo(composition, { tenant, connection }, persons[kind], LOGIN_TIMEOUT_MS);
 }

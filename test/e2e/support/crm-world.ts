@@ -1,11 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { editTenantFile } from '../../../demo/configuration.ts';
 import type { ClinicSandboxOptions } from '../../../sandbox/clinic/index.ts';
-import { createLoginServices } from '../../../src/composition/operator-services.ts';
-import { loginWithBrowser } from '../../../src/control/logins.ts';
 import type { StreamName } from '../../../src/model/items.ts';
-import { paced } from '../../support/pace.ts';
+import { logInTo } from '../../support/log-in.ts';
 import { startHubSpot } from './crm-hubspot.ts';
 import { startRestCrm } from './crm-rest.ts';
 import { startSalesforce } from './crm-salesforce.ts';
@@ -92,12 +88,7 @@ export async function startCrmWorld(options: CrmWorldOptions): Promise<CrmWorld>
     },
     settings: { ...Object.assign({}, ...vendors.map(({ settings }) => settings)), ...options.settings },
   });
-  const edit = async (id: string, change: (file: TenantContent) => void) => {
-    const path = join(world.configDir, 'tenants', `${id}.yaml`);
-    const file = parse(await readFile(path, 'utf8')) as TenantContent;
-    change(file);
-    await writeFile(path, stringify(file));
-  };
+  const edit = (id: string, change: (file: TenantContent) => void) => editTenantFile(world.configDir, id, change);
   for (const { id } of world.tenants) {
     for (const vendor of vendors) Object.assign(world.env, vendor.secrets(id));
     await edit(id, (file) => {
@@ -161,19 +152,10 @@ function mappingOf(
 /** As people do: the clinic's front desk, and whoever administers each CRM. */
 async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<void> {
   await world.logIn();
-  const desk = createLoginServices(world.opened());
   for (const { id } of world.tenants) {
     for (const { name, authorize } of vendors) {
       if (authorize === null) continue;
-      const visits: Promise<unknown>[] = [];
-      const visit = async (url: string) => (await fetch(await authorize(url))).text();
-      await loginWithBrowser(
-        desk,
-        { tenant: id, connection: name },
-        (url) => visits.push(visit(url)),
-        AbortSignal.timeout(paced(60_000)),
-      );
-      await Promise.all(visits);
+      await logInTo(world.opened(), { tenant: id, connection: name }, async (url) => authorize(url));
     }
   }
 }

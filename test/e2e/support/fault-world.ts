@@ -1,12 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 // biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 // biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { editTenantFile } from '../../../demo/configuration.ts';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
 import { openOperatorServices } from '../../../src/composition/operator-services.ts';
@@ -148,10 +146,7 @@ function openFaultWorld(
       await composition.takeUp(read(), SIGNAL);
     },
     async edit(change) {
-      const file = join(small.configDir, 'tenants', `${TENANT}.yaml`);
-      const content = parse(await readFile(file, 'utf8'));
-      change(content);
-      await writeFile(file, stringify(content));
+      await editTenantFile(small.configDir, TENANT, change);
       await world.reload();
     },
     problems: async () => (await status(installation)).problems,

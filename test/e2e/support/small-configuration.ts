@@ -1,11 +1,7 @@
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { stringify } from 'yaml';
+import { type RegisteringServers, registeredSettings } from '../../../demo/configuration.ts';
 import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../sandbox/clinic/index.ts';
-import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
-import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
-import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
+import type { GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
+import type { GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import {
   type BuiltTarget,
@@ -70,7 +66,6 @@ export interface Built {
   files: Map<string, object>;
 }
 
-const PROFILES = fileURLToPath(new URL('../../../config/profiles', import.meta.url));
 const ZONE = 'Europe/Rome';
 
 /** Makes accounts and proxies, and what the tenants' files say of them. */
@@ -113,75 +108,31 @@ export async function buildTenants(
   return built;
 }
 
-/** The servers that are registered with. */
-export interface Sandboxes {
-  clinic: ClinicSandbox;
-  google: GoogleSandbox;
-  graph: GraphSandbox;
+/** The secrets that tenants' files refer to. */
+export function secretsOfTenants(): Record<string, string> {
+  return Object.fromEntries(
+    RADICALE_USERS.map(({ name, password }) => [tenantVariable(name, 'DAV_PASSWORD'), password]),
+  );
 }
 
-/** What the configuration refers to by name. */
-export function secretsFor({ clinic, google, graph }: Sandboxes): Record<string, string> {
-  return {
-    CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
-    CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
-    CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
-    GOOGLE_CLIENT_SECRET: google.client.clientSecret,
-    MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
-    ...Object.fromEntries(RADICALE_USERS.map(({ name, password }) => [tenantVariable(name, 'DAV_PASSWORD'), password])),
-  };
-}
-
-/** Writes the settings, the clinic profile and the tenants' files. */
-export async function writeConfiguration(
-  configDir: string,
+/** The settings of a small world. */
+export function settingsOf(
   options: SmallWorldOptions,
-  { files }: Built,
-  { clinic, google, graph, clinicUrl, entraUrl }: Sandboxes & { clinicUrl: string; entraUrl: string },
-): Promise<void> {
-  const profile = options.clinic?.dialect ?? 'documented';
-  const settings = {
-    redis: options.redis ?? { url: { env: 'REDIS_URL' } },
+  servers: RegisteringServers,
+  { clinicUrl, entraUrl }: { clinicUrl: string; entraUrl: string },
+): object {
+  const budget = { requestsPerMinute: 6_000, burst: 500 };
+  const client = {
+    profile: options.clinic?.dialect ?? 'documented',
+    baseUrl: clinicUrl,
+    budget,
+    ...options.clinicClient,
+  };
+  return {
+    ...registeredSettings(servers, client, entraUrl),
+    ...(options.redis === undefined ? {} : { redis: options.redis }),
     tokens: { confirmRefusalAfterSeconds: 1 },
-    operator: { port: 0 },
-    outbound: ON_THIS_MACHINE,
-    secrets: {
-      identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
-      sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],
-    },
-    clinicClients: {
-      main: {
-        profile,
-        baseUrl: clinicUrl,
-        authUrl: clinic.authUrl,
-        clientId: clinic.clients[0]?.clientId ?? '',
-        clientSecret: { env: 'CLINIC_CLIENT_SECRET' },
-        budget: { requestsPerMinute: 6_000, burst: 500 },
-        ...options.clinicClient,
-      },
-    },
-    googleClients: {
-      main: {
-        issuer: google.issuer,
-        clientId: google.client.clientId,
-        clientSecret: { env: 'GOOGLE_CLIENT_SECRET' },
-      },
-    },
-    microsoftClients: {
-      main: {
-        authority: entraUrl,
-        clientId: graph.application.clientId,
-        clientSecret: { env: 'MICROSOFT_CLIENT_SECRET' },
-      },
-    },
     schedule: { pullEverySeconds: 10, tokenCheckEverySeconds: 10 },
     ...options.settings,
   };
-  await mkdir(join(configDir, 'tenants'), { recursive: true });
-  await mkdir(join(configDir, 'profiles'), { recursive: true });
-  await writeFile(join(configDir, 'clinic-mirror.yaml'), stringify(settings));
-  await copyFile(join(PROFILES, `${profile}.yaml`), join(configDir, 'profiles', `${profile}.yaml`));
-  for (const [tenant, content] of files) {
-    await writeFile(join(configDir, 'tenants', `${tenant}.yaml`), stringify(content));
-  }
 }

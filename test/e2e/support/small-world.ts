@@ -1,7 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { type Comparison, compare } from '../../../demo/compare.ts';
+import { clientSecretsOf, keysOf, tenantFilePath, writeConfiguration } from '../../../demo/configuration.ts';
 import {
   authorizeInBrowser,
   type ClinicSandbox,
@@ -14,13 +18,17 @@ import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-pro
 import { type Composition, compose } from '../../../src/composition/compose.ts';
 import { createLoginServices } from '../../../src/composition/operator-services.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
-import { acceptAccount, loginWithBrowser } from '../../../src/control/logins.ts';
-import type { SyncResult } from '../../../src/control/sync.ts';
-import { syncTenant } from '../../../src/control/sync.ts';
+import { acceptAccount } from '../../../src/control/logins.ts';
+import { type SyncResult, syncTenant } from '../../../src/control/sync.ts';
 import { reminderChannels } from '../../../src/features/reminders/channels/registry.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
+import type { RedisClient } from '../../../src/state/redis.ts';
+import { createProofSealer } from '../../../src/state/sealing.ts';
+import { createTargetStore } from '../../../src/state/targets.ts';
+import { logInTo } from '../../support/log-in.ts';
 import { paced } from '../../support/pace.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { type Ran, runHere } from './run-command.ts';
 import {
   type Built,
@@ -28,8 +36,8 @@ import {
   type SmallTarget,
   type SmallTenant,
   type SmallWorldOptions,
-  secretsFor,
-  writeConfiguration,
+  secretsOfTenants,
+  settingsOf,
 } from './small-configuration.ts';
 import { emptyDavServer } from './small-targets.ts';
 
@@ -86,9 +94,16 @@ export async function startSmallWorld(options: SmallWorldOptions): Promise<Small
   if (davServer !== undefined) await emptyDavServer(davServer);
   const built = await buildTenants(options, clinic, { google, graph, davServer });
   const configDir = join(dir, 'config');
-  const urls = { clinicUrl: clinicProxy.url, entraUrl: entraProxy.url };
-  await writeConfiguration(configDir, options, built, { clinic, google, graph, ...urls });
-  const env = { REDIS_URL: options.redisUrl ?? '', ...secretsFor({ clinic, google, graph }) };
+  const servers = { clinic, google, graph };
+  await writeConfiguration(configDir, {
+    settings: settingsOf(options, servers, { clinicUrl: clinicProxy.url, entraUrl: entraProxy.url }),
+    files: built.files,
+    profile: options.clinic?.dialect ?? 'documented',
+  });
+  const env = {
+    REDIS_URL: options.redisUrl ?? '',
+    ...{ ...keysOf(), ...clientSecretsOf(servers), ...secretsOfTenants() },
+  };
   return openWorld({ clinic, google, graph, clinicProxy, entraProxy, configDir, env, dir }, built);
 }
 
@@ -152,18 +167,15 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
     const accounts = world.targets.filter(({ tenant, account }) => tenant === id && account !== '');
     for (const connection of options.connections ?? ['clinic', ...accounts.map(({ target }) => target)]) {
       const target = accounts.find((each) => each.target === connection);
-      const visits: Promise<unknown>[] = [];
-      const visit = async (url: string) => {
-        const back = target === undefined ? visitClinic(url, user, options) : visitAccount(world, url, target, options);
-        await (await fetch(await back)).text();
-      };
-      const desk = createLoginServices(composition);
-      const signal = AbortSignal.timeout(paced(60_000));
-      const login = await loginWithBrowser(desk, { tenant: id, connection }, (url) => visits.push(visit(url)), signal);
+      const place = { tenant: id, connection };
+      const login = await logInTo(composition, place, (url) =>
+        target === undefined ? visitClinic(url, user, options) : visitAccount(world, url, target, options),
+      );
       // An operator says at once that another account is meant.
-      if (login.isUnconfirmed)
-        await acceptAccount(desk, { tenant: id, connection }, login.account?.subject ?? 'unknown', signal);
-      await Promise.all(visits);
+      if (login.isUnconfirmed) {
+        const signal = AbortSignal.timeout(paced(60_000));
+        await acceptAccount(createLoginServices(composition), place, login.account?.subject ?? 'unknown', signal);
+      }
     }
   }
 }
@@ -185,4 +197,86 @@ function visitAccount(
 function cycle(composition: Composition, tenant: string): Promise<SyncResult> {
   const signal = new AbortController().signal;
   return syncTenant(composition.installation, tenant, { progress: () => {}, signals: { stop: signal, abort: signal } });
+}
+
+/** A small world for one test, everybody logged in; gone when the test ends. */
+export async function useSmallWorld(options: SmallWorldOptions): Promise<SmallWorld> {
+  const world = await startSmallWorld(options);
+  onTestFinished(() => world.close());
+  await world.logIn();
+  return world;
+}
+
+/** What a comparison says when a target shows exactly what the clinic shows. */
+export const EXACT = { duplicates: 0, missing: 0 };
+
+/** Every target shows exactly what the clinic shows. */
+export async function expectExact(world: SmallWorld, when?: string): Promise<void> {
+  const comparisons = await world.compareAll();
+  expect(comparisons, when).toEqual(world.targets.map(() => expect.objectContaining(EXACT)));
+}
+
+/** Cycles as the daemon makes them, until something is so: failure is noticed in one and mended in the next, and what is gone is missed twice. */
+export async function cycleUntil(world: SmallWorld, condition: () => Promise<boolean>): Promise<void> {
+  const cycleAndLook = async () => {
+    await world.cycle();
+    return await condition();
+  };
+  await waitFor(cycleAndLook, { what: 'the calendars to follow', intervalMs: 50 });
+}
+
+/** Whether a comparison says so. */
+export function isExact({ duplicates, missing }: { duplicates: number; missing: number }): boolean {
+  return duplicates === 0 && missing === 0;
+}
+
+interface TenantFile {
+  targets: Record<string, { title?: string; agendas?: string[] }>;
+}
+
+/** The file of a tenant. */
+export function tenantFile({ configDir }: Pick<SmallWorld, 'configDir'>, tenant: string): string {
+  return tenantFilePath(configDir, tenant);
+}
+
+/** Changes a tenant's file as an editor does: another file takes its place. */
+export async function editTenant(world: SmallWorld, tenant: string, change: (file: TenantFile) => void): Promise<void> {
+  const name = tenantFile(world, tenant);
+  const content = parse(await readFile(name, 'utf8')) as TenantFile;
+  change(content);
+  await writeFile(`${name}.new`, stringify(content));
+  await rename(`${name}.new`, name);
+}
+
+/** Gives every target of a tenant a title. */
+export function retitle(world: SmallWorld, tenant: string, title: 'busy' | 'appointment'): Promise<void> {
+  return editTenant(world, tenant, ({ targets }) => {
+    for (const target of Object.values(targets)) target.title = title;
+  });
+}
+
+/** One event as somebody who looks at the calendar finds it. */
+export interface ShownEvent {
+  id: string;
+  summary: string;
+}
+
+/** The events of a tenant's first calendar at Google; none before it is there. */
+export async function shownEvents(world: SmallWorld, redis: RedisClient, tenant: string): Promise<ShownEvent[]> {
+  const { container } = await createTargetStore(redis, tenant, createProofSealer(Buffer.alloc(32, 1), tenant)).read(
+    'doctor-1',
+  );
+  if (container == null) return [];
+  return world.google.events(container).map(({ id, summary }) => ({ id: String(id), summary: String(summary) }));
+}
+
+/** Lines of a daemon's log with these words; where to sign in first is told to people, beside the log. */
+export function logged({ dir }: Pick<SmallWorld, 'dir'>, message: string): Record<string, unknown>[] {
+  const lines = readFileSync(join(dir, 'daemon.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  return lines.flatMap((line) => {
+    const entry = JSON.parse(line) as Record<string, unknown>;
+    return entry.msg === message ? [entry] : [];
+  });
 }

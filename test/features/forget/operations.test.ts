@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { PATIENT } from '../../control/acts-world.ts';
-import { openApiWorld, ROSSI } from '../../http-server/api/api-world.ts';
+import { openApiWorld, PATIENT, ROSSI } from '../../control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();

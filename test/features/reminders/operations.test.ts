@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openApiWorld, problemLike, ROSSI } from '../../http-server/api/api-world.ts';
+import { openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
 import { AURORA } from '../../http-server/open-services.ts';
 import { useRedis } from '../../support/redis.ts';
 

@@ -29,6 +29,7 @@ import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER, pull } from '../../jobs/cycle.ts';
 import { createModelClinic, type ModelClinic } from '../../jobs/model-clinic.ts';
 import { openEpoch, openOutages, openTenant, withReminders } from '../../jobs/open-tenant.ts';
+import { patientOf as contactOf } from '../../jobs/world.ts';
 import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 /** A clinic with one patient, a gateway, alarms, and a clock that tests move. */
@@ -230,23 +231,7 @@ async function send(gateway: ModelGateway, reminder: Reminder): Promise<Delivery
 
 /** A patient that can be reached. */
 export function patientOf(id: string, own: Partial<Patient> = {}): Patient {
-  return {
-    id,
-    firstName: 'Anna',
-    lastName: 'Verdi',
-    email: 'anna@example.org',
-    phone: null,
-    mobilePhone: '333 123 4567',
-    language: 'it',
-    consents: {},
-    taxCode: null,
-    birthDate: null,
-    gender: null,
-    address: null,
-    updatedAt: null,
-    isActive: true,
-    ...own,
-  };
+  return contactOf(id, { lastName: 'Verdi', email: 'anna@example.org', consents: {}, ...own });
 }
 
 /** The tenant. */

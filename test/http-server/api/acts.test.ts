@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openActsLogins } from '../../control/acts-world.ts';
+import { openActsLogins, openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
 import { AURORA } from '../open-services.ts';
-import { openApiWorld, problemLike, ROSSI } from './api-world.ts';
 
 const redis = useRedis();
 let world: Awaited<ReturnType<typeof openApiWorld>>;

@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../src/http-server/api/routes.ts';
+import { LEVELS, openApiWorld, problemLike } from '../../control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
-import { LEVELS, openApiWorld, problemLike } from './api-world.ts';
 
 const redis = useRedis();
 let world: Awaited<ReturnType<typeof openApiWorld>>;

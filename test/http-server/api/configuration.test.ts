@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { allPages, openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
-import { allPages, openApiWorld, problemLike, ROSSI } from './api-world.ts';
 
 const redis = useRedis();
 const YAML = 'name: Nuova\nconnections: { dav: { password: { sealed: dav } } }\n';

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { AWAY, openServerAway } from '../../control/server-away.ts';
+import { openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
 import { AURORA } from '../open-services.ts';
-import { openApiWorld, problemLike, ROSSI } from './api-world.ts';
 
 const redis = useRedis();
 const RETRY = `/servers/${encodeURIComponent(AWAY)}/retry`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../../src/control/installation.ts';
 import type { LoginServices } from '../../../src/control/logins.ts';
-import { openActsWorld } from '../../control/acts-world.ts';
+import { openActsWorld } from '../../control/services-world.ts';
 import type { ModelClinic } from '../../jobs/model-clinic.ts';
 import { violationsIn } from '../../support/accessibility.ts';
 import { browserPath, NO_BROWSER, useBrowser } from '../../support/browser.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../../src/control/installation.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { openActsLogins, openActsWorld } from '../../control/acts-world.ts';
 import { openInstallation } from '../../control/open-installation.ts';
+import { openActsLogins, openActsWorld } from '../../control/services-world.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';

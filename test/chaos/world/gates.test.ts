@@ -1,7 +1,8 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
-import { type Await, AwaitHub, type Moment, operationOf } from './awaits.ts';
-import { awaitOf, commandReader } from './redis-gate.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Await, AwaitHub, awaitOf, commandReader, type Moment, openRedisGate, operationOf } from './gates.ts';
 
 const MOMENT: Moment = { service: null, write: false, skip: 0, side: 'before', fresh: false };
 
@@ -65,4 +66,38 @@ test('commands are read out of a stream, however it is cut into pieces', () => {
       expect(found).toEqual(commands.map(([first = '', ...rest]) => [first.toLowerCase(), ...rest]));
     }),
   );
+});
+
+const commandOf = (...words: string[]) =>
+  `*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join('')}`;
+
+test('a command that is held up arrives after its sender has given up', async () => {
+  const got: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('data', (chunk: Buffer) => void got.push(chunk.toString()));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const hub = new AwaitHub();
+  const gate = await openRedisGate({ port: () => (server.address() as AddressInfo).port, hub });
+  onTestFinished(async () => {
+    await gate.close();
+    server.close();
+  });
+  const released = Promise.withResolvers<void>();
+  const moment = { service: 'redis', write: true, skip: 0, side: 'before', fresh: false } as const;
+  const snare = hub.lay({ moment, times: 1, strike: () => released.promise });
+  const port = Number(new URL(gate.url).port);
+  const client = connect(port, '127.0.0.1');
+  client.write(commandOf('set', 'late', '1'));
+  await snare.spent;
+  client.destroy();
+  await once(client, 'close');
+  // What comes later has passed: by then the gate knows that the sender is gone.
+  const other = connect(port, '127.0.0.1');
+  other.write(commandOf('set', 'other', '1'));
+  await vi.waitFor(() => expect(got).toEqual([commandOf('set', 'other', '1')]));
+  released.resolve();
+  await vi.waitFor(() => expect(got).toEqual([commandOf('set', 'other', '1'), commandOf('set', 'late', '1')]));
+  other.destroy();
 });

@@ -1,0 +1,20 @@
+import type { Composition } from '../../src/composition/compose.ts';
+import { createLoginServices } from '../../src/composition/operator-services.ts';
+import { loginWithBrowser } from '../../src/control/logins.ts';
+import { paced } from './pace.ts';
+
+/** Logs in to a connection as a person does in a browser. @param authorize visits a login page and returns the URL that the page leads back to */
+export async function logInTo(
+  composition: Composition,
+  place: { tenant: string; connection: string },
+  authorize: (url: string) => Promise<string>,
+  timeoutMs = paced(60_000),
+): ReturnType<typeof loginWithBrowser> {
+  const visits: Promise<unknown>[] = [];
+  const visit = async (url: string) => (await fetch(await authorize(url))).text();
+  const show = (url: string) => void visits.push(visit(url));
+  const signal = AbortSignal.timeout(timeoutMs);
+  const result = await loginWithBrowser(createLoginServices(composition), place, show, signal);
+  await Promise.all(visits);
+  return result;
+}
