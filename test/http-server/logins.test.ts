@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LoginLinkDescription } from '../../src/control/logins.ts';
-import { loginLinkPage, loginPage } from '../../src/http-server/login-page.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { BegunLogin, PublicVerbs } from '../../src/http-server/verbs.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
@@ -45,81 +44,6 @@ async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
   return { app, lines, begun, ended, press };
 }
 
-describe('the link of a login', () => {
-  test('shows a button and uses nothing up, however often it is looked at', async () => {
-    const { app, begun, lines } = await open('https://mirror.test');
-    for (const language of ['it-IT,it;q=0.9', 'en', '']) {
-      const { statusCode, body, headers } = await app.inject({
-        url: '/oauth/login/canary-ticket',
-        headers: { 'accept-language': language },
-      });
-      expect([statusCode, body]).toEqual([200, loginLinkPage(ABOUT, language)]);
-      // Without a language of ours the clinic's counts.
-      expect(body).toContain(language === 'en' ? '<html lang="en">' : '<html lang="it">');
-      expect(headers['content-security-policy']).toContain("form-action 'self'");
-      expect(headers['set-cookie']).toBeUndefined();
-      expect(headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' });
-    }
-    expect(begun).toEqual([]);
-    expect(lines.join('')).not.toContain('canary');
-  });
-
-  test('tells who asks, what will be done and what not, and whose account is expected; a clinic’s name is text', () => {
-    const page = loginLinkPage(ABOUT, 'en');
-    expect(page).toContain('<h1>Connect your account to Studio &lt;Aurora&gt;</h1>');
-    expect(page).toContain('<dd>…@aurora.example</dd>');
-    expect(page).toContain('<button>Continue with Google</button>');
-    expect(page).toContain('the permission does not reach them');
-  });
-
-  test.each([
-    [
-      'a wide permission',
-      { scopes: ['https://www.googleapis.com/auth/calendar.events'] },
-      'the permission covers them too',
-    ],
-    ['another vendor', { vendor: 'microsoft', scopes: ['Calendars.ReadWrite'] }, 'the permission covers them too'],
-    ['a CRM', { vendor: 'hubspot', targets: [{ connector: 'hubspot', holds: 'objects' }] }, 'Keep contacts'],
-    ['the clinic', { vendor: 'clinic', targets: [] }, 'with your rights'],
-  ] as const)('never promises more than is true of %s', (_, changes, told) => {
-    const page = loginLinkPage({ ...ABOUT, ...changes }, 'en');
-    expect(page).toContain(told);
-    expect(page).not.toContain('the permission does not reach them');
-  });
-
-  test('that is good for nothing says so, in the browser’s language', async () => {
-    const { app } = await open('https://mirror.test', { describeLogin: async () => null });
-    const { statusCode, body } = await app.inject({ url: '/oauth/login/x', headers: { 'accept-language': 'it' } });
-    expect([statusCode, body]).toEqual([400, loginPage({ outcome: 'expired', language: 'it' })]);
-  });
-
-  test('begins a login in the browser that presses the button, and binds it by a cookie', async () => {
-    const { press, begun, lines } = await open('https://mirror.test/clinic');
-    const { statusCode, body, headers } = await press();
-    expect([statusCode, begun]).toEqual([200, ['canary-ticket']]);
-    expect(body).toContain('content="0;url=https://login.test/authorize?state=canary-state&amp;x=%22%3E%3Cb%3E"');
-    expect(String(headers['set-cookie'])).toMatch(
-      /^__Host-login-[\w-]{22}=canary-key; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
-    );
-    expect(lines.join('')).not.toContain('canary');
-  });
-
-  test('works by plain http on this machine, where a cookie can not be Secure', async () => {
-    const { press } = await open('http://localhost:8080');
-    expect(String((await press()).headers['set-cookie'])).toMatch(
-      /^login-[\w-]{22}=canary-key; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
-    );
-  });
-
-  test('that is used up says so, and gives no cookie', async () => {
-    const { press } = await open('https://mirror.test', {
-      beginLogin: async () => ({ outcome: 'expired', language: 'en' }),
-    });
-    const { statusCode, headers } = await press();
-    expect([statusCode, headers['set-cookie']]).toEqual([400, undefined]);
-  });
-});
-
 describe('the way back', () => {
   test('hands on what the browser keeps for this login, and takes it away', async () => {
     const { app, press, ended } = await open('https://mirror.test');
@@ -145,15 +69,3 @@ describe('the way back', () => {
     expect(ended.map(({ browserKey }) => browserKey)).toEqual(['', '', '']);
   });
 });
-
-test.each(['denied', 'interrupted', 'provider-failed', 'not-set-up'] as const)(
-  'a login that the provider ended (%s) has a page of its own that says what to do, with 400',
-  async (outcome) => {
-    for (const language of ['en', 'it'] as const) {
-      const { app } = await open('https://mirror.test', { completeLogin: async () => ({ outcome, language }) });
-      const { statusCode, body } = await app.inject('/oauth/callback?error=x&state=s');
-      expect([statusCode, body]).toEqual([400, loginPage({ outcome, language })]);
-      expect(body).not.toBe(loginPage({ outcome: 'failed', language }));
-    }
-  },
-);

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { takeUpSettings } from '../../src/settings/configuration-changes.ts';
-import { ENV, faultLines, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
+import { ENV, faultLines, load, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 const written = (operator: string) =>
   writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}operator: ${operator}\n` });
+
 const settingsOf = (operator: string) => load(written(operator), { env: ENV }).settings;
+
 const faults = (operator: string) => faultLines(written(operator), { env: ENV });
+
 const oidc = (more: string) =>
   `{ access: { oidc: { issuer: "https://id.test/realms/a/", clientId: mirror, ${more} } } }`;
+
 const ANNA = 'people: [{ email: anna@clinic.example, level: owner }]';
 
 describe('who may look and act', () => {
@@ -54,23 +57,26 @@ describe('who may look and act', () => {
   );
 });
 
-describe('while the daemon runs', () => {
-  test('rules, and the address, are followed; nobody is let in any more when they are gone', () => {
-    const running = settingsOf(oidc(ANNA));
-    const changed = settingsOf(oidc('people: [{ email: bruno@clinic.example, level: viewer }]'));
-    const { settings, awaitsRestart } = takeUpSettings(changed, running);
-    expect(awaitsRestart).toEqual([]);
-    expect(settings.operator.access).toEqual(changed.operator.access);
-    const gone = takeUpSettings(settingsOf('{ publicUrl: "https://mirror.example" }'), running);
-    expect(gone.awaitsRestart).toEqual(['operator.access']);
-    expect(gone.settings.operator).toMatchObject({ publicUrl: 'https://mirror.example' });
-    expect(gone.settings.operator.access).toBeUndefined();
-  });
+test('two persons, and reasons, are asked for only where their evidence has a place', () => {
+  const asking = 'approvals: { forget: true }\nauditLog: { reasonFor: [forget] }\n';
+  expect(faultLines(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}${asking}` }))).toEqual([
+    expect.stringMatching(/approvals: approvals need a dataDirectory → set dataDirectory/),
+    expect.stringMatching(/auditLog: auditLog need a dataDirectory → set dataDirectory/),
+  ]);
+  const { settings } = load(
+    writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}dataDirectory: /tmp/data\n${asking}` }),
+  );
+  expect(settings.approvals).toMatchObject({ forget: true, restore: false, persons: 'system', expireAfterHours: 24 });
+  expect(settings.auditLog).toEqual({ keepMonths: 60, reasonFor: ['forget'] });
+});
 
-  test('pages that were not there at the start wait for the next one, as the port does', () => {
-    const { settings, awaitsRestart } = takeUpSettings(settingsOf('{ port: 9000, access: {} }'), settingsOf('{}'));
-    expect(awaitsRestart).toEqual(['operator.port', 'operator.access']);
-    expect(settings.operator).toMatchObject({ port: 8090 });
-    expect(settings.operator.access).toBeUndefined();
+test('a tenant can ask for more than the settings, and has no word for less', () => {
+  const tenant = (approvals: string) =>
+    writeConfiguration({ 'tenants/uno.yaml': `${TENANT}approvals: ${approvals}\n` });
+  expect(load(tenant('{ holdsAbove: 10, forget: true }')).tenants.get('uno')?.approvals).toEqual({
+    holdsAbove: 10,
+    forget: true,
   });
+  expect(faultLines(tenant('{ forget: false }'))).toEqual([expect.stringContaining('approvals.forget')]);
+  expect(faultLines(tenant('{ persons: named }'))).toEqual([expect.stringContaining('persons')]);
 });

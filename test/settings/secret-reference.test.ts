@@ -1,9 +1,20 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { tenantSecretFile } from '../../src/settings/tenant-secrets.ts';
-import { CHANNELS, CONNECTORS, ENV, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
+import {
+  CHANNELS,
+  CONNECTORS,
+  ENV,
+  faultLines,
+  load,
+  loadError,
+  SETTINGS,
+  TENANT,
+  writeConfiguration,
+} from './configuration-directory.ts';
 
 const OF_TENANT = tenantSecretFile('uno', 'dav');
 
@@ -44,4 +55,88 @@ test('one that its owner and group alone may read is not told, and neither is on
   for (const mode of [0o600, 0o640, 0o400]) expect(withMode(mode)).toEqual([[], []]);
   writeFileSync(join(dir, 'unnamed'), 'shh', { mode: 0o644 });
   expect(withMode(0o600)).toEqual([[], []]);
+});
+
+describe('secrets', () => {
+  const CANARY = 'canary-value-91b7';
+
+  test.each([
+    ['a literal', 'clientSecret: { env: CLIENT_SECRET }', `clientSecret: ${CANARY}`],
+    ['a literal number', 'clientSecret: { env: CLIENT_SECRET }', 'clientSecret: 918273645'],
+    ['a literal as the variable name', '{ env: CLIENT_SECRET }', `{ env: "${CANARY}" }`],
+    ['a literal among braces', '{ env: CLIENT_SECRET }', `{ ${CANARY} }`],
+    ['a literal key', '{ env: IDENTITY_KEY }', CANARY],
+    ['a Redis address of the wrong kind', 'redis://127.0.0.1:6390', `http://user:${CANARY}@redis`],
+    ['a base address with credentials', 'https://api.clinic.test/', `https://user:${CANARY}@api.test`],
+    ['broken quotes', '{ env: CLIENT_SECRET }', `"${CANARY}`],
+    ['a literal behind a tag', '{ env: CLIENT_SECRET }', `!${CANARY}`],
+    ['a literal that is taken for an alias', '{ env: CLIENT_SECRET }', `*${CANARY}`],
+    ['a literal with a colon', '{ env: CLIENT_SECRET }', `a: ${CANARY}: b`],
+  ])('do not show in a fault: %s', (_case, from, to) => {
+    const error = loadError(writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace(from, to) }));
+    expect(error.faults.length).toBeGreaterThan(0);
+    expect(JSON.stringify(error.faults) + error.message + inspect(error)).not.toMatch(/canary-value|918273645/);
+  });
+
+  test('written into the file are refused, with the way to refer to them', () => {
+    const dir = writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace('{ env: IDENTITY_KEY }', CANARY) });
+    expect(faultLines(dir)).toEqual([
+      expect.stringMatching(
+        /^clinic-mirror\.yaml:4 secrets\.identityKey: is not valid: \(not shown\) → write \{ env: NAME/,
+      ),
+    ]);
+  });
+
+  test('that are not there are all reported', () => {
+    const settings = SETTINGS.replace('"redis://127.0.0.1:6390"', '{ env: REDIS_URL }').replace(
+      '{ env: SEALING_KEY }',
+      '{ file: keys/none }',
+    );
+    const lines = faultLines(writeConfiguration({ 'clinic-mirror.yaml': settings }), {
+      env: { ...ENV, CLIENT_SECRET: ' ' },
+    });
+    expect(lines.map((line) => line.split(' → ')[0])).toEqual([
+      'clinic-mirror.yaml:2 redis.url: the environment variable REDIS_URL is not set',
+      "clinic-mirror.yaml:5 secrets.sealingKeys.0.key: the secret's file can't be read (ENOENT)",
+      'clinic-mirror.yaml:12 clinicClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
+      'clinic-mirror.yaml:14 googleClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
+    ]);
+  });
+
+  test('come from files relative to the configuration directory, without the line end', () => {
+    const settings = SETTINGS.replace('clientSecret: { env: CLIENT_SECRET }', 'clientSecret: { file: keys/client }');
+    const dir = writeConfiguration({ 'clinic-mirror.yaml': settings, 'keys/client': 'from a file\n' });
+    expect(load(dir).settings.clinicClients.get('main')?.clientSecret?.reveal()).toBe('from a file');
+  });
+
+  test('that should be keys must have 32 bytes, in base64 or hexadecimal', () => {
+    const { secrets } = load(writeConfiguration()).settings;
+    expect(Buffer.from(secrets.identityKey.reveal())).toEqual(Buffer.alloc(32, 7));
+    expect(Buffer.from(secrets.sealingKeys[0]?.key.reveal() ?? [])).toEqual(Buffer.alloc(32, 9));
+    const lines = faultLines(writeConfiguration(), { env: { ...ENV, IDENTITY_KEY: 'c2hvcnQ=' } });
+    expect(lines).toEqual([expect.stringMatching(/identityKey: the secret is not a key of 32 bytes/)]);
+  });
+
+  test('do not print with the configuration', () => {
+    const configuration = load(writeConfiguration());
+    const client = configuration.settings.clinicClients.get('main');
+    const printed = [JSON.stringify(client), inspect(configuration, { depth: 9 }), `${client?.clientSecret}`].join(
+      '\n',
+    );
+    expect(printed).toContain('[secret]');
+    expect(printed).not.toContain(ENV.CLIENT_SECRET);
+    expect(printed).not.toContain(ENV.IDENTITY_KEY);
+  });
+
+  test('of a service account must be a key file', () => {
+    const account =
+      '{ kind: google-service-account, keyFile: { env: TENANT_UNO__ACCOUNT }, subject: practice@clinic.test }';
+    const dir = writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('{ kind: google, client: main }', account) });
+    const key = JSON.stringify({ client_email: 'a@b.test', private_key: 'pem' });
+    expect(load(dir, { env: { ...ENV, TENANT_UNO__ACCOUNT: key } }).tenants.size).toBe(1);
+    expect(faultLines(dir, { env: { ...ENV, TENANT_UNO__ACCOUNT: 'no json' } })).toEqual([
+      'tenants/uno.yaml:7 connections.work.keyFile: is not valid: (not shown) → ' +
+        'refer to the JSON key file that Google gave for the service account',
+    ]);
+  });
 });

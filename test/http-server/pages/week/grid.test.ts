@@ -7,7 +7,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toZonedIso } from '../../../../src/model/ti
 
 /** Zones whose clocks change at night, at midnight, by half an hour, and never. */
 const ZONES = ['Europe/Rome', 'America/Sao_Paulo', 'Africa/Cairo', 'Australia/Lord_Howe', 'Asia/Kolkata', 'UTC'];
+
 const zones = fc.constantFrom(...ZONES);
+
 const dates = fc.nat(366 * 20).map((day) => new Date(Date.UTC(2015, 0, 1) + day * DAY_MS).toISOString().slice(0, 10));
 
 function entryOf(record: string, clinic: WeekTime | null, calendar: WeekTime | null): WeekEntryView {
@@ -43,32 +45,6 @@ const weeks = fc
     });
     return { zone, days, entries };
   });
-
-describe('a week', () => {
-  test('has seven days from Monday on, one after the other, of whole hours as the clock changes', () => {
-    fc.assert(
-      fc.property(zones, dates, (zone, date) => {
-        const days = weekOf(zone, date, 0);
-        expect(days).toHaveLength(7);
-        expect(new Date(`${days[0]?.date}T00:00Z`).getUTCDay()).toBe(1);
-        expect(days.map((day) => day.date)).toContain(date);
-        for (const [index, day] of days.entries()) {
-          if (index > 0) expect(day.startAt).toBe(days[index - 1]?.endAt);
-          expect([22.5, 23, 23.5, 24, 24.5, 25]).toContain((day.endAt - day.startAt) / HOUR_MS);
-          expect(toZonedIso(zone, day.startAt).slice(0, 10)).toBe(day.date);
-          expect(toZonedIso(zone, day.startAt - 1_000).slice(0, 10)).not.toBe(day.date);
-        }
-      }),
-    );
-  });
-
-  test('is that of today where no date is named', () => {
-    const now = Date.UTC(2026, 10, 22, 23, 30);
-    // In Rome it is Monday already.
-    expect(weekOf('Europe/Rome', null, now)[0]?.date).toBe('2026-11-23');
-    expect(weekOf('UTC', 'yesterday', now)[0]?.date).toBe('2026-11-16');
-  });
-});
 
 describe('the grid', () => {
   test('shows each appointment once in each day that it touches, at the time of the clock on the wall', () => {

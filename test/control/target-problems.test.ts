@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import type { TargetState, TargetStatus } from '../../src/control/status-view.ts';
+import { type Actor, MirrorError, storedError } from '../../src/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { TargetFailure } from '../../src/state/target-record.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { loginOf, problems, targetOf } from './status-of.ts';
+
+const FAILURE = failureOf('calendar-gone', 'settings', 'run: clinic-mirror sync <tenant>');
+
+const RESTING = failureOf('throttled', 'remote');
+
+function failureOf(code: string, actor: Actor, remedy?: string): TargetFailure {
+  const error = new MirrorError('the calendar is gone', { actor, code, retry: 'later', remedy });
+  return { ...storedError(error), sinceAt: NOW - HOUR_MS };
+}
+
+describe('a target', () => {
+  const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
+  test.each<[TargetState, Partial<TargetStatus>, 'person' | 'time', string, string | null]>([
+    ['stopped', { failure: FAILURE }, 'person', 'calendar-gone', 'run: clinic-mirror sync aurora'],
+    ['resting', { failure: RESTING }, 'time', 'throttled', null],
+    ['held', { held: 48 }, 'person', 'held', 'clinic-mirror holds list aurora'],
+    [
+      'failing',
+      { failing: 2, oldestPendingAt: NOW - MINUTE_MS },
+      'time',
+      'failing',
+      'clinic-mirror health aurora room',
+    ],
+    [
+      'failing',
+      { failing: 2, oldestPendingAt: NOW - 2 * HOUR_MS },
+      'person',
+      'failing',
+      'clinic-mirror health aurora room',
+    ],
+    ['drifted', {}, 'person', 'drifted', 'clinic-mirror audit aurora'],
+    ['incomplete', { gaps: [gap] }, 'person', 'agenda-unknown', 'correct agendas of room in tenants/aurora.yaml'],
+    ['stale', {}, 'time', 'stale', null],
+  ])('that is %s: %o', (state, changes, needs, code, next) => {
+    const found = problems({ targets: [targetOf(state, changes)] });
+    expect(found).toMatchObject([{ tenant: 'aurora', subject: 'target room', needs, code, next }]);
+  });
+
+  test.each<[string, Partial<TargetStatus>, TargetState, string[]]>([
+    ['its vendor rests', { failure: RESTING }, 'resting', ['throttled', 'held']],
+    ['it is stopped', { failure: FAILURE }, 'stopped', ['calendar-gone', 'held']],
+    [
+      'another hold of its vendor',
+      { failure: { ...FAILURE, actor: 'guard', code: 'account' } },
+      'held',
+      ['account', 'held'],
+    ],
+    ['records fail', { failing: 2, oldestPendingAt: NOW - MINUTE_MS }, 'held', ['held', 'failing']],
+    ['changes by hand wait', { isDriftUnrepaired: true }, 'held', ['held', 'drifted']],
+    ["rows can't be read", { gaps: [gap] }, 'held', ['held', 'agenda-unknown']],
+    ['the last cycle read not all', {}, 'stale', ['held', 'stale']],
+  ])('that is held is told so, also while %s', (_what, changes, state, codes) => {
+    const target = targetOf(state, { ...changes, held: 48, pending: 3 });
+    const found = problems({ targets: [target] });
+    expect(found.map(({ code }) => code).toSorted()).toEqual(codes.toSorted());
+    expect(found.find(({ code }) => code === 'held')).toMatchObject({
+      needs: 'person',
+      next: 'clinic-mirror holds list aurora',
+    });
+    // What waits is counted once.
+    expect(found.map(({ waiting }) => waiting).reduce((sum, each) => sum + each, 0)).toBe(3);
+  });
+
+  test('that is held is told so while its login has ended, or the clinic can not be read', () => {
+    const held = targetOf('held', { held: 48 });
+    expect(problems({ connections: [loginOf('needs-login')], targets: [held] }).map(({ code }) => code)).toContain(
+      'held',
+    );
+  });
+
+  test('in its first sync is no problem before it takes unreasonably long', () => {
+    const first = (since: number) =>
+      targetOf('first-sync', { firstSync: { written: 120, of: 895 }, pending: 775, oldestPendingAt: NOW - since });
+    expect(problems({ targets: [first(5 * HOUR_MS)] })).toEqual([]);
+    expect(problems({ targets: [first(7 * HOUR_MS)] })).toMatchObject([
+      { code: 'first-sync-slow', needs: 'person', sentence: 'its first sync takes long: 120 of 895 written' },
+    ]);
+  });
+
+  test('that is held is told since when a person has to decide', () => {
+    const target = targetOf('held', { held: 48, heldSinceAt: NOW - HOUR_MS });
+    expect(problems({ targets: [target] })).toMatchObject([{ code: 'held', sinceAt: NOW - HOUR_MS }]);
+  });
+
+  test('whose login has ended is told once, by the login, with what waits for it', () => {
+    const stopped = targetOf('stopped', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
+    const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });
+    const next = 'clinic-mirror login aurora dav';
+    expect(found).toMatchObject([{ subject: 'login dav', code: 'login-ended', needs: 'person', waiting: 14, next }]);
+  });
+});
