@@ -8,7 +8,7 @@ import { MirrorError } from '../model/errors.ts';
 /** A file's text. @throws MirrorError `settings`, code `file-unusable` */
 export function readTextFile(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: unknown) => {
-    throw unusable('can not be read', error);
+    throw unusable('cannot-read', error);
   });
 }
 
@@ -17,7 +17,7 @@ export async function* readLines(file: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
   } catch (error) {
-    throw unusable('can not be read', error);
+    throw unusable('cannot-read', error);
   }
 }
 
@@ -27,14 +27,14 @@ export async function* readLines(file: string): AsyncGenerator<string> {
  */
 export async function writeNewFile(file: string, content: string | Readable): Promise<void> {
   await writeFile(file, content, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
-    throw error instanceof MirrorError ? error : unusable('can not be made', error);
+    throw error instanceof MirrorError ? error : unusable('cannot-create', error);
   });
 }
 
 /** A file that can't be used: `settings`, code `file-unusable`. */
-export function unusable(what: string, error: unknown): MirrorError {
+export function unusable(what: 'cannot-read' | 'cannot-create', error: unknown): MirrorError {
   const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return new MirrorError(message('file-unusable', { what, reason }), {
+  return new MirrorError(message('file-unusable', { what: message(what), reason }), {
     actor: 'settings',
     code: 'file-unusable',
     retry: 'never',

@@ -42,7 +42,7 @@ export async function replaceOwnFile(dir: string, file: string, content: string)
 }
 
 function refuse(error: unknown): never {
-  throw unusable('can not be made', error);
+  throw unusable('cannot-create', error);
 }
 
 /** One secret that `init` keeps in a file of its own. */
