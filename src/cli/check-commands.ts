@@ -123,6 +123,9 @@ export interface ProfileCommands {
   exit(code: number): void;
 }
 
+/** Option of the commands that propose a profile. */
+export const WRITE_OPTION = ['--write <file>', 'write the proposed profile there'] as const;
+
 /** Adds `check-spec`. */
 export function addProfiles(program: Command, options: ProfileCommands): void {
   program
@@ -130,7 +133,7 @@ export function addProfiles(program: Command, options: ProfileCommands): void {
     .description("compare a clinic system's OpenAPI document with a profile, and propose one that fits")
     .option('--profile <name>', 'a profile of the configuration; else documented')
     .option('--rows <file>', 'an answer of the list of appointments, as JSON: shows what of it can be read')
-    .option('--write <file>', 'write the proposed profile there')
+    .option(...WRITE_OPTION)
     .option('--json', 'as JSON')
     .action(async (file: string, choice: { profile?: string; rows?: string; write?: string; json?: boolean }) => {
       const { checkSpecification } = await import('../profile-finder/check-spec.ts');

@@ -7,7 +7,7 @@ import type { Acting } from '../control/recording.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
-import { type ProfileCommands, writeProposal } from './check-commands.ts';
+import { type ProfileCommands, WRITE_OPTION, writeProposal } from './check-commands.ts';
 import { type Asked, wholeNumber } from './output.ts';
 import { renderTable, wrap } from './table.ts';
 
@@ -75,7 +75,7 @@ export function addProbe(clinic: Command, options: ClinicCommands & ProbeCommand
   clinic
     .command('probe <tenant>')
     .description('find out by reading how the clinic answers, and propose a profile; changes nothing')
-    .option('--write <file>', 'write the proposed profile there')
+    .option(...WRITE_OPTION)
     .option('--json', 'as JSON')
     .action((tenant: string, choice: { write?: string; json?: boolean }) =>
       options.withClinic(tenant, async (access) => {

@@ -166,10 +166,8 @@ const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
   'clinic probe': 'the clinic answers otherwise than the profile says',
   'config check': 'with --live something does not answer, or an id is not known to the clinic',
   doctor: 'something is in the way',
-  forget: 'not all is erased yet',
   login:
     'a permission was not granted, the account waits for accept-account, or whether the user can be used is not known',
-  match: 'something of the file was left as it is',
 };
 
 /** Commands that do something, with their words, in the order in which the help has them; not those that only hold others. */
@@ -182,8 +180,9 @@ export function commandsOf(command: Command, before = ''): { words: string; comm
 /** When a command ends with 1 beside failing; null: never. @param words with the program's name before it */
 export function endsWithOne(words: string): string | null {
   const command = words.slice(words.indexOf(' ') + 1);
-  const operation = Object.values(OPERATIONS as Record<string, AnyOperation>).find(({ commands }) =>
-    commands.some((binding) => binding.words.replaceAll(/ [<[].*/g, '') === command),
+  const operation = Object.values(OPERATIONS as Record<string, AnyOperation>).find(
+    ({ commands, endsWithOne }) =>
+      endsWithOne !== undefined && commands.some((binding) => binding.words.replaceAll(/ [<[].*/g, '') === command),
   );
   return operation?.endsWithOne?.when ?? ENDS_WITH_ONE[command] ?? null;
 }

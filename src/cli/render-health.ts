@@ -1,3 +1,4 @@
+import { DECISIONS } from '../control/explain.ts';
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
 import { fieldName } from '../documents/names.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
@@ -11,7 +12,7 @@ const INDENT = '  ';
 
 /** What the codes of rules mean. */
 const WHY: Readonly<Record<string, string>> = {
-  agenda: 'its agenda does not feed this target',
+  agenda: DECISIONS.agenda,
   treatment: 'its treatment is not shown',
   'blocked-time': 'blocked time, of no patient',
   status: 'its status is not shown',

@@ -14,7 +14,7 @@ import type { Instant } from '../model/time.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-sync.ts';
 import { remedyOf } from './render-triggers.ts';
-import { renderAge, renderTable, renderTime, wrap } from './table.ts';
+import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /**
  * Status as a person reads it: how many are well, what is the matter, and a line for each clinic; of a single one all that is known.
@@ -250,7 +250,7 @@ function renderTargets(targets: readonly TargetStatus[]): string {
     { heading: 'state', isState: true },
     { heading: 'in step', isState: true },
     { heading: 'can go on', isState: true },
-    'in sync as of',
+    IN_SYNC_AS_OF,
     'pending',
     'failing',
     'held',

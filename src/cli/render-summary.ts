@@ -1,9 +1,10 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
+import { message, render } from '../messages/message.ts';
 import { clinicsOf, type Problem } from '../model/problems.ts';
 import { AXES_WORDS, type SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './output.ts';
-import { renderAge, renderTable, renderTime, wrap } from './table.ts';
+import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /** Clinics of one problem that are named. */
 const NAMED_CLINICS = 30;
@@ -25,7 +26,7 @@ function renderProblem(problem: Problem, now: Instant): string {
   const more = [
     ...(sinceAt === null ? [] : [`for ${renderAge(sinceAt, now)}`]),
     ...(breaksAt === null || breaksAt <= now ? [] : [`in ${renderAge(now, breaksAt)}, at ${renderTime(breaksAt)}`]),
-    ...(nextTryAt === null ? [] : [`retrying, next try at ${renderTime(nextTryAt)}`]),
+    ...(nextTryAt === null ? [] : [render(message('next-try', { time: renderTime(nextTryAt) }))]),
     ...(clinics === undefined ? [] : [clinicsText(clinics.map((clinic) => clinic.tenant))]),
     ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
   ];
@@ -65,7 +66,7 @@ export function renderSummary({ at, tenants, unusable, refused, problems }: Stat
     `${needing.size} need you`,
     `${waits} wait by themselves`,
   ];
-  if (first > 0) parts.push(`${first} in first sync`);
+  if (first > 0) parts.push(render(message('in-first-sync', { count: first })));
   if (paused > 0) parts.push(`${paused} paused`);
   return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - first - paused} well`].join(', ')}`;
 }
@@ -76,7 +77,7 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
     'clinic',
     { heading: 'in step', isState: true },
     { heading: 'can go on', isState: true },
-    'in sync as of',
+    IN_SYNC_AS_OF,
     { heading: 'ago', right: true },
     'targets',
     'pending',

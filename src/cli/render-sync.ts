@@ -1,6 +1,7 @@
 import type { TargetStatus } from '../control/status-view.ts';
 import type { SyncResult } from '../control/sync.ts';
 import { inStepWords } from '../model/sync-state.ts';
+import { oneOfThese } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { FORGED } from '../state/sealing.ts';
@@ -116,7 +117,7 @@ export function renderUnconfirmed(
 
 function sentenceOf({ code, count, what, soon }: TargetGap): string {
   const ids = `${what.join(', ')}${count > what.length ? ', …' : ''}`;
-  const meant = soon.length === 0 ? '' : `; is one of these meant: ${soon.join(', ')}?`;
+  const meant = oneOfThese(soon);
   switch (code) {
     case 'rows-unread':
       return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;

@@ -1,6 +1,9 @@
 import { toZonedIso } from '../model/time.ts';
 import { outputOptions, stateWord, zoneOfTimes } from './output.ts';
 
+/** Heading of the instant as of which something is in sync. */
+export const IN_SYNC_AS_OF = 'in sync as of';
+
 /** A column: its heading, whether its values are set to the right as numbers are, and whether they are words of state. */
 interface Column {
   heading: string;

@@ -220,6 +220,13 @@ export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = Object.f
   OPERATIONS.map((operation) => [operation.name, { ...usual(operation), ...OWN[operation.name] }]),
 );
 
+/** The call of an operation. @throws Error for an operation that is not one of `OPERATIONS` */
+export function callOf({ name }: ClinicOperation): OperationCall {
+  const call = OPERATION_CALLS[name];
+  if (call === undefined) throw new Error(`no call for ${name}`);
+  return call;
+}
+
 /** The call that an operation's verb tells: the function of its resource in the API. */
 function usual({ name, subject }: ClinicOperation): OperationCall {
   const verb = name.slice(subject.length + 1);

@@ -92,6 +92,10 @@ export const remote = kindsOf('remote', 'later');
 export const contract = kindsOf('contract', 'later');
 export const refusal = kindsOf('contract', 'never');
 
+/** Details of kinds that several vendors have, for `docs/errors.md`. */
+export const OWN_MADE_AGAIN = 'One of our own is made again by the next `sync`';
+export const POLLED_UNTIL_THEN = 'Until then the target is polled ([notifications](operating.md#notifications))';
+
 /** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
 export const COMMON = {
   'login-refused': authorization.target({ statuses: [401] }),

@@ -7,6 +7,9 @@ import { shared, type VendorErrors } from './errors.ts';
 /** Tells what an error of the vendor concerns. */
 type Scopes = Pick<VendorErrors, 'scopeOf'>;
 
+/** What the log says of records whose personal data could not be removed before. */
+export const DELETED_UNEMPTIED = 'records are deleted without being emptied before';
+
 /** The outcome of an operation that an error met. */
 export function failed({ recordId }: Pick<Operation, 'recordId'>, error: MirrorError) {
   return { recordId, result: 'failed', error } as const;

@@ -5,6 +5,9 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operation
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
 
+/** What the setting `calendar.create` is. */
+export const OWN_CALENDAR = 'Name of a calendar of our own, made once';
+
 /** For whom a container of ours is, beside its owner tag: told by its description, to whoever has another identity key. */
 export interface Owner {
   /** Names tenant and target, whatever the identity key: 16 characters of `[0-9a-v]`. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { message, type Text } from '../messages/message.ts';
 import type { AccessRights } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
@@ -172,15 +173,14 @@ export async function revokeAccessToken(services: AccessServices, name: string):
  */
 export async function releaseAccount(services: AccessServices, address: string): Promise<void> {
   const oidc = services.settings()?.oidc;
-  if (oidc === undefined)
-    throw accessRefused('oidc-off', 'nobody signs in at a provider here', 'set operator.access.oidc');
+  if (oidc === undefined) throw accessRefused('oidc-off', message('oidc-off'), 'set operator.access.oidc');
   if (await services.accounts.release(oidc.issuer, address.toLowerCase())) return;
   const remedy = 'give an address of operator.access.oidc.people with which somebody has signed in';
   throw accessRefused('address-unclaimed', 'nobody has signed in with this address', remedy);
 }
 
 function noSuchTenant(id: string): MirrorError {
-  return accessRefused('no-such-tenant', `there is no tenant "${id}"`, 'name tenants of the folder tenants/');
+  return accessRefused('no-such-tenant', message('no-such-tenant', { id }), 'name tenants of the folder tenants/');
 }
 
 function nameTaken(name: string): MirrorError {
@@ -197,8 +197,8 @@ function noAddress(): MirrorError {
   return accessRefused('no-operator-address', 'it is not known how browsers reach the pages', 'set operator.publicUrl');
 }
 
-function accessRefused(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+function accessRefused(code: string, text: Text, remedy: string): MirrorError {
+  return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }
 
 /** Who signed in, as a session keeps it: what they may do is worked out anew with each request. */

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { createClinicApi, OPERATION_CALLS, type OperationInput, valuesOf } from '../clinic/api.ts';
+import { callOf, createClinicApi, type OperationInput, valuesOf } from '../clinic/api.ts';
 import { type ClinicContext, pdfFile } from '../clinic/http/call.ts';
 import { compilePaths, folded, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
@@ -30,10 +30,7 @@ export async function inputOf(
 
 function inputValues(question: ClinicQuestion): JsonObject[] {
   const { resource, values, parameters, pdf } = question;
-  const { name } = operationOf(question);
-  const call = OPERATION_CALLS[name];
-  if (call === undefined) throw new Error(`no call for ${name}`);
-  const { gives, takes, needs, takesSeveral, wantsFile } = call;
+  const { gives, takes, needs, takesSeveral, wantsFile, check } = callOf(operationOf(question));
   const inputs: readonly JsonObject[] = isSeveral(values) ? values : [values];
   const [first = {}] = inputs;
   if (inputs.length !== 1 && !takesSeveral) throw notTaken('several objects in --data', 'give one');
@@ -45,7 +42,7 @@ function inputValues(question: ClinicQuestion): JsonObject[] {
   const missing = needs.filter((name) => (first[name] ?? null) === null);
   if (missing.length === 0) {
     const written = inputs.map((each) => valuesOf(takes ?? {}, each));
-    for (const each of written) call.check(each);
+    for (const each of written) check(each);
     return written;
   }
   const example = JSON.stringify(Object.fromEntries(missing.map((name) => [name, '…'])));

@@ -1,4 +1,4 @@
-import { type ClinicApi, createClinicApi, OPERATION_CALLS, presented } from '../clinic/api.ts';
+import { type ClinicApi, callOf, createClinicApi, presented } from '../clinic/api.ts';
 import type { ClinicContext, PdfDownload, PreparedWrite } from '../clinic/http/call.ts';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { FollowedLink } from '../clinic/read/invoices.ts';
@@ -45,8 +45,7 @@ export async function* readClinic(
   signal: AbortSignal,
 ): AsyncGenerator<ClinicRows, void> {
   const operation = operationOf(question);
-  const call = OPERATION_CALLS[operation.name];
-  if (call === undefined) throw new Error(`no call for ${operation.name}`);
+  const call = callOf(operation);
   const shape = shapeOf(question.resource);
   const show = (record: object) => presented(shape, record);
   try {
@@ -185,8 +184,8 @@ export async function writeClinic(
   signal: AbortSignal,
 ): Promise<JsonObject> {
   const operation = operationOf(question);
-  const call = OPERATION_CALLS[operation.name];
-  if (call === undefined || operation.method === 'GET') throw onlyLists();
+  if (operation.method === 'GET') throw onlyLists();
+  const call = callOf(operation);
   try {
     const answer = await call.run(apiOf(access), await inputOf(access.tenantId, question, signal), signal);
     if (typeof answer === 'boolean') return { removed: answer };
@@ -207,7 +206,7 @@ export async function readClinicPdf(
   const operation = operationOf(asked);
   try {
     const input = await inputOf(access.tenantId, asked, signal);
-    const answer = await OPERATION_CALLS[operation.name]?.run(apiOf(access), input, signal);
+    const answer = await callOf(operation).run(apiOf(access), input, signal);
     if (answer === null || answer === undefined) throw absent();
     return answer as PdfDownload;
   } catch (error) {

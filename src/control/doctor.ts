@@ -2,8 +2,9 @@ import { unlisted } from '../jobs/clinic-reading.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Problem } from '../model/problems.ts';
+import { type Problem, subjectOf } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
+import { oneOfThese } from '../model/text.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
@@ -245,7 +246,7 @@ async function* examineTenant(
     yield { ...ok(id, 'clinic', 'paused by its file'), result: 'not-asked' };
     return;
   }
-  const logins = problems.filter(({ subject }) => subject.startsWith('login '));
+  const logins = problems.filter((problem) => subjectOf(problem).kind === 'login');
   yield* logins.map(findingOf);
   const ended = new Set(
     logins.filter(({ code, breaksAt }) => code !== 'scope-missing' && breaksAt === null).map(({ subject }) => subject),
@@ -378,8 +379,7 @@ function* unlistedFindings(
     );
     const unknown = list === null ? null : unlisted([...ids], list);
     if (unknown === null) continue;
-    const meant = unknown.soon.length === 0 ? '' : `; is one of these meant: ${unknown.soon.join(', ')}?`;
-    const what = `the clinic lists no ${part} ${unknown.what.join(', ')}${meant}`;
+    const what = `the clinic lists no ${part} ${unknown.what.join(', ')}${oneOfThese(unknown.soon)}`;
     const next = `correct ${part}s in ${settings}`;
     const code = part === 'agenda' ? 'agenda-unknown' : 'treatment-unknown';
     yield { tenant, subject, result: 'problem', what, code, next };
@@ -387,9 +387,10 @@ function* unlistedFindings(
 }
 
 /** What no question of ours would show. */
-function isAskedOfNobody({ subject, breaksAt }: Problem): boolean {
-  if (subject.startsWith('target ')) return breaksAt !== null;
-  return /^(reminders|triggers|configuration|state|cycles)\b/.test(subject);
+function isAskedOfNobody(problem: Problem): boolean {
+  const { kind } = subjectOf(problem);
+  if (kind === 'target') return problem.breaksAt !== null;
+  return ['all-reminders', 'reminders', 'triggers', 'configuration', 'state', 'cycles'].includes(kind);
 }
 
 function findingOf({ tenant, subject, sentence, code, next, needs }: Problem): Finding {

@@ -4,7 +4,7 @@ import type { HttpObserver } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import type { Axes } from '../model/sync-state.ts';
+import { type Axes, LINKS_COUNT } from '../model/sync-state.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { redisAway } from './problems.ts';
@@ -199,7 +199,7 @@ const TARGET_GAUGES = {
     'clinic_mirror_target_unconfirmed',
     "Records that the clinic's list lacks and that are not confirmed as gone yet",
   ],
-  links: ['clinic_mirror_target_links', 'Objects that the target is known to hold'],
+  links: ['clinic_mirror_target_links', LINKS_COUNT],
   ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our owner tag that match no record for certain'],
   forged: [
     'clinic_mirror_target_forged',

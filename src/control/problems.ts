@@ -297,7 +297,13 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
   });
   const next = `clinic-mirror holds list ${tenant}`;
   const held = {
-    ...needsPerson({ tenant, subject: 'reminders', code: 'corrections-held', sentence: report, next }),
+    ...needsPerson({
+      tenant,
+      subject: message('subject.all-reminders'),
+      code: 'corrections-held',
+      sentence: report,
+      next,
+    }),
     sinceAt,
     waiting: appointments,
   };

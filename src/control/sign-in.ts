@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import type { Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -287,11 +287,7 @@ function about(verb: 'sign-in' | 'sign-out', what: Record<string, string | numbe
 function requireOidc(services: AccessServices): OidcSettings {
   const oidc = services.settings()?.oidc;
   if (oidc !== undefined && services.publicUrl() !== null) return oidc;
-  throw signInRefused(
-    'oidc-off',
-    'nobody signs in at a provider here',
-    'set operator.access.oidc and operator.publicUrl',
-  );
+  throw signInRefused('oidc-off', message('oidc-off'), 'set operator.access.oidc and operator.publicUrl');
 }
 
 /** What another one sealed, or a browser changed, is no beginning. */
@@ -339,6 +335,6 @@ function tooOften(retryAfterMs: number): MirrorError {
   });
 }
 
-function signInRefused(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'authorization', code, retry: 'never', remedy });
+function signInRefused(code: string, text: Text, remedy: string): MirrorError {
+  return new MirrorError(text, { actor: 'authorization', code, retry: 'never', remedy });
 }

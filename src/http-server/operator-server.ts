@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessServices } from '../control/access.ts';
+import { message, render } from '../messages/message.ts';
 import type { Problem } from '../model/problems.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { accessBy, addAccess, bearerIn } from './access/access.ts';
@@ -56,7 +57,7 @@ export async function createOperatorServer(
       handlerTimeout: PROBE_TIMEOUT_MS,
       errorHandler: (error, request, reply) => {
         options.log.warn({ error }, 'readiness could not be told');
-        const missing = [{ what: 'readiness', why: 'it could not be told in time' }];
+        const missing = [{ what: 'readiness', why: render(message('not-in-time')) }];
         return answerReadiness(reply, missing, mayKnow(request) ? [] : null);
       },
     },

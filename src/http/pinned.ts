@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { message } from '../messages/message.ts';
+import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { AddressClass, Reach } from '../settings/outbound-schema.ts';
 import { hasProxies } from './transport.ts';
@@ -105,9 +105,9 @@ function notAllowed(host: string, found: AddressClass, { purpose }: Reach): Mirr
   });
 }
 
-function remedyOf(found: AddressClass, purpose: Reach['purpose']): string {
-  if (NEVER.includes(found)) return 'give another address: no setting allows this one';
-  if (purpose === null) return 'give an https address of the public internet, or set allowPrivateAddresses beside it';
-  if (found === 'public') return 'give an https address';
-  return `give an address of the public internet; or the operator names its network in outbound.${purpose} of clinic-mirror.yaml`;
+function remedyOf(found: AddressClass, purpose: Reach['purpose']): Message {
+  if (NEVER.includes(found)) return message('address-not-allowed.never');
+  if (purpose === null) return message('address-not-allowed.private');
+  if (found === 'public') return message('address-not-allowed.public');
+  return message('address-not-allowed.remedy', { purpose });
 }

@@ -3,6 +3,7 @@ export const EN = {
   'subject.target': 'target {id}',
   'subject.login': 'login {id}',
   'subject.reminders': 'reminders by {id}',
+  'subject.all-reminders': 'reminders',
   'subject.appointment': 'appointment {id}',
   'subject.triggers': 'triggers to {id}',
   'subject.alerts': 'alerts by {channel}',

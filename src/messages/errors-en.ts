@@ -235,4 +235,16 @@ export const ERRORS_EN = {
   'webhook-unauthorized': 'the receiver refuses our signature',
   'wrong-account': 'the login of the connection "{connection}" is of another account than is expected',
   'wrong-account.remedy': 'log in with the account that the tenant file names ({login}), or correct "account" there',
+  'address-not-allowed.never': 'give another address: no setting allows this one',
+  'address-not-allowed.private': 'give an https address of the public internet, or set allowPrivateAddresses beside it',
+  'address-not-allowed.public': 'give an https address',
+  'address-not-allowed.remedy':
+    'give an address of the public internet; or the operator names its network in outbound.{purpose} of clinic-mirror.yaml',
+  'cannot-read': 'can not be read',
+  'cannot-create': 'can not be made',
+  'device-code-expired': 'nobody confirmed the code in time',
+  'device-code-unknown': 'the server no longer knows the code',
+  'next-try': 'retrying, next try at {time}',
+  'in-first-sync': '{count} in first sync',
+  'oidc-off': 'nobody signs in at a provider here',
 } as const;

@@ -243,4 +243,17 @@ export const ERRORS_IT = {
   'webhook-unauthorized': 'il destinatario rifiuta la nostra firma',
   'wrong-account': 'l\'accesso della connessione "{connection}" è di un account diverso da quello previsto',
   'wrong-account.remedy': 'accedi con l\'account indicato nel file del tenant ({login}), o correggi "account" nel file',
+  'address-not-allowed.never': 'indica un altro indirizzo: nessuna impostazione consente questo',
+  'address-not-allowed.private':
+    'indica un indirizzo https di Internet pubblico, o imposta allowPrivateAddresses accanto',
+  'address-not-allowed.public': 'indica un indirizzo https',
+  'address-not-allowed.remedy':
+    "indica un indirizzo di Internet pubblico; oppure l'operatore indica la sua rete in outbound.{purpose} di clinic-mirror.yaml",
+  'cannot-read': 'non può essere letto',
+  'cannot-create': 'non può essere creato',
+  'device-code-expired': 'nessuno ha confermato il codice in tempo',
+  'device-code-unknown': 'il server non conosce più il codice',
+  'next-try': 'si riprova, prossimo tentativo {time}',
+  'in-first-sync': '{count} in prima sincronizzazione',
+  'oidc-off': 'qui nessuno accede presso un provider',
 } as const satisfies Readonly<Record<keyof typeof ERRORS_EN, string>>;

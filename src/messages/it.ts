@@ -5,6 +5,7 @@ export const IT = {
   'subject.target': 'destinazione {id}',
   'subject.login': 'accesso {id}',
   'subject.reminders': 'promemoria per {id}',
+  'subject.all-reminders': 'promemoria',
   'subject.appointment': 'appuntamento {id}',
   'subject.triggers': 'notifiche a {id}',
   'subject.alerts': 'avvisi per {channel}',

@@ -1,3 +1,5 @@
+import { EN } from './en.ts';
+
 /** English sentences of vendors' errors: by vendor and kind; `vendor` where vendors share them. */
 export const VENDORS_EN = {
   'vendor.login-refused': '{vendor} does not accept the login',
@@ -16,7 +18,7 @@ export const VENDORS_EN = {
   'vendor.contact-missing': "the patient's contact is not in {vendor} yet",
   'vendor.notifications-refused': '{vendor} refused to tell of changes',
   'any.name': 'the vendor',
-  'any.aborted': 'the request was stopped',
+  'any.aborted': EN['request-stopped'],
   'any.entry-refused-as-gone': 'the target is there, and answers for this entry as if it were not',
   'any.reading-refused-as-gone': 'the target is there, and can not be read as if it were not',
   'any.identity-key-changed': 'there is a calendar of this target that was made with another identity key',

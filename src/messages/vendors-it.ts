@@ -1,3 +1,5 @@
+import { IT } from './it.ts';
+
 import type { VENDORS_EN } from './vendors-en.ts';
 
 /** Italian sentences of vendors' errors, as `vendors-en.ts`. */
@@ -18,7 +20,7 @@ export const VENDORS_IT = {
   'vendor.contact-missing': 'il contatto del paziente non è ancora presso {vendor}',
   'vendor.notifications-refused': '{vendor} ha rifiutato di avvisare delle modifiche',
   'any.name': 'il fornitore',
-  'any.aborted': 'la richiesta è stata interrotta',
+  'any.aborted': IT['request-stopped'],
   'any.entry-refused-as-gone': 'la destinazione c’è, ma per questo elemento risponde come se non ci fosse',
   'any.reading-refused-as-gone': 'la destinazione c’è, ma non si lascia leggere, come se non ci fosse',
   'any.identity-key-changed': 'c’è un calendario di questa destinazione creato con un’altra chiave di identità',

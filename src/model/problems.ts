@@ -35,6 +35,13 @@ export interface Problem {
   clinics?: readonly { tenant: string; waiting: number }[];
 }
 
+/** Kind and id of what a problem concerns, by the code of its text: `target` and the target's id. The id is empty for what there is one of. */
+export function subjectOf({ texts: { subject } }: Pick<Problem, 'texts'>): { kind: string; id: string } {
+  if (typeof subject === 'string') return { kind: '', id: '' };
+  const [id = ''] = Object.values(subject.values ?? {});
+  return { kind: subject.code.replace(/^subject\./, ''), id: String(id) };
+}
+
 /** Which clinics it is of; none for what concerns the whole installation. */
 export function clinicsOf({ tenant, clinics = [] }: Problem): string[] {
   return tenant === null ? clinics.map((clinic) => clinic.tenant) : [tenant];

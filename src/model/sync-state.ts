@@ -1,5 +1,8 @@
 import type { Instant } from './time.ts';
 
+/** What the count `links` of a target is, in metrics and answers. */
+export const LINKS_COUNT = 'Objects that the target is known to hold';
+
 /**
  * Whether a target shows what the clinic shows: `first-sync` until all was written once, `behind` while changes wait for their turn, `unknown`
  * while not all can be told.

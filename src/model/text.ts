@@ -66,3 +66,8 @@ export const NAME = /^[a-z0-9][a-z0-9-]{0,40}$/;
 
 /** What to do about a name that does not match {@link NAME}. */
 export const NAME_REMEDY = 'use lower-case letters, digits and hyphens, at most 41, not beginning with a hyphen';
+
+/** Asks, after what is said of unknown ids, whether known ones are meant; empty for none. */
+export function oneOfThese(ids: readonly string[]): string {
+  return ids.length === 0 ? '' : `; is one of these meant: ${ids.join(', ')}?`;
+}

@@ -101,6 +101,9 @@ export function watchClock(wall: Clock, steady: () => number): WatchedClock {
   };
 }
 
+/** Remedy for a text that names no time zone. */
+export const ZONE_REMEDY = 'give an IANA time zone such as Europe/Rome';
+
 /** Offsets change at most on a quarter of an hour, so one look-up serves a whole quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;
 /** Bound of what is known of one zone: over a year of quarters, since lists reach so far. */

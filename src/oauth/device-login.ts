@@ -1,5 +1,5 @@
 import type { DeviceAuthorizationResponse } from 'openid-client';
-import { message } from '../messages/message.ts';
+import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { oauthErrorCode } from './errors.ts';
@@ -129,17 +129,17 @@ function answerRefused(): MirrorError {
 }
 
 function refused(): MirrorError {
-  return deviceError('login-refused', 'the person refused the access', 'connect again and allow the access');
+  return deviceError('login-refused', message('oauth.login-refused'), message('oauth.login-refused.remedy'));
 }
 
 function expired(): MirrorError {
-  return deviceError('device-code-expired', 'nobody confirmed the code in time', 'begin the login again');
+  return deviceError('device-code-expired', message('device-code-expired'), message('login-again'));
 }
 
 function unknownCode(): MirrorError {
-  return deviceError('device-code-unknown', 'the server no longer knows the code', 'begin the login again');
+  return deviceError('device-code-unknown', message('device-code-unknown'), message('login-again'));
 }
 
-function deviceError(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'authorization', code, retry: 'never', remedy });
+function deviceError(code: string, text: Message, remedy: Message): MirrorError {
+  return new MirrorError(text, { actor: 'authorization', code, retry: 'never', remedy });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { operation } from './operation.ts';
-import { countsByCode, id, instant, pageOfItems, paging, source, tenant } from './schemas.ts';
+import { countsByCode, id, instant, optionalTarget, pageOfItems, paging, source, tenant } from './schemas.ts';
 import { connectionStatus, driftPolicy, readingRemark } from './status-schemas.ts';
 
 const recordLine = z.object({
@@ -182,7 +182,7 @@ export const RECORD_OPERATIONS = {
   readHealth: operation({
     summary: 'list per target what is in sync, excluded and why, and failing since when; reads the clinic',
     level: 'viewer',
-    input: z.strictObject({ tenant, target: id.optional().describe('Id of a target; default: all of them') }),
+    input: z.strictObject({ tenant, target: optionalTarget }),
     output: z.object({
       tenant: z.string(),
       asOf: instant,

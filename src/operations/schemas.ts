@@ -15,6 +15,7 @@ export function toJson(answer: object, indent = 2): string {
 /** Id of something configured, in an input. */
 export const id = z.string().min(1).max(200);
 export const tenant = id.describe('Id of a tenant');
+export const optionalTarget = id.optional().describe('Id of a target; default: all of them');
 export const changed = z.object({ changed: z.boolean() });
 
 /** Most items of a page, and how many it has if no one says. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LINKS_COUNT } from '../model/sync-state.ts';
 import { canGoOn, countsByCode, failure, inStep, instant, problem } from './schemas.ts';
 
 /** What of a target could not be read, or is not known. */
@@ -67,7 +68,7 @@ export const targetStatus = z.object({
   soonAsOf: instant.nullable(),
   gaps: z.array(gap),
   exceptGapsAsOf: instant.nullable(),
-  links: z.number().describe('Objects that the target is known to hold'),
+  links: z.number().describe(LINKS_COUNT),
   pausedErasures: z.number().describe('Of a paused target: erasures of who is forgotten that wait'),
   heldSinceAt: instant.nullable().describe('Since when a person has to decide'),
   oldestPendingAt: instant.nullable(),

@@ -7,7 +7,7 @@ import { isNested, type ScalarField } from '../clinic/schema/fields.ts';
 import { parsePath } from '../clinic/schema/paths.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { appointment } from '../clinic/schema/shapes.ts';
-import { message } from '../messages/message.ts';
+import { message, render } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import type { AppointmentStatus } from '../model/records.ts';
@@ -222,7 +222,7 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
     const made = () => {
       if (field === 'status') return statusOf(readValue === null ? null : String(readValue), row);
       if (readValue === null && field === 'duration' && found !== undefined) return shown(found.value);
-      if (readValue === null) return found === undefined ? '–' : 'can not be read';
+      if (readValue === null) return found === undefined ? '–' : render(message('cannot-read'));
       if (one.kind === 'instant' && isOpen) return formatInstant(Number(readValue), 'offset', zone);
       return shown(one.kind === 'decimal' ? Number(readValue) : readValue);
     };

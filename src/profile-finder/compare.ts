@@ -3,7 +3,7 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { payment, statusChange, tenantInfo } from '../clinic/schema/shapes.ts';
 import { compareFields, compareRow } from './fields.ts';
-import { Comparison, type Location } from './findings.ts';
+import { ASK_CLINIC, Comparison, type Location } from './findings.ts';
 import { compareFilters, comparePaging, envelopeOf, type ListSeen } from './lists.ts';
 import type { Specification } from './openapi.ts';
 import { compareRoutes, compareScopes, type Routes } from './routes.ts';
@@ -220,7 +220,7 @@ const OTHERS: readonly Other[] = [
     area: 'times',
     path: ['writes', 'times'],
     certainty: 'likely',
-    ask: 'in which form does it take times?',
+    ask: ASK_CLINIC.timeForm,
     find: (routes) => {
       const spots = spotsOf(bodyOf(routes, 'appointments.create') ?? UNTOLD);
       const unit = spots.find(({ schema }) => schema.epochUnit !== null)?.schema.epochUnit ?? null;

@@ -29,6 +29,13 @@ export interface Finding {
   ask: string | null;
 }
 
+/** What the operator asks the clinic where neither its document nor its answers tell. */
+export const ASK_CLINIC = {
+  timeForm: 'in which form does it take times?',
+  overlaps: 'does it list what overlaps the window, or only what starts in it (then set leadHours)?',
+  isDayIncluded: (parameter: string) => `does the day in ${parameter} belong to the answer?`,
+};
+
 /** What goes wrong for patients and doctors when it is wrong, the worst first; what is not here comes last. */
 const WEIGHTS: readonly RegExp[] = [
   /^appointments\.(fields\.(id|agendaId|start|end|status)|statuses|flags)$/,

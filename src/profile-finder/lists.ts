@@ -1,7 +1,7 @@
 import { folded } from '../clinic/http/rows.ts';
 import { type Paging, pagingSchema } from '../clinic/schema/paging.ts';
 import type { ResourceName } from '../clinic/schema/resources.ts';
-import type { Comparison, Location } from './findings.ts';
+import { ASK_CLINIC, type Comparison, type Location } from './findings.ts';
 import { ENVELOPE, isByStart, PARAMETERS, plainName, WINDOWS } from './names.ts';
 import type { QueryParameter, SpecifiedOperation } from './openapi.ts';
 import { formOfExample, spotsOf, type TimeForm, type ValueSchema } from './values.ts';
@@ -249,7 +249,7 @@ function windowLocations({ profile }: Comparison, list: WindowList, { from, to }
     area: 'times',
     path: path('toIncluded'),
     wanted: undefined,
-    ask: `does the day in ${to.name} belong to the answer?`,
+    ask: ASK_CLINIC.isDayIncluded(to.name),
   };
   // No document says whether a window lists what overlaps it or what starts in it, but names as `starts_from` do.
   const lead: Location = isByStart(from.name, to.name)
@@ -266,7 +266,7 @@ function windowLocations({ profile }: Comparison, list: WindowList, { from, to }
         area: 'filters',
         path: path('leadHours'),
         wanted: undefined,
-        ask: 'does it list what overlaps the window, or only what starts in it (then set leadHours)?',
+        ask: ASK_CLINIC.overlaps,
       };
   return (found ?? now) === 'date' ? [format, toIncluded, lead] : [format, lead];
 }

@@ -9,7 +9,7 @@ import type { Progress } from '../model/tasks.ts';
 import { DAY_MS, MINUTE_MS } from '../model/time.ts';
 import { concluded, type ProfileCheck, readRows } from './check-spec.ts';
 import { compareSpecification } from './compare.ts';
-import { type Comparison, type Location, propose } from './findings.ts';
+import { ASK_CLINIC, type Comparison, type Location, propose } from './findings.ts';
 import { LEAD_HOURS } from './lists.ts';
 import { commonNames } from './names.ts';
 import { type QueryParameter, queryParameter, type SpecifiedOperation } from './openapi.ts';
@@ -238,10 +238,9 @@ function windowLocations({ appointments }: ClinicProfile, { window, manners, age
     const { lists, toIncluded, longestDays, isRefusedAbove } = manners;
     const byStart = Math.max(leadHours, leadOf(rows));
     const lead = lists === null ? undefined : lists === 'overlap' ? leadHours : byStart;
-    const ask = 'does it list what overlaps the window, or only what starts in it (then set leadHours)?';
-    add(['window', 'leadHours'], lead, lead === undefined ? { ask } : {});
+    add(['window', 'leadHours'], lead, lead === undefined ? { ask: ASK_CLINIC.overlaps } : {});
     if (window.format === 'date') {
-      const dayAsk = toIncluded === null ? `does the day in ${window.to} belong to the answer?` : null;
+      const dayAsk = toIncluded === null ? ASK_CLINIC.isDayIncluded(window.to) : null;
       add(['window', 'toIncluded'], toIncluded ?? undefined, { ask: dayAsk });
     }
     const isTooLong = maxDays === null ? isRefusedAbove : longestDays < maxDays;
@@ -271,7 +270,7 @@ function rowLocations(profile: ClinicProfile, { rows, reading, samples }: Seen):
     path: ['writes', 'times'],
     wanted: form,
     certainty: 'likely',
-    ask: form === undefined ? 'in which form does it take times?' : null,
+    ask: form === undefined ? ASK_CLINIC.timeForm : null,
   };
   const zone: Location = {
     area: 'times',

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { message, render } from '../messages/message.ts';
 import { ACCESS_LEVELS, ACT_VERBS } from '../model/acts.ts';
 import { address, baseAddress, name, text, wholeNumber } from './common-schemas.ts';
+import { optionalClientSecret } from './crm-clients.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
 const rights = {
@@ -12,7 +14,10 @@ const rights = {
 
 const person = z
   .strictObject({
-    email: z.email('give an e-mail address').optional().describe('By an address that the provider has verified'),
+    email: z
+      .email(render(message('bad-address.email')))
+      .optional()
+      .describe('By an address that the provider has verified'),
     subject: text.optional().describe("By the provider's own id of the person (the claim sub)"),
     ...rights,
   })
@@ -32,7 +37,7 @@ function oidcSection(secrets: SecretSchemas) {
     .strictObject({
       issuer: address.describe('Address of the provider, exactly as its discovery document names it'),
       clientId: text.describe('Id of the registration; it comes back to <publicUrl>/sign-in/callback'),
-      clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+      clientSecret: optionalClientSecret(secrets),
       scopes: z
         .array(text)
         .default(['openid', 'email', 'profile'])

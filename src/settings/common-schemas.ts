@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
-import { didYouMean } from './describe-issue.ts';
+import { ZONE_REMEDY } from '../model/time.ts';
+import { didYouMean, isMeant } from './describe-issue.ts';
 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);
@@ -65,10 +66,18 @@ export function zone() {
   });
 }
 
+/** Remedy for a list of none. */
+export const AT_LEAST_ONE = 'name at least one';
+
+/** A list in which nothing is twice. */
+export function distinctList<Value extends z.ZodType>(value: Value) {
+  return z.array(value).refine((values) => new Set(values).size === values.length, 'name each one once');
+}
+
 /** Tells which zone to write in place of an unknown one. */
 export function zoneRemedy(written: string): string {
   const guess = guessZone(written);
-  return guess === null ? 'give an IANA time zone such as Europe/Rome' : `did you mean ${guess}?`;
+  return guess === null ? ZONE_REMEDY : isMeant(guess);
 }
 
 /** Offsets such as +01:00 are refused: they know no summer time. */

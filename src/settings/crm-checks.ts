@@ -11,7 +11,7 @@ import {
   type SourceKind,
   TRANSFORMS,
 } from './crm-schema.ts';
-import { FilePart, question } from './describe-issue.ts';
+import { FilePart, isMeant, question } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 
 /** Names that the part for a CRM may refer to. */
@@ -77,7 +77,7 @@ function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTra
     const ofConsents = stream === 'patients' ? (consents ?? []).map((name) => `${CONSENT_PREFIX}${name}`) : [];
     const allowed = [...Object.keys(CRM_SOURCES[stream]), ...ofConsents];
     const ending = allowed.find((name) => name.endsWith(`.${path}`));
-    const guess = ending === undefined ? question(path, allowed) : `did you mean ${ending}? `;
+    const guess = ending === undefined ? question(path, allowed) : `${isMeant(ending)} `;
     yield field.fault(`${stream} have no field ${JSON.stringify(path)}`, `${guess}there are: ${allowed.join(', ')}`);
     return;
   }

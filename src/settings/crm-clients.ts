@@ -22,6 +22,16 @@ export function budget(defaults: { requestsPerMinute: number; burst: number; req
     .prefault({});
 }
 
+/** Id that an issuer gave a registration. */
+export function registrationId() {
+  return text.describe('Id of the registration');
+}
+
+/** Secret of a registration, where its issuer gives one. */
+export function optionalClientSecret(secrets: SecretSchemas) {
+  return secrets.text.optional().describe('For a registration that was given one');
+}
+
 /** When a registration's secret ends, where its issuer lets it end. */
 export const secretEndsOn = z.iso
   .date('give a day, such as 2027-03-01')
@@ -152,8 +162,8 @@ export function oauthClient(secrets: SecretSchemas) {
       )
       .default({})
       .describe('Added to the address of the login, such as audience or prompt; no secrets'),
-    clientId: text.describe('Id of the registration'),
-    clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    clientId: registrationId(),
+    clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,
     budget: budget({ requestsPerMinute: 120, burst: 20 }),
   });

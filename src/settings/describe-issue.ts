@@ -169,7 +169,7 @@ function remedyOf(issue: Issue, value: unknown): string {
     case 'invalid_value': {
       const allowed = issue.values.map(String);
       const guess = typeof value === 'string' ? didYouMean(value, allowed) : null;
-      return `${guess === null ? '' : `did you mean ${guess}? `}allowed: ${allowed.join(', ')}`;
+      return `${guess === null ? '' : `${isMeant(guess)} `}allowed: ${allowed.join(', ')}`;
     }
     case 'invalid_union': {
       const options: unknown = 'options' in issue ? issue.options : null;
@@ -313,5 +313,10 @@ export class FilePart {
 /** "did you mean …? " where a known name is similar, else empty. */
 export function question(written: string, candidates: readonly string[]): string {
   const guess = didYouMean(written, candidates);
-  return guess === null ? '' : `did you mean ${guess}? `;
+  return guess === null ? '' : `${isMeant(guess)} `;
+}
+
+/** Asks whether a similar name is the one that is meant. */
+export function isMeant(guess: string): string {
+  return `did you mean ${guess}?`;
 }

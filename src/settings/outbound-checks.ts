@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { message as messageOf, render } from '../messages/message.ts';
 import type { FilePart } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { type Outbound, type Purpose, reachOf } from './outbound-schema.ts';
@@ -59,10 +60,13 @@ function faultOf(url: URL, purpose: Purpose, outbound: Outbound): { message: str
   const found = reachOf(outbound, purpose).refuses(address, isPlain);
   if (found === null) return null;
   if (found === 'public')
-    return { message: 'http is not spoken over the public internet', remedy: 'give an https address' };
+    return {
+      message: 'http is not spoken over the public internet',
+      remedy: render(messageOf('address-not-allowed.public')),
+    };
   const never = found === 'link-local' || found === 'metadata' || found === 'unusable';
   const message = `is not an address that may be connected to: ${found}`;
-  return { message, remedy: never ? 'give another address: no setting allows this one' : remedy };
+  return { message, remedy: never ? render(messageOf('address-not-allowed.never')) : remedy };
 }
 
 /** The IP address that a host is known to be without asking for it; null for another name. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text, wholeNumber } from './common-schemas.ts';
+import { AT_LEAST_ONE, text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { Secret } from './secret-reference.ts';
 
@@ -50,7 +50,7 @@ function addresses(defaultPort: number) {
     host: text.describe('Name or address'),
     port: wholeNumber(1, 65_535).default(defaultPort).describe('Port'),
   });
-  return z.array(address).min(1, 'name at least one');
+  return z.array(address).min(1, AT_LEAST_ONE);
 }
 
 /** Schema of `redis`: exactly one way to find it, and how many replicas must know a decision. */

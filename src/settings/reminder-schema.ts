@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
-import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
+import { distinctList, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
 /** Fields that a text may name in braces. */
 const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
@@ -47,10 +47,7 @@ function namesOnly(written: string, fields: readonly TextField[]): boolean {
 }
 
 function oneOrAll(value: z.ZodType<string, string>) {
-  const list = z.array(value).min(1);
-  return z
-    .union([z.literal('all'), list.refine((ids) => new Set(ids).size === ids.length, 'name each one once')])
-    .default('all');
+  return z.union([z.literal('all'), distinctList(value).min(1)]).default('all');
 }
 
 const correctionTexts = z.strictObject({
@@ -80,10 +77,8 @@ const rule = z
       })
       .optional()
       .describe('A fixed local time in place of before'),
-    channels: z
-      .array(z.string().regex(NAME, NAME_REMEDY))
+    channels: distinctList(z.string().regex(NAME, NAME_REMEDY))
       .min(1)
-      .refine((names) => new Set(names).size === names.length, 'name each one once')
       .describe('Names of channels above; each gets the reminder'),
     agendas: oneOrAll(text).describe('Ids of the agendas whose appointments are reminded of, or all'),
     treatments: oneOrAll(text).describe('Ids of the treatments whose appointments are reminded of, or all'),

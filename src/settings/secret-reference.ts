@@ -5,6 +5,9 @@ import { z } from 'zod';
 import { name } from './common-schemas.ts';
 import type { SeenFiles } from './list-files.ts';
 
+/** Remedy for a secret without a value. */
+export const EMPTY_SECRET_REMEDY = 'give it a value';
+
 const SHOWN_AS = '[secret]';
 
 /** A value that must not be shown. Printing it in any usual way gives `[secret]`; `reveal` is called at the place of use. */
@@ -205,7 +208,7 @@ function fromEnvironment(name: string, source: SecretSource): FoundSecret {
     const remedy = `set it for the daemon and for your commands (export ${name}=…), or name a file: { file: path }`;
     return { fault: `the environment variable ${name} is not set`, remedy };
   }
-  if (value === '') return { fault: `the environment variable ${name} is empty`, remedy: 'give it a value' };
+  if (value === '') return { fault: `the environment variable ${name} is empty`, remedy: EMPTY_SECRET_REMEDY };
   return { value };
 }
 

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { accessSection, approvals, auditLog, operatorUrl } from './access-schema.ts';
 import { baseAddress, mapOf, name, network, text, wholeNumber } from './common-schemas.ts';
-import { budget, certificate, hubSpotClient, oauthClient, salesforceClient, secretEndsOn } from './crm-clients.ts';
+import {
+  budget,
+  certificate,
+  hubSpotClient,
+  oauthClient,
+  optionalClientSecret,
+  registrationId,
+  salesforceClient,
+  secretEndsOn,
+} from './crm-clients.ts';
 import { alertsSection } from './delivery-schema.ts';
 import { outboundSection } from './outbound-schema.ts';
 import { redisSection } from './redis-schema.ts';
@@ -62,13 +71,16 @@ function isBase(written: string): boolean {
 /** Where traces and log lines go, as read. */
 export type TelemetrySettings = NonNullable<z.output<ReturnType<typeof telemetrySection>>>;
 
+/** What `clinicClients.*.baseUrl` is. */
+export const CLINIC_BASE_URL = 'Address of the clinic API';
+
 function clinicClient(secrets: SecretSchemas) {
   return z.strictObject({
     profile: name.describe('Name of a file in profiles/, without .yaml: how this clinic system answers'),
-    baseUrl: baseAddress.describe('Address of the clinic API'),
+    baseUrl: baseAddress.describe(CLINIC_BASE_URL),
     authUrl: baseAddress.describe('Address of the authorization server'),
-    clientId: text.describe('Id of the registration'),
-    clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    clientId: registrationId(),
+    clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,
     discovery: z
       .boolean()
@@ -85,7 +97,7 @@ function googleClient(secrets: SecretSchemas) {
     issuer: baseAddress
       .default('https://accounts.google.com')
       .describe('Address of the authorization server. Default: https://accounts.google.com'),
-    clientId: text.describe('Id of the registration'),
+    clientId: registrationId(),
     clientSecret: secrets.text.describe('Secret of the registration'),
     clientSecretEndsOn: secretEndsOn,
     budget: budget({ requestsPerMinute: 6_000, burst: 100 }),
@@ -101,8 +113,8 @@ function microsoftClient(secrets: SecretSchemas) {
     authority: baseAddress
       .default('https://login.microsoftonline.com')
       .describe('Address of the authorization server. Default: https://login.microsoftonline.com'),
-    clientId: text.describe('Id of the registration'),
-    clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    clientId: registrationId(),
+    clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,
     certificate: certificate(secrets)
       .optional()

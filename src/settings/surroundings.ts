@@ -17,7 +17,7 @@ import { listYamlFiles, SeenFiles } from './list-files.ts';
 import { referencesIn, type SecretReference, type SecretSchemas } from './secret-reference.ts';
 import { type Settings, settingsSchema } from './settings-schema.ts';
 import { CLINIC_CONNECTION } from './tenant-schema.ts';
-import { keysAt, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
+import { keysAt, NO_SUCH_FILE, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** File of the daemon's own settings, in the configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
@@ -170,7 +170,7 @@ function readSettings(dir: string, seen: SeenFiles): Digested {
   const read = readDigested(fileName, seen);
   if (existsSync(fileName)) return read;
   const remedy = 'make it with "clinic-mirror init", or name the folder that has it with --config <directory>';
-  const fault = { file: fileName, line: null, path: '', message: 'there is no such file', remedy };
+  const fault = { file: fileName, line: null, path: '', message: NO_SUCH_FILE, remedy };
   return { ...read, parse: () => ({ faults: [fault] }) };
 }
 

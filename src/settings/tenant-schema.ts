@@ -6,7 +6,7 @@ import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
 import { tenantApprovals } from './access-schema.ts';
-import { mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
+import { AT_LEAST_ONE, distinctList, mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { crmSchema } from './crm-schema.ts';
 import { webhookKeys } from './delivery-schema.ts';
 import { reminderSchema } from './reminder-schema.ts';
@@ -194,15 +194,11 @@ const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'can
 /** Longest reminder that Google takes: four weeks (reference of events, `reminders.overrides.minutes`). */
 const LONGEST_REMINDER_MINUTES = 40_320;
 
-function listOf<Value extends z.ZodType>(value: Value) {
-  return z.array(value).refine((values) => new Set(values).size === values.length, 'name each one once');
-}
-
 const label = z
   .strictObject({
-    statuses: listOf(z.enum(APPOINTMENT_STATUSES)).min(1).optional().describe('Of these statuses'),
-    agendas: listOf(clinicId).min(1).optional().describe("Of these of the clinic's agendas, by id"),
-    treatments: listOf(clinicId).min(1).optional().describe('Of these treatments, by id'),
+    statuses: distinctList(z.enum(APPOINTMENT_STATUSES)).min(1).optional().describe('Of these statuses'),
+    agendas: distinctList(clinicId).min(1).optional().describe("Of these of the clinic's agendas, by id"),
+    treatments: distinctList(clinicId).min(1).optional().describe('Of these treatments, by id'),
     colour: z.enum(COLOURS).optional().describe('For Google and CalDAV'),
     category: z
       .string()
@@ -220,13 +216,13 @@ const target = z.strictObject({
   connector: z.string().describe('What kind of target this is'),
   connection: z.string().describe('A name of connections above'),
   agendas: z
-    .union([z.literal('all'), listOf(clinicId).min(1)])
+    .union([z.literal('all'), distinctList(clinicId).min(1)])
     .optional()
     .describe(
       "Ids of the clinic's agendas that go into this target, or all; a calendar must name them, for a CRM it is all",
     ),
   treatments: z
-    .union([z.literal('all'), listOf(clinicId).min(1)])
+    .union([z.literal('all'), distinctList(clinicId).min(1)])
     .default('all')
     .describe('Ids of the treatments whose appointments go into this target, or all'),
   blockedTime: z
@@ -261,12 +257,15 @@ const target = z.strictObject({
     .describe(
       'How a title is put together, such as `[{agenda}: ]{title}`; what is named beside title must be in fields',
     ),
-  fields: listOf(z.enum(FIELDS)).default([]).describe('What else an entry may tell'),
-  statuses: listOf(z.enum(APPOINTMENT_STATUSES)).min(1).default(SHOWN_BY_DEFAULT).describe('Appointments to show'),
-  free: listOf(z.enum(APPOINTMENT_STATUSES))
+  fields: distinctList(z.enum(FIELDS)).default([]).describe('What else an entry may tell'),
+  statuses: distinctList(z.enum(APPOINTMENT_STATUSES))
+    .min(1)
+    .default(SHOWN_BY_DEFAULT)
+    .describe('Appointments to show'),
+  free: distinctList(z.enum(APPOINTMENT_STATUSES))
     .default([...FREE_BY_DEFAULT])
     .describe('Appointments that are shown and leave their time free'),
-  tentative: listOf(z.enum(APPOINTMENT_STATUSES))
+  tentative: distinctList(z.enum(APPOINTMENT_STATUSES))
     .default([])
     .describe('Appointments that block their time and are shown as not yet certain'),
   visibility: z
@@ -284,7 +283,7 @@ const target = z.strictObject({
     .describe(
       "Minutes before the start at which calendars remind whoever reads them; none: no alert, also not Apple's own (CalDAV alone)",
     ),
-  links: listOf(z.enum(['page', 'teleVisit']))
+  links: distinctList(z.enum(['page', 'teleVisit']))
     .default([])
     .describe("Addresses that an entry may show: the appointment's page in the clinic system, and its video visit"),
   firstRun: z.enum(['apply', 'plan']).default('apply').describe('plan: the first run waits for a person to approve it'),
@@ -313,11 +312,14 @@ const target = z.strictObject({
   settings: z.unknown().optional().describe("The connector's own part"),
 });
 
+/** What `language` is. */
+export const LANGUAGE = 'Language of titles and pages';
+
 /** Schema of `tenants/<tenant>.yaml`. Each target's own part is left to its connector's schema. */
 export function tenantSchema(secrets: SecretSchemas) {
   return z.strictObject({
     name: text.describe('What people call the clinic'),
-    language: z.enum(['it', 'en']).describe('Language of titles and pages'),
+    language: z.enum(['it', 'en']).describe(LANGUAGE),
     zone: zone().describe("The clinic's time zone, an IANA name"),
     paused: z.boolean().default(false).describe('Nothing is read or written for this tenant'),
     formerly: name
@@ -360,11 +362,7 @@ export const TRIGGER_EVENTS = [
 export function triggerSchema(secrets: SecretSchemas) {
   const endpoint = z.strictObject({
     ...webhookKeys(secrets),
-    events: z
-      .array(z.enum(TRIGGER_EVENTS))
-      .min(1)
-      .refine((events) => new Set(events).size === events.length, 'name each one once')
-      .describe('What this receiver is told of'),
+    events: distinctList(z.enum(TRIGGER_EVENTS)).min(1).describe('What this receiver is told of'),
   });
   return z.strictObject({
     everyMinutes: wholeNumber(1, 1_440)
@@ -376,7 +374,7 @@ export function triggerSchema(secrets: SecretSchemas) {
         'When one reading finds more new documents or changed or missing appointments than this, the receiver is told of none until a person looks',
       ),
     endpoints: mapOf(endpoint)
-      .refine((endpoints) => endpoints.size > 0, 'name at least one')
+      .refine((endpoints) => endpoints.size > 0, AT_LEAST_ONE)
       .describe('Receivers of messages about reports, invoices and appointments, by name'),
   });
 }

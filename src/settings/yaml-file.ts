@@ -167,9 +167,12 @@ function fileFault(file: string, what: { message: string; remedy: string }): Con
   return { file, line: null, path: '', ...what };
 }
 
+/** Fault of a file that is not there. */
+export const NO_SUCH_FILE = 'there is no such file';
+
 function unreadable(error: unknown): { message: string; remedy: string } {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  if (code === 'ENOENT') return { message: 'there is no such file', remedy: 'create it' };
+  if (code === 'ENOENT') return { message: NO_SUCH_FILE, remedy: 'create it' };
   return { message: `the file can't be read (${code})`, remedy: 'make it a file that this process may read' };
 }
 

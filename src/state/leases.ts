@@ -181,6 +181,11 @@ export interface WaitReport {
   report: Progress;
 }
 
+/** What a target's lease is held for, in words that follow "waiting for". */
+export function targetWork(target: string): string {
+  return `the work on target ${target}`;
+}
+
 /**
  * Takes a lease for a person's command. One that somebody holds is waited for as long as that lives, and the person is told at once; the
  * signal (Ctrl-C) ends the waiting. The daemon's own work waits with `Leases.take`, for a time.

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import type { Source } from './source.ts';
+import type { Source, TextRole } from './source.ts';
 import { AMBIGUOUS_WORDS, STANDARD_NAMES } from './words.ts';
 
 /** One goal of the house with its figure now. */
@@ -75,7 +75,12 @@ const GOALS: readonly [
   ['H2', 'operations in the table', 'operations', 'all'],
   ['H2', 'routes, commands and tools by hand', 'byHand', '0'],
   ['H3', 'sentences in two or more files', 'doubleSentences', '0'],
-  ['H3', 'sentences outside of messages/', 'sentences', '0'],
+  ['H3', 'sentences for people in code', 'sentences', '0'],
+  ['H3', 'descriptions of settings and fields', 'descriptions', 'with their schema'],
+  ['H3', 'texts of operations and commands', 'declaredSentences', 'with their declaration'],
+  ['H3', 'sentences of pages and documents', 'pageSentences', 'with their page'],
+  ['H3', 'messages of the log', 'logSentences', '–'],
+  ['H3', 'sentences of errors that are defects', 'assertions', '–'],
   ['H4', 'features in a folder of their own', 'features', '≥ 10'],
   ['H5', 'functions that take the whole tenant', 'takeTenant', '0'],
   ['H6', 'files with Redis scripts in strings', 'scriptsInStrings', '0'],
@@ -112,7 +117,7 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     sum(source, (file) => file.functions.filter(of).length);
   const calls = (pattern: RegExp) => sum(source, (file) => file.calls.filter((name) => pattern.test(name)).length);
   const worlds = test.filter(({ path }) => SHARED_TEST_FILES.test(path) && !path.endsWith('.test.ts'));
-  const outside = source.filter(({ path }) => !path.startsWith('src/messages/'));
+  const sentences = (kind: SentenceKind) => sum(source, (file) => sentencesOf(file, kind).length);
   return {
     lines: sum([...source, ...scripts], (file) => file.lines),
     code: sum([...source, ...scripts], (file) => file.code),
@@ -121,8 +126,13 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
       (file) => file.calls.filter((name) => name === 'operation').length,
     ),
     byHand: calls(/^(route|command|registerTool)$/),
-    doubleSentences: sentencesInSeveral(source),
-    sentences: sum(outside, (file) => new Set(file.texts.map(({ text }) => text).filter(isSentence)).size),
+    doubleSentences: sentencesInSeveral(source).length,
+    sentences: sentences('code'),
+    descriptions: sentences('description'),
+    declaredSentences: sentences('declared'),
+    pageSentences: sentences('page'),
+    logSentences: sentences('log'),
+    assertions: sentences('assertion'),
     features: new Set(source.flatMap(({ path }) => /^src\/features\/([^/]+)\//.exec(path)?.[1] ?? [])).size,
     takeTenant: functions(({ takes }) => takes.includes('OpenTenant')),
     scriptsInStrings: source.filter(({ texts }) => texts.some(({ text }) => text.includes('redis.call'))).length,
@@ -150,14 +160,30 @@ function isSentence(text: string): boolean {
   return words.length >= 4 && words.filter((word) => /^[a-z’']+[,.:;]?$/.test(word)).length >= words.length * 0.6;
 }
 
-function sentencesInSeveral(source: readonly Source[]): number {
+/** What a sentence outside of `messages/` is: of a page, by the role of its text, or a sentence for people in code. */
+export type SentenceKind = 'page' | 'code' | Exclude<TextRole, 'other'>;
+
+/** Texts of pages and documents: the goal leaves them with their templates. */
+const OF_PAGES = /^src\/(http-server\/(pages\/|login-page\.ts)|documents\/)/;
+
+/** Sentences of one kind of a file, each once; none of `messages/`. */
+export function sentencesOf({ path, texts }: Pick<Source, 'path' | 'texts'>, kind: SentenceKind): string[] {
+  if (path.startsWith('src/messages/')) return [];
+  const kindOf = (role: TextRole): SentenceKind => (OF_PAGES.test(path) ? 'page' : role === 'other' ? 'code' : role);
+  return [...new Set(texts.filter(({ role }) => kindOf(role) === kind).map(({ text }) => text.trim()))].filter(
+    isSentence,
+  );
+}
+
+/** Sentences that are written in two or more files. */
+export function sentencesInSeveral(source: readonly Pick<Source, 'path' | 'texts'>[]): string[] {
   const files = new Map<string, number>();
   for (const { texts } of source) {
     for (const text of new Set(texts.map((each) => each.text.trim()).filter(isSentence))) {
       files.set(text, (files.get(text) ?? 0) + 1);
     }
   }
-  return [...files.values()].filter((count) => count > 1).length;
+  return [...files].filter(([, count]) => count > 1).map(([text]) => text);
 }
 
 /** Names that a file declares with a word that had several meanings. */

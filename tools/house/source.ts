@@ -13,10 +13,21 @@ export interface SourceFunction {
   takes: string[];
 }
 
+/**
+ * What a text is by its place:
+ * - `description` of a setting or field, an argument of `.describe` or `.meta`;
+ * - `declared` with an operation or a command: its summary, its options, its help;
+ * - `log`: a message of the log, for engineers;
+ * - `assertion`: of an `Error` or `TypeError` that only a defect throws;
+ * - `other`.
+ */
+export type TextRole = 'description' | 'declared' | 'log' | 'assertion' | 'other';
+
 /** A string literal or template of a source file, with `…` in place of what a template inserts. */
 export interface SourceText {
   text: string;
   line: number;
+  role: TextRole;
 }
 
 /** The measured parts of one TypeScript file. */
@@ -79,14 +90,14 @@ export function readSource(path: string, content: string): Source {
     names: [],
     calls: [],
   };
-  visit(program as unknown as Node, null, (node, parent) => {
+  visit(program as unknown as Node, null, (node, parent, role) => {
     if (isNoCode(node)) blanked.push(parent?.type === 'ExportNamedDeclaration' ? parent : node);
     source.imports.push(...importsOf(node));
     if (isFunction(node)) source.functions.push(functionOf(node, parent, lineAt));
     source.names.push(...declaredBy(node));
     source.calls.push(...calledBy(node));
     const text = textOf(node, parent);
-    if (text !== null) source.texts.push({ text, line: lineAt(node.start) });
+    if (text !== null) source.texts.push({ text, line: lineAt(node.start), role });
   });
   source.code = codeLines(content, blanked);
   return source;
@@ -99,14 +110,42 @@ export function readScript(path: string, content: string): Source {
   return { path, lines: lines.length, code, functions: [], texts: [], imports: [], names: [], calls: [] };
 }
 
-function visit(node: Node, parent: Node | null, enter: (node: Node, parent: Node | null) => void): void {
-  enter(node, parent);
+type Enter = (node: Node, parent: Node | null, role: TextRole) => void;
+
+function visit(node: Node, parent: Node | null, enter: Enter, role: TextRole = 'other'): void {
+  enter(node, parent, role);
   for (const [field, value] of Object.entries(node)) {
     if (field === 'type' || typeof value !== 'object' || value === null) continue;
+    const childRole = roleWithin(node, field) ?? role;
     for (const child of Array.isArray(value) ? value : [value]) {
-      if (typeof (child as Node | null)?.type === 'string') visit(child as Node, node, enter);
+      if (typeof (child as Node | null)?.type === 'string') visit(child as Node, node, enter, childRole);
     }
   }
+}
+
+/** Methods whose arguments describe a setting or field. */
+const DESCRIBING = /^(describe|meta)$/;
+/** Methods and classes whose arguments are texts of a command, and properties that are texts of an operation, command or metric. */
+const OF_COMMANDS = /^(option|requiredOption|argument|description|summary|addHelpText|Option|Argument)$/;
+const OF_OPERATIONS = /^(summary|description|about|help|when|needs)$/;
+const LOG_LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
+const DEFECTS = /^(Error|TypeError|RangeError)$/;
+
+/** Role of the texts in one field of a node; null where it is that of the node. */
+function roleWithin(node: Node, field: string): TextRole | null {
+  if (node.type === 'Property' && field === 'value') {
+    const { name = '' } = node.key as { name?: string };
+    return OF_OPERATIONS.test(name) ? 'declared' : null;
+  }
+  if (field !== 'arguments') return null;
+  const { name, object, property } = node.callee as { name?: string; object?: Node; property?: { name?: string } };
+  const called = name ?? property?.name ?? '';
+  if (node.type === 'NewExpression')
+    return DEFECTS.test(called) ? 'assertion' : OF_COMMANDS.test(called) ? 'declared' : null;
+  const { name: objectName = '', property: member } = (object ?? {}) as { name?: string; property?: { name?: string } };
+  if (LOG_LEVELS.test(called) && /log(ger)?$/i.test(member?.name ?? objectName)) return 'log';
+  if (DESCRIBING.test(called)) return 'description';
+  return object !== undefined && OF_COMMANDS.test(called) ? 'declared' : null;
 }
 
 function isNoCode(node: Node): boolean {

@@ -4,6 +4,7 @@ import type { Agenda, Location } from '../../model/records.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { isZone } from '../../model/time.ts';
 import { zoneRemedy } from '../../settings/common-schemas.ts';
+import { LANGUAGE } from '../../settings/tenant-schema.ts';
 import { tenantSecretFile } from '../../settings/tenant-secrets.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker } from './asker.ts';
@@ -54,7 +55,7 @@ export async function askTenant(asker: Asker): Promise<NewTenant> {
     why: 'names its file and stands in commands; it stays for good',
   });
   const language = await asker.choice({
-    ...{ id: 'language', ask: 'Language of titles and pages', why: 'what calendars and patients read' },
+    ...{ id: 'language', ask: LANGUAGE, why: 'what calendars and patients read' },
     choices: [
       { value: 'it', label: 'Italian' },
       { value: 'en', label: 'English' },

@@ -5,7 +5,7 @@ import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
 import { readYamlFile, type YamlFile } from '../../settings/yaml-file.ts';
-import { unusable } from '../files.ts';
+import { CANNOT_CREATE, unusable } from '../files.ts';
 import type { Asker } from './asker.ts';
 
 /** The settings within a directory of a configuration. */
@@ -42,7 +42,7 @@ export async function replaceOwnFile(dir: string, file: string, content: string)
 }
 
 function refuse(error: unknown): never {
-  throw unusable('can not be made', error);
+  throw unusable(CANNOT_CREATE, error);
 }
 
 /** One secret that `init` keeps in a file of its own. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OWN_CALENDAR } from '../owner.ts';
 
 const address = z
   .url({ protocol: /^https?$/ })
@@ -13,7 +14,7 @@ const ownCalendar = z
     home: z
       .union([z.literal('discover'), address])
       .describe("Address that holds the login's calendars, or discover to ask the server"),
-    create: z.string().trim().min(1).max(200).describe('Name of a calendar of our own, made once'),
+    create: z.string().trim().min(1).max(200).describe(OWN_CALENDAR),
   })
   .meta({ description: 'A calendar that is created once with this display name, in this calendar home.' });
 

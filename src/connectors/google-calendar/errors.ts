@@ -1,5 +1,14 @@
 import type { MirrorError } from '../../model/errors.ts';
-import { COMMON, common, defineErrors, refusal, remote, settings } from '../errors.ts';
+import {
+  COMMON,
+  common,
+  defineErrors,
+  OWN_MADE_AGAIN,
+  POLLED_UNTIL_THEN,
+  refusal,
+  remote,
+  settings,
+} from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import { USAGE_LIMIT_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
@@ -30,7 +39,7 @@ export const errors = defineErrors('google', wordsOf, {
     'unexpected-answer',
   ),
   'scope-missing': { ...COMMON['scope-missing'], words: ['insufficientPermissions'] },
-  'calendar-gone': settings.target({ provesGone: true, detail: 'One of our own is made again by the next `sync`' }),
+  'calendar-gone': settings.target({ provesGone: true, detail: OWN_MADE_AGAIN }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['forbidden', 'requiredAccessLevel'] }),
   'event-forbidden': settings.item({ words: ['forbiddenForNonOrganizer'] }),
   'api-disabled': settings.target({ words: ['accessNotConfigured'] }),
@@ -45,7 +54,7 @@ export const errors = defineErrors('google', wordsOf, {
   /** @see https://developers.google.com/workspace/calendar/api/guides/push */
   'notification-address-refused': settings.target({
     words: ['push.webhookUrlUnauthorized', 'push.webhookUrlNotHttps'],
-    detail: 'Until then the target is polled ([notifications](operating.md#notifications))',
+    detail: POLLED_UNTIL_THEN,
   }),
   'notifications-unsupported': settings.target({ words: ['pushNotSupportedForRequestedResource'] }),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OWN_CALENDAR } from '../owner.ts';
 import { DEFAULT_ROOT_URL } from './limits.ts';
 
 /** The vendor's part of a target in the tenant file. */
@@ -11,7 +12,7 @@ export const settingsSchema = z.strictObject({
         .max(1_024)
         .describe('Id of an existing calendar, as its settings page shows it, or primary'),
     }),
-    z.strictObject({ create: z.string().min(1).max(254).describe('Name of a calendar of our own, made once') }),
+    z.strictObject({ create: z.string().min(1).max(254).describe(OWN_CALENDAR) }),
   ]),
   rootUrl: z
     .url({ protocol: /^https?$/ })

@@ -1,5 +1,14 @@
 import type { MirrorError } from '../../model/errors.ts';
-import { authorization, COMMON, common, defineErrors, remote, settings } from '../errors.ts';
+import {
+  authorization,
+  COMMON,
+  common,
+  defineErrors,
+  OWN_MADE_AGAIN,
+  POLLED_UNTIL_THEN,
+  remote,
+  settings,
+} from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import { MAILBOX_FULL_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
@@ -28,7 +37,7 @@ export const errors = defineErrors('microsoft', codesOf, {
    */
   'claims-challenge': authorization.target({ words: [CLAIMS_CHALLENGE] }),
   'scope-missing': { ...COMMON['scope-missing'], words: ['Authorization_RequestDenied'] },
-  'calendar-gone': settings.target({ provesGone: true, detail: 'One of our own is made again by the next `sync`' }),
+  'calendar-gone': settings.target({ provesGone: true, detail: OWN_MADE_AGAIN }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['ErrorAccessDenied'] }),
   'calendar-name-taken': settings.target(),
   'mailbox-unlicensed': settings.target({ words: ['MailboxNotEnabledForRESTAPI', 'MailboxNotSupportedForRESTAPI'] }),
@@ -50,7 +59,7 @@ export const errors = defineErrors('microsoft', codesOf, {
   /** @see https://learn.microsoft.com/graph/change-notifications-delivery-webhooks */
   'notification-address-refused': settings.target({
     retry: 'later',
-    detail: 'Until then the target is polled ([notifications](operating.md#notifications))',
+    detail: POLLED_UNTIL_THEN,
   }),
   'notifications-forbidden': settings.target({ detail: 'The target is polled' }),
   'notifications-taken': settings.target({ detail: 'The target is polled' }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isZone } from '../../model/time.ts';
+import { isZone, ZONE_REMEDY } from '../../model/time.ts';
+import { OWN_CALENDAR } from '../owner.ts';
 import { DEFAULT_ROOT_URL } from './limits.ts';
 
 /** The vendor's part of a target in the tenant file. */
@@ -11,7 +12,7 @@ export const settingsSchema = z.strictObject({
     z.strictObject({
       id: z.string().min(1).max(1_024).describe("Id of an existing calendar, or primary for the mailbox's own"),
     }),
-    z.strictObject({ create: z.string().trim().min(1).max(200).describe('Name of a calendar of our own, made once') }),
+    z.strictObject({ create: z.string().trim().min(1).max(200).describe(OWN_CALENDAR) }),
   ]),
   deleteMode: z
     .enum(['soft', 'permanent'])
@@ -19,7 +20,7 @@ export const settingsSchema = z.strictObject({
     .describe('soft leaves what is deleted in Deleted Items; permanent removes it for good'),
   wholeDayZone: z
     .string()
-    .refine(isZone, 'give an IANA time zone such as Europe/Rome')
+    .refine(isZone, ZONE_REMEDY)
     .optional()
     .describe(
       "Zone in which whole days begin; older Outlook programs show those of another zone than theirs as two days. Default: the tenant's zone",

@@ -19,7 +19,7 @@ const en = {
   readBack: 'Read back',
   there: (status: string, agenda: string) => `${status}, agenda ${agenda}, starts`,
   changedAt: 'changed in the clinic',
-  absent: 'the clinic has no such appointment',
+  absent: ENGLISH_DECISIONS.absent,
   unusable: (code: string, field: string) => `its row can’t be used (${code} in ${field})`,
   unknown: 'the clinic could not be asked',
   lastCycle: 'last cycle',

@@ -1,6 +1,7 @@
 import type { TargetAuditor } from '../../jobs/audit.ts';
 import { discardForged, laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
+import { targetWork, waitForLease } from '../../state/leases.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
@@ -113,7 +114,7 @@ async function searchTarget(
   if ((pausedUntil ?? 0) > tenant.clock()) return void records.warnings.add('target-not-searched');
   let lane: Lease | null = null;
   try {
-    const waitReport = { what: `the work on target ${target.id}`, report: progress };
+    const waitReport = { what: targetWork(target.id), report: progress };
     lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     const inLane = AbortSignal.any([signal, lane.signal]);
     let opened = await openCalendar(tenant, target, lane, inLane);

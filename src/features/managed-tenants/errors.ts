@@ -1,9 +1,11 @@
-import type { Text } from '../../messages/message.ts';
+import { message, type Text } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 
 /** There is no managed tenant of this name. */
 export function noSuchTenant(tenant: string): MirrorError {
-  return tenantRefusal('no-such-tenant', `there is no tenant "${tenant}"`, { remedy: 'clinic-mirror tenants list' });
+  return tenantRefusal('no-such-tenant', message('no-such-tenant', { id: tenant }), {
+    remedy: 'clinic-mirror tenants list',
+  });
 }
 
 /** There is one already: nothing was added. */
@@ -32,8 +34,8 @@ export function revisionChanged(tenant: string): MirrorError {
 /** A change of a managed tenant that was not made. Without `actor` the caller has to name something else. */
 export function tenantRefusal(
   code: string,
-  message: string,
+  text: Text,
   { remedy, actor = 'settings' }: { remedy: Text; actor?: 'settings' | 'conflict' },
 ): MirrorError {
-  return new MirrorError(message, { actor, code, retry: 'never', remedy });
+  return new MirrorError(text, { actor, code, retry: 'never', remedy });
 }

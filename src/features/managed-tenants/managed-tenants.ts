@@ -8,7 +8,7 @@ import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../se
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../../settings/faults.ts';
 import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../../settings/managed-tenant.ts';
-import { sealedNamesIn } from '../../settings/secret-reference.ts';
+import { EMPTY_SECRET_REMEDY, sealedNamesIn } from '../../settings/secret-reference.ts';
 import { tenantVariable } from '../../settings/tenant-secrets.ts';
 import { readBytes, readYaml } from '../../settings/yaml-file.ts';
 import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
@@ -301,7 +301,7 @@ function contentFor(
 
 function secretFaults(file: string, name: string, value: string, named: readonly string[]): ConfigurationFault[] {
   const path = `secrets.${NAME.test(name) ? name : '…'}`;
-  if (value.trim() === '') return [faultOf(file, path, 'the secret is empty', 'give it a value')];
+  if (value.trim() === '') return [faultOf(file, path, 'the secret is empty', EMPTY_SECRET_REMEDY)];
   if (value.length > MOST_SECRET_CHARACTERS)
     return [faultOf(file, path, 'the secret is longer than 64 KiB', 'give the secret alone')];
   if (named.includes(name)) return [];

@@ -3,6 +3,7 @@ import { type Installation, pausedError, requireTenant } from '../../control/ins
 import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
 import { laneLease, openCalendar } from '../../jobs/lanes.ts';
 import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
+import { targetWork, waitForLease } from '../../state/leases.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
@@ -96,7 +97,7 @@ async function work(
   const pairs = fromMatchFile(text, target.identity);
   const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', report: progress }, signal);
   try {
-    const waitReport = { what: `the work on target ${target.id}`, report: progress };
+    const waitReport = { what: targetWork(target.id), report: progress };
     const lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     try {
       const guarded = AbortSignal.any([signal, plan.signal, lane.signal]);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { operation } from '../../operations/operation.ts';
-import { id, instant, tenant } from '../../operations/schemas.ts';
+import { id, instant, optionalTarget, tenant } from '../../operations/schemas.ts';
 import type { MatchView } from './propose.ts';
 
 const MATCH = 'match <tenant> <target>';
@@ -79,7 +79,7 @@ export const MATCH_OPERATIONS = {
     summary:
       'list contacts that seem to be there twice: copies, alike, or without an address that another has; reads the clinic and the contacts',
     level: 'viewer',
-    input: z.strictObject({ tenant, target: id.optional().describe('Id of a target; default: all of them') }),
+    input: z.strictObject({ tenant, target: optionalTarget }),
     output: z.object({
       tenant: z.string(),
       asOf: instant,

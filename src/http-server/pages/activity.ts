@@ -8,6 +8,7 @@ import { type OperatorServices, visitorOf } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
 import { copyable, emptyState, pager, table } from './parts.ts';
+import { FRAME } from './texts/frame.ts';
 
 const LIMIT = 40;
 const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };
@@ -57,7 +58,7 @@ function activityPage(context: PageContext, found: ActivityPage | null): Page {
   const { tenant, address } = context;
   if (found === null) return { title: words.title, main: emptyState(words.noLog, html`<p>${words.noLogNext}</p>`) };
   const only = tenant === null ? '' : ` --tenant ${tenant.id}`;
-  const command = html`<p class="quiet">${words.command} ${copyable(context, `clinic-mirror audit-log show${only}`)}</p>`;
+  const command = html`<p class="quiet">${FRAME[context.language].sameCommand} ${copyable(context, `clinic-mirror audit-log show${only}`)}</p>`;
   if (found.lines.length === 0) return { title: words.title, main: html`${emptyState(words.none)}${command}` };
   const next = found.next === null ? null : `${address.split('?')[0]}?after=${encodeURIComponent(found.next)}`;
   const list = html`<div>${activityTable(context, found.lines)}${pager(context, next)}</div>`;
@@ -117,7 +118,6 @@ const en = {
   none: 'Nobody has done anything yet. What a person does with a command, a page or the API appears here.',
   noLog: 'No audit log is kept, so nobody can tell who did what.',
   noLogNext: 'Set dataDirectory in clinic-mirror.yaml, and what people do from then on appears here.',
-  command: 'The same as a command:',
 };
 
 /** The words of the Activity page. */
@@ -137,7 +137,6 @@ const ACTIVITY: Texts<typeof en> = {
     none: 'Nessuno ha ancora fatto nulla. Ciò che una persona fa con un comando, una pagina o l’API appare qui.',
     noLog: 'Non si tiene un registro delle attività, quindi nessuno può dire chi ha fatto che cosa.',
     noLogNext: 'Imposta dataDirectory in clinic-mirror.yaml: ciò che si fa da allora in poi appare qui.',
-    command: 'Lo stesso come comando:',
   },
 };
 

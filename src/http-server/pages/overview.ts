@@ -2,13 +2,14 @@ import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ClinicSummary, Overview, OverviewCache } from '../../control/tenant-list.ts';
 import { clinicAddress } from '../../documents/document.ts';
+import { message } from '../../messages/message.ts';
 import { maySee } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
 import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
 import type { OperatorServices, Visitor } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
-import { canGoOnMark, copyable, emptyState, inStepMark, pager, section, table } from './parts.ts';
+import { canGoOnMark, copyable, emptyState, inStepMark, pager, said, section, table } from './parts.ts';
 import { type ProblemReach, problemTable } from './problems.ts';
 import { FRAME } from './texts/frame.ts';
 import { OVERVIEW } from './texts/overview.ts';
@@ -132,7 +133,7 @@ function counts(context: PageContext, overview: Overview): Html {
   const summary = [
     needing.length === 0 ? null : html`<span class="act">${words.needYou(needing.length)}</span>`,
     waiting.length === 0 ? null : html`<span class="wait">${words.wait(waiting.length)}</span>`,
-    first.length === 0 ? null : html`<span>${words.firstSync(first.length)}</span>`,
+    first.length === 0 ? null : html`<span>${said(context, message('in-first-sync', { count: first.length }))}</span>`,
     html`<span class="ok">${words.well(well.length)}</span>`,
     paused.length === 0 ? null : words.paused(paused.length),
     overview.unread.length === 0 ? null : html`<span class="quiet">${words.unread(overview.unread.length)}</span>`,

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { clinicAddress, explainAddress } from '../../documents/document.ts';
+import { message } from '../../messages/message.ts';
 import { type Html, html } from '../../model/html.ts';
-import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
+import { type Problem, SERVER_AWAY, subjectOf } from '../../model/problems.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
 import { formOf } from '../browser-request.ts';
 import type { OperatorServices } from '../operators.ts';
@@ -49,7 +50,9 @@ export function problemTable(
     const name = clinics === undefined ? nameOf(tenant) : html`${words.clinics(clinics.length)}: ${named(clinics)}`;
     const page = tenant === null ? null : (links?.pageOf(tenant) ?? null);
     const again =
-      nextTryAt === null ? null : html` <span class="quiet">${words.nextTry(context.times.text(nextTryAt))}</span>`;
+      nextTryAt === null
+        ? null
+        : html` <span class="quiet">${said(context, message('next-try', { time: context.times.text(nextTryAt) }))}</span>`;
     const hasPage = tenant !== null && (links === null || page !== null);
     return {
       id: `problem ${tenant ?? ''} ${subject} ${code}`.replaceAll(/[^\w-]+/g, '-'),
@@ -69,15 +72,16 @@ export function problemTable(
 /** Has a server tried now that is away; null for what is another problem, and where a reason has to be given with the command. */
 function retryButton(
   context: PageContext,
-  { subject, code, clinics = [] }: Problem,
+  problem: Problem,
   clinicLinks: ClinicLinks | null,
   services: OperatorServices | null,
 ): Html | null {
   const { visitor } = context;
+  const { code, clinics = [] } = problem;
   if (code !== SERVER_AWAY || services === null || visitor === null || !mayDo(visitor, 'operator')) return null;
   if (reasonField(context, services, 'retry') !== null) return null;
   const fields = {
-    server: subject.slice('server '.length),
+    server: subjectOf(problem).id,
     tenant: clinicLinks === null ? (clinics[0]?.tenant ?? '') : '',
   };
   return actionButton(context, {
@@ -102,13 +106,11 @@ export function addRetry(app: FastifyInstance, services: OperatorServices): void
 function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | null {
   const {
     tenant,
-    subject,
     code,
     texts: { next },
   } = problem;
   const words = OVERVIEW[context.language];
-  const [kind = ''] = subject.split(' ');
-  const id = subject.slice(kind.length + 1);
+  const { kind, id } = subjectOf(problem);
   if (tenant !== null && hasPage) {
     const isOperator = context.visitor !== null && mayDo(context.visitor, 'operator');
     if (kind === 'login' && isOperator) {

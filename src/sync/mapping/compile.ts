@@ -19,6 +19,7 @@ import {
   type FieldRules,
   type FieldValue,
   fieldReader,
+  noSuchField,
   phoneReader,
   transformed,
 } from './fields.ts';
@@ -124,7 +125,7 @@ function compileRule(name: string, rule: CrmRule, { stream }: CrmFile, rules: Fi
   const { from, value, expression, transforms } = rule;
   if (from !== undefined) {
     const source = crmSourceOf(stream, from);
-    if (source === null) throw new TypeError(`${stream} have no field of this name`);
+    if (source === null) throw noSuchField(stream);
     const origin = { field: from, read: fieldReader(stream, from, rules) };
     return withValues(
       { name, transforms, actual: source.kind, origin, declared: lastKind(source.kind, transforms) },

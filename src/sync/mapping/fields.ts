@@ -91,6 +91,11 @@ export function fieldPaths(stream: CrmStream): string[] {
   return Object.keys(READERS[stream]);
 }
 
+/** Refusal of a path that is no source of a stream. */
+export function noSuchField(stream: CrmStream): TypeError {
+  return new TypeError(`${stream} have no field of this name`);
+}
+
 /**
  * How a field is read from records of a stream, cleaned and normalised.
  * @throws TypeError for a path that is no source, which the checks of the configuration refuse
@@ -101,7 +106,7 @@ export function fieldReader(stream: CrmStream, path: string, rules: FieldRules):
     return (source) => (source.stream === 'patients' ? consentIn(source.patient.consents, consent) : null);
   }
   const reader = Object.hasOwn(READERS[stream], path) ? READERS[stream][path] : undefined;
-  if (reader === undefined) throw new TypeError(`${stream} have no field of this name`);
+  if (reader === undefined) throw noSuchField(stream);
   const read = reader as Reader<MappingSource>;
   return (source) => {
     if (source.stream !== stream) throw new TypeError(`a mapping of ${stream} was given a record of ${source.stream}`);

@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../src/http-server/api/routes.ts';
 import { useRedis } from '../../support/redis.ts';
-import { openApiWorld } from './api-world.ts';
+import { openApiWorld } from '../../control/services-world.ts';
 
 const redis = useRedis();
 

@@ -12,7 +12,7 @@ import { formOf } from '../../browser-request.ts';
 import { mayDo, type OperatorServices } from '../../operators.ts';
 import { contextOf, operationContext, type PageContext, type PageVisit, reasonField } from '../context.ts';
 import { sendPage } from '../layout.ts';
-import { copyable, csrfField, linkButton, section, table } from '../parts.ts';
+import { copyable, csrfField, linkButton, said, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { ACTS, FRAME } from '../texts/frame.ts';
 
@@ -181,14 +181,18 @@ export function connectionsPart(context: PageContext, tenant: string, connection
 }
 
 /** In words how a login stands. */
-function describeState({ language, times }: PageContext, status: ConnectionStatus): Html {
+function describeState(context: PageContext, status: ConnectionStatus): Html {
+  const { language, times } = context;
   const { state, reason, missingScopes, pause } = status;
   const words = CLINIC[language];
   const isWell = WELL.has(state) && missingScopes.length === 0;
   const missing = missingScopes.length === 0 ? null : html` <span>${words.missing(missingScopes.join(' '))}</span>`;
   const code = reason === null || isWell ? null : html` <code>${reason}</code>`;
   const nextTryAt = pause?.untilAt ?? status.nextTryAt;
-  const again = nextTryAt === null ? null : html` <span>${words.nextTry(times.text(nextTryAt))}</span>`;
+  const again =
+    nextTryAt === null
+      ? null
+      : html` <span>${said(context, message('next-try', { time: times.text(nextTryAt) }))}</span>`;
   const limited = pause === null ? null : html` <code>${pause.code}</code>`;
   const mark = isWell ? (nextTryAt === null ? 'ok' : 'wait') : 'act';
   return html`<span class="${mark}">${words[state]}</span>${missing}${code}${again}${limited}`;

@@ -15,6 +15,7 @@ import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
 import { canGoOnMark, copyable, emptyState, inStepMark, linkButton, pager, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
+import { FRAME } from '../texts/frame.ts';
 
 const LIMIT = 50;
 interface Question {
@@ -58,7 +59,7 @@ function targetPage(context: PageContext, tenant: string, list: RecordList, isCa
     items.length === 0
       ? list.counts === null && emptyState(words.none)
       : html`<div>${recordTable(context, tenant, words[state], items)}${pager(context, further)}</div>`;
-  const command = html`<p class="quiet">${words.command} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
+  const command = html`<p class="quiet">${FRAME[context.language].sameCommand} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
   return {
     title: target,
     main: html`${tabs}${excludedRecords(context, list)}${records}${command}`,
@@ -111,7 +112,6 @@ const en = {
   none: 'No record stands there.',
   left: 'Left out by the target’s rules, as of',
   countsOnly: 'Calendars tell how many are left out, not which.',
-  command: 'The same as a command:',
 };
 
 /** The words of a target's records. */
@@ -135,7 +135,6 @@ const RECORDS: Texts<typeof en> = {
     none: 'Nessun record si trova qui.',
     left: 'Esclusi dalle regole della destinazione, alle',
     countsOnly: 'I calendari dicono quanti sono esclusi, non quali.',
-    command: 'Lo stesso come comando:',
   },
 };
 

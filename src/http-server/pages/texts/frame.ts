@@ -27,6 +27,7 @@ const en = {
   failed: 'This could not be shown',
   failedText: 'Something went wrong here. The log of the daemon tells what.',
   whatToDo: 'What to do',
+  sameCommand: 'The same as a command:',
   signOut: 'Sign out',
   lost: 'not live: the daemon does not answer',
 };
@@ -61,6 +62,7 @@ export const FRAME: Texts<typeof en> = {
     failed: 'Impossibile mostrare la pagina',
     failedText: 'Qualcosa è andato storto. Il registro del servizio dice cosa.',
     whatToDo: 'Che cosa fare',
+    sameCommand: 'Lo stesso come comando:',
     signOut: 'Esci',
     lost: 'non in diretta: il servizio non risponde',
   },

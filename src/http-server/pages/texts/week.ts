@@ -1,4 +1,5 @@
 import type { Texts } from '../../../documents/document.ts';
+import { EXPLAIN } from '../../../documents/texts/explain.ts';
 
 const en = {
   title: (target: string) => `Week of ${target}`,
@@ -108,8 +109,8 @@ export const WEEK: Texts<typeof en> = {
     waits: (time) => `in attesa, si prova alle ${time}`,
     fails: (code, time) => `non riesce (${code}), si riprova alle ${time}`,
     held: 'sospeso finché qualcuno decide',
-    keep: 'resta finché l’appuntamento cambia',
-    report: 'lasciato a chi lo guarda',
+    keep: EXPLAIN.it.keep,
+    report: EXPLAIN.it.report,
     open: 'Apri nel calendario',
   },
 };

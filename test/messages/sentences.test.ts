@@ -1,0 +1,45 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { sentencesInSeveral, sentencesOf } from '../../tools/house/measure.ts';
+import { readSource } from '../../tools/house/source.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const sources = globSync('src/**/*.ts', { cwd: root }).map((path) =>
+  readSource(path, readFileSync(root + path, 'utf8')),
+);
+
+/** Sentences for people that are not in `messages/` yet: the number only becomes smaller. */
+const MOST_IN_CODE = 1_309;
+
+describe('a sentence of src', () => {
+  test('is written in one file', () => {
+    expect(sentencesInSeveral(sources)).toEqual([]);
+  });
+
+  test('for people is not written in code: no more than so far', () => {
+    const count = sources.reduce((sum, source) => sum + sentencesOf(source, 'code').length, 0);
+    expect(count).toBeLessThanOrEqual(MOST_IN_CODE);
+  });
+
+  test('is a description, of a command, of the log or for people by its place', () => {
+    const source = readSource(
+      'src/a.ts',
+      `z.string().describe('a field that holds something');
+      log.warn({ count }, 'the records are left as before');
+      program.option('--write <file>', 'write the file to this place');
+      operation({ summary: 'read all of the records' });
+      throw new TypeError('this can never be so here');
+      tell('a person reads this sentence');`,
+    );
+    const kinds = ['description', 'log', 'declared', 'assertion', 'code', 'page'] as const;
+    expect(Object.fromEntries(kinds.map((kind) => [kind, sentencesOf(source, kind)]))).toEqual({
+      description: ['a field that holds something'],
+      log: ['the records are left as before'],
+      declared: ['write the file to this place', 'read all of the records'],
+      assertion: ['this can never be so here'],
+      code: ['a person reads this sentence'],
+      page: [],
+    });
+  });
+});
