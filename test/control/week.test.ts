@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { weekOf } from '../../src/control/week.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { toZonedIso } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, toZonedIso } from '../../src/model/time.ts';
 
 /** Zones whose clocks change at night, at midnight, by half an hour, and never. */
 const ZONES = ['Europe/Rome', 'America/Sao_Paulo', 'Africa/Cairo', 'Australia/Lord_Howe', 'Asia/Kolkata', 'UTC'];

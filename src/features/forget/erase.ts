@@ -1,7 +1,6 @@
 import type { TargetAuditor } from '../../jobs/audit.ts';
 import { discardForged, laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
-import { targetWork, waitForLease } from '../../state/leases.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
@@ -10,7 +9,7 @@ import { slices } from '../../model/pieces.ts';
 import type { PlannedChange } from '../../model/plan.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
-import { type Lease, waitForLease } from '../../state/leases.ts';
+import { type Lease, targetWork, waitForLease } from '../../state/leases.ts';
 import { HIGHEST_ID_ATTEMPT } from '../../sync/identity.ts';
 import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
 

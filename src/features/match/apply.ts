@@ -3,12 +3,11 @@ import { type Installation, pausedError, requireTenant } from '../../control/ins
 import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
 import { laneLease, openCalendar } from '../../jobs/lanes.ts';
 import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
-import { targetWork, waitForLease } from '../../state/leases.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { PLAN_LEASE } from '../../state/config-version.ts';
-import { type Lease, waitForLease } from '../../state/leases.ts';
+import { type Lease, targetWork, waitForLease } from '../../state/leases.ts';
 import { comparedProperties, digestOf, patientAsPerson } from '../../sync/matching.ts';
 import { type ApprovedPair, fromMatchFile } from './file.ts';
 import { matchableTarget } from './propose.ts';

@@ -1,8 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../src/http-server/api/routes.ts';
-import { useRedis } from '../../support/redis.ts';
 import { openApiWorld } from '../../control/services-world.ts';
+import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../src/http-server/api/routes.ts';
-import { useRedis } from '../../support/redis.ts';
 import { LEVELS, openApiWorld, problemLike } from '../../control/services-world.ts';
+import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 
