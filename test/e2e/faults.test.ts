@@ -1,25 +1,155 @@
 import { randomUUID } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { editTenantFile } from '../../demo/configuration.ts';
+import { type Composition, compose } from '../../src/composition/compose.ts';
+import { connectors } from '../../src/connectors/registry.ts';
 import { auditNow } from '../../src/control/audit.ts';
+import { requireTenant } from '../../src/control/installation.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { resumeTargets } from '../../src/control/resume.ts';
+import { status } from '../../src/control/status.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { pullAfresh } from '../../src/jobs/pull.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
+import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { Credential } from '../../src/model/credentials.ts';
 import type { Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { keys } from '../../src/state/keys.ts';
 import { FAULTS, type Fault } from '../../tools/fault-table.ts';
 import { useRedis } from '../support/redis.ts';
-import {
-  CONFIRM_REFUSAL_MS,
-  type FaultWorld,
-  GOOGLE,
-  OUTLOOK,
-  SURFACES,
-  TENANT,
-  useFaultWorld,
-} from './support/fault-world.ts';
+import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
+import { openSkins, SURFACES, shownOn } from './support/surfaces.ts';
+
+/** The one clinic, and its two targets, each with a login of the same name. */
+const TENANT = 'clinic-1';
+const GOOGLE = 'doctor-1';
+const OUTLOOK = 'doctor-2';
+
+const SIGNING = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+/** Nothing is sent there: no worker runs. */
+const HOOK = { url: 'http://127.0.0.1:9/in', secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }] };
+const SIGNAL = new AbortController().signal;
+
+/** By the product's clock, which stands still enough: a busy machine takes seconds between two looks. */
+const CONFIRM_REFUSAL_MS = 2 * MINUTE_MS;
+
+/** A clinic that is well, and all that an operator looks at. */
+interface FaultWorld {
+  small: SmallWorld;
+  composition: Composition;
+  clinicId: string;
+  agendaIds: readonly string[];
+  /** The product's clock runs ahead of ours by so much. */
+  ahead: { ms: number };
+  /** The tenant as it is run now. */
+  tenant(): OpenTenant;
+  /** One cycle to its end. */
+  cycle(): Promise<void>;
+  /** How many there were so far. */
+  cycles(): number;
+  /** Replaces a login by one that is otherwise the same. */
+  rewrite(connection: string, change: (credential: Credential) => Partial<Credential>): Promise<void>;
+  /** Has the files as they are now count; tenants with faults are set aside. */
+  reload(): Promise<void>;
+  /** Changes the tenant's file. */
+  edit(change: (file: { targets: Record<string, { agendas: string[] }> }) => void): Promise<void>;
+  problems(): Promise<readonly Problem[]>;
+  /** Which surfaces show the sentence and the next action of a problem, with its code. */
+  shownOn(problem: Problem): Promise<string[]>;
+}
+
+/** Starts it; gone when the test ends. */
+async function useFaultWorld(redisUrl: string): Promise<FaultWorld> {
+  const small = await startSmallWorld({
+    redisUrl,
+    targets: ['google-calendar', 'outlook-calendar'],
+    appointments: 16,
+    target: { audit: { drift: 'report' }, guard: { cancelled: { share: 0.01, count: 1 } } },
+    clinicClient: { budget: { requestsPerMinute: 6_000, burst: 500, requestsPerDay: 1_000_000 } },
+    settings: {
+      ...{ http: { port: 0 }, notifications: { url: 'http://127.0.0.1:9/' } },
+      tokens: { confirmRefusalAfterSeconds: CONFIRM_REFUSAL_MS / SECOND_MS },
+    },
+    reminders: {
+      channels: { hook: { kind: 'webhook', settings: HOOK } },
+      rules: { 'a-day': { before: 'P1D', channels: ['hook'] } },
+    },
+    triggers: { endpoints: { portal: { ...HOOK, events: ['report.available'] } } },
+  });
+  onTestFinished(() => small.close());
+  small.env.TENANT_CLINIC_1__HOOK = SIGNING;
+  await small.logIn();
+  const ahead = { ms: 0 };
+  const read = () => {
+    const { configDir: dir, env } = small;
+    return loadConfiguration({ dir, env, connectors, reminderChannels, mode: 'set-aside' });
+  };
+  const clock = () => Date.now() + ahead.ms;
+  const composition = compose({ configuration: read(), log: silentLogger, priority: 'interactive', clock });
+  onTestFinished(() => composition.close());
+  return openFaultWorld(small, composition, ahead, read);
+}
+
+function openFaultWorld(
+  small: SmallWorld,
+  composition: Composition,
+  ahead: { ms: number },
+  read: () => Composition['configuration'],
+): FaultWorld {
+  const { installation } = composition;
+  const statuses = openStatuses();
+  const metrics = createMetrics(() => installation, { statuses });
+  const skins = openSkins(composition, statuses);
+  const [{ clinicId, agendaIds } = { clinicId: '', agendaIds: [] }] = small.tenants;
+  let cycles = 0;
+  const tenant = () => {
+    const open = requireTenant(installation, TENANT);
+    // What is tried again is tried again as soon as the rules allow.
+    return Object.assign(open, { random: () => 0, missedForMs: 0 });
+  };
+  const world: FaultWorld = {
+    ...{ small, composition, clinicId, agendaIds, ahead, tenant },
+    cycles: () => cycles,
+    async cycle() {
+      cycles += 1;
+      const open = tenant();
+      await resumeTargets(open);
+      await pullAfresh(open, () => {}, SIGNAL);
+      for (const target of open.targets.values()) await drain(open, target);
+    },
+    async rewrite(connection, change) {
+      const { credentials } = composition.composed.get(TENANT)!;
+      const { [connection]: credential } = await credentials.readAll([connection]);
+      await credentials.remove(connection);
+      await credentials.restore({ [connection]: { ...credential!, ...change(credential!) } });
+    },
+    async reload() {
+      await composition.takeUp(read(), SIGNAL);
+    },
+    async edit(change) {
+      await editTenantFile(small.configDir, TENANT, change);
+      await world.reload();
+    },
+    problems: async () => (await status(installation)).problems,
+    shownOn: async (problem) => shownOn({ composition, metrics, ahead, ...(await skins) }, problem),
+  };
+  return world;
+}
+
+/** Turns of a target's lane as long as they follow at once. */
+async function drain(tenant: OpenTenant, target: OpenTarget): Promise<void> {
+  for (let turns = 0; turns < 5; turns += 1) {
+    const { nextInMs } = await pushTarget(tenant, target, { stop: SIGNAL, abort: SIGNAL });
+    if (nextInMs !== 0) return;
+  }
+}
 
 const redis = useRedis();
-const SIGNAL = new AbortController().signal;
 const LIST = '/appointments\\?';
 
 /** How a fault comes, and how it goes; a cycle follows where the table says that one finds it, or where it needs one to be gone. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { takeUpSettings } from '../../src/settings/configuration-changes.ts';
-import { ENV, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
-import { NONE, tenantFile, world } from './configuration-world.ts';
+import { ENV, load, NONE, SETTINGS, tenantFile, world, writeConfiguration } from './configuration-directory.ts';
 
 describe('files that are read again', () => {
   test('lists a tenant as reduced if it lost a target or a connection', () => {

@@ -1,7 +1,7 @@
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { NONE, tenantFile, world } from './configuration-world.ts';
+import { NONE, tenantFile, world } from './configuration-directory.ts';
 
 describe('files that are read again', () => {
   test('cost nothing where nothing changed, and stay the same objects', () => {

@@ -2,8 +2,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, symlinkSync, utimesSync,
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isSameStamps } from '../../src/settings/list-files.ts';
-import { SETTINGS, withOwnSecrets } from './configuration-directory.ts';
-import { NONE, tenantFile, world } from './configuration-world.ts';
+import { NONE, SETTINGS, tenantFile, withOwnSecrets, world } from './configuration-directory.ts';
 
 describe('a look', () => {
   test('finds what was read, until something changes', () => {

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { NONE, tenantFile, world } from './configuration-world.ts';
+import { NONE, tenantFile, world } from './configuration-directory.ts';
 
 describe('two files for one clinic', () => {
   test('leave it with the tenant that has it, whatever the names', () => {

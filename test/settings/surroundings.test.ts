@@ -2,8 +2,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
-import { ENV, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
-import { NONE, tenantFile, world } from './configuration-world.ts';
+import { ENV, load, NONE, SETTINGS, tenantFile, world, writeConfiguration } from './configuration-directory.ts';
 
 describe('settings and profiles', () => {
   test('are not taken up with faults; what else changed is', () => {

@@ -1,0 +1,116 @@
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import type { FastifyInstance } from 'fastify';
+import { onTestFinished } from 'vitest';
+import { renderStatus } from '../../../src/cli/render-status.ts';
+import type { Composition } from '../../../src/composition/compose.ts';
+import { openOperatorServices } from '../../../src/composition/operator-services.ts';
+import type { Metrics } from '../../../src/control/metrics.ts';
+import { status } from '../../../src/control/status.ts';
+import type { Statuses } from '../../../src/control/statuses.ts';
+import { NOTHING_REPORTED, nextDigest } from '../../../src/features/alerts/digest.ts';
+import { textOf } from '../../../src/features/alerts/message.ts';
+import { addAccess } from '../../../src/http-server/access/access.ts';
+import { addApi } from '../../../src/http-server/api/api.ts';
+import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
+import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
+import type { Visitor } from '../../../src/http-server/operators.ts';
+import { addPages } from '../../../src/http-server/pages/pages.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import { createMcpServer } from '../../../src/mcp-server/server.ts';
+import { html } from '../../../src/model/html.ts';
+import type { Problem } from '../../../src/model/problems.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { contextWith } from '../../operations/run-operation.ts';
+
+/** Where an operator looks, and what each says of one problem. */
+export const SURFACES = ['status', 'status --json', 'readiness', 'metrics', 'alert', 'Overview', 'API', 'MCP'] as const;
+
+export interface Surfaces extends Skins {
+  composition: Composition;
+  metrics: Metrics;
+  ahead: { ms: number };
+}
+
+/** What an owner and an assistant use. */
+export interface Skins {
+  /** Pages and API. */
+  app: FastifyInstance;
+  assistant: Client;
+}
+
+const OWNER: Visitor = { id: 'owner', name: 'owner', level: 'owner', tenants: null, csrf: '' };
+
+export async function openSkins(composition: Composition, statuses: Statuses): Promise<Skins> {
+  const app = await openApp({ log: silentLogger, policy: PAGES_POLICY });
+  const visitorOf = async () => OWNER;
+  addAccess(app, {
+    ...{ visitorOf, stillVisitorOf: visitorOf, heldBackMs: async () => null, publicUrl: () => 'http://localhost' },
+  });
+  const desk = openOperatorServices(composition, statuses, null);
+  addApi(app, desk);
+  addPages(app, desk);
+  await app.ready();
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await createMcpServer(contextWith({ installation: composition.installation }), '0.1.0').connect(ours);
+  const assistant = new Client({ name: 'test', version: '1' });
+  await assistant.connect(theirs);
+  onTestFinished(() => app.close());
+  return { app, assistant };
+}
+
+/** The row of the Overview that tells of a problem: what a person reads of it, and a button or the words of what to do. */
+function isOnPage(page: string, { sentence, code, next }: Problem): boolean {
+  return page.split('<tr').some((row) => {
+    const read = row.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    const tells = (text: string) => read.includes(html`${text}`.toString().replaceAll(/\s+/g, ' '));
+    return tells(sentence) && tells(code) && (next === null || tells(next) || row.includes('class="button main"'));
+  });
+}
+
+/** Names of the surfaces that show the problem with its sentence, its code and its next action. The processes around them are left out. */
+export async function shownOn(
+  { composition, metrics, ahead, app: port, assistant }: Surfaces,
+  problem: Problem,
+): Promise<string[]> {
+  const { installation } = composition;
+  // What was computed for the last question counts no more.
+  ahead.ms += 6 * SECOND_MS;
+  const view = await status(installation);
+  const app = await createOperatorServer(
+    { readiness: async () => [], problems: metrics.problems, metrics: metrics.render },
+    { token: null, log: silentLogger },
+  );
+  const ready = (await app.inject('/readyz')).json() as { problems: Problem[] };
+  const samples = (await app.inject('/metrics')).body;
+  await app.close();
+  const page = (await port.inject('/')).body;
+  const listed = (await port.inject('/api/v1/problems')).json() as { problems: Problem[] };
+  const told = await assistant.callTool({ name: 'problems', arguments: {} });
+  const { tenant, needs, code, sentence, next } = problem;
+  const says = (text: string) => [sentence, code, next ?? ''].every((part) => text.replace(/\s+/g, ' ').includes(part));
+  const isIn = (problems: readonly Problem[]) =>
+    problems.some((one) => one.code === code && one.sentence === sentence && one.next === next);
+  const sample = `clinic_mirror_problems{tenant="${tenant ?? ''}",needs="${needs}",code="${code}"} `;
+  const shown: Record<(typeof SURFACES)[number], boolean> = {
+    status: says(renderStatus(view)),
+    'status --json': isIn(view.problems),
+    readiness: isIn(ready.problems),
+    metrics: samples.includes(sample),
+    alert: says(alertOf(view.problems, view.at)),
+    Overview: isOnPage(page, problem),
+    API: isIn(listed.problems),
+    MCP: isIn((told.structuredContent as { problems: Problem[] }).problems),
+  };
+  return SURFACES.filter((surface) => shown[surface]);
+}
+
+/** The message that somebody gets who was told of nothing before, once all of it has lasted. */
+function alertOf(problems: readonly Problem[], now: number): string {
+  const { untold } = nextDigest(NOTHING_REPORTED, problems, now, 15 * MINUTE_MS);
+  const later = now + DAY_MS + 5 * MINUTE_MS;
+  const { digest } = nextDigest(untold, problems, later, 15 * MINUTE_MS);
+  return digest === null ? '' : textOf(digest, later, 'en').text;
+}
