@@ -79,6 +79,7 @@ const GOALS: readonly [
   ['H3', 'descriptions of settings and fields', 'descriptions', 'with their schema'],
   ['H3', 'texts of operations and commands', 'declaredSentences', 'with their declaration'],
   ['H3', 'sentences of pages and documents', 'pageSentences', 'with their page'],
+  ['H3', 'sentences of terminal views', 'terminalSentences', 'with their view'],
   ['H3', 'messages of the log', 'logSentences', '–'],
   ['H3', 'sentences of errors that are defects', 'assertions', '–'],
   ['H4', 'features in a folder of their own', 'features', '≥ 10'],
@@ -131,6 +132,7 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     descriptions: sentences('description'),
     declaredSentences: sentences('declared'),
     pageSentences: sentences('page'),
+    terminalSentences: sentences('terminal'),
     logSentences: sentences('log'),
     assertions: sentences('assertion'),
     features: new Set(source.flatMap(({ path }) => /^src\/features\/([^/]+)\//.exec(path)?.[1] ?? [])).size,
@@ -161,15 +163,19 @@ function isSentence(text: string): boolean {
 }
 
 /** What a sentence outside of `messages/` is: of a page, by the role of its text, or a sentence for people in code. */
-export type SentenceKind = 'page' | 'code' | Exclude<TextRole, 'other'>;
+export type SentenceKind = 'page' | 'terminal' | 'code' | Exclude<TextRole, 'other'>;
 
-/** Texts of pages and documents: the goal leaves them with their templates. */
-const OF_PAGES = /^src\/(http-server\/(pages\/|login-page\.ts)|documents\/)/;
+/** Templates of pages, documents and views of the terminal: the goal leaves texts with their template. */
+const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
+  ['page', /^src\/(http-server\/(pages\/|login-page\.ts)|documents\/)/],
+  ['terminal', /^src\/cli\/(render-[a-z-]+|operation-texts)\.ts$/],
+];
 
 /** Sentences of one kind of a file, each once; none of `messages/`. */
 export function sentencesOf({ path, texts }: Pick<Source, 'path' | 'texts'>, kind: SentenceKind): string[] {
   if (path.startsWith('src/messages/')) return [];
-  const kindOf = (role: TextRole): SentenceKind => (OF_PAGES.test(path) ? 'page' : role === 'other' ? 'code' : role);
+  const template = TEMPLATES.find(([, where]) => where.test(path))?.[0];
+  const kindOf = (role: TextRole): SentenceKind => template ?? (role === 'other' ? 'code' : role);
   return [...new Set(texts.filter(({ role }) => kindOf(role) === kind).map(({ text }) => text.trim()))].filter(
     isSentence,
   );
