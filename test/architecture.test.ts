@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ambiguousNames } from '../tools/house/measure.ts';
-import { readSource } from '../tools/house/source.ts';
+import { readScript, readSource } from '../tools/house/source.ts';
 import {
   computedImportBreaches,
   connectorBreaches,
@@ -92,9 +92,13 @@ describe('the project', () => {
   });
 
   test('no name contains a word that had several meanings: the glossary says what to use', () => {
-    const sources = filesBelow('src').filter((path) => path.endsWith('.ts'));
-    const found = sources.flatMap((path) =>
-      ambiguousNames(readSource(path, readFileSync(root + path, 'utf8'))).map((name) => `${path}: ${name}`),
+    const readers = { '.ts': readSource, '.lua': readScript };
+    const found = Object.entries(readers).flatMap(([ending, read]) =>
+      filesBelow('src')
+        .filter((path) => path.endsWith(ending))
+        .flatMap((path) =>
+          ambiguousNames(read(path, readFileSync(root + path, 'utf8'))).map((name) => `${path}: ${name}`),
+        ),
     );
     expect(found).toEqual([]);
   });

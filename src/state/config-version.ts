@@ -7,8 +7,8 @@ import type { Lease, Leases } from './leases.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
 
-const registerConfiguration = redisScript<number>(import.meta.url, 'generation-register');
-const checkConfiguration = redisScript<number>(import.meta.url, 'generation-check');
+const registerConfiguration = redisScript<number>(import.meta.url, 'config-version-register');
+const checkConfiguration = redisScript<number>(import.meta.url, 'config-version-check');
 
 /** Name of the lease of a tenant's planner. */
 export const PLAN_LEASE = 'plan';

@@ -358,7 +358,7 @@ export interface KeyPositions {
   line: string;
 }
 
-/** What the script is told of an entry after its kind, record and revision (`scripts/outbox-settle.lua`). */
+/** What the script is told of an entry after its kind, record and revision (`scripts/outbox-confirm.lua`). */
 export function settlementArguments(
   settlement: OutboxSettlement,
   { bucket, journal, link, line }: KeyPositions,

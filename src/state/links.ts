@@ -14,7 +14,7 @@ import { askEach, type FencedScript, fencedScript, KeyIndex, scoresOf } from './
 
 const scripts = {
   write: fencedScript<number>(import.meta.url, 'links-write'),
-  recordTimes: fencedScript<number>(import.meta.url, 'links-note-times'),
+  recordTimes: fencedScript<number>(import.meta.url, 'links-record-times'),
   remove: fencedScript<LinkVersions>(import.meta.url, 'links-remove'),
   flip: fencedScript<number>(import.meta.url, 'links-flip'),
   unlink: fencedScript<number>(import.meta.url, 'fenced-unlink'),

@@ -27,7 +27,7 @@ const scripts = {
   mark: fencedScript<number>(import.meta.url, 'outbox-mark'),
   postpone: fencedScript<number>(import.meta.url, 'outbox-postpone'),
   raiseRevision: fencedScript<number>(import.meta.url, 'outbox-raise-revision'),
-  settle: fencedScript<LinkVersions | 0>(import.meta.url, 'outbox-settle'),
+  confirm: fencedScript<LinkVersions | 0>(import.meta.url, 'outbox-confirm'),
   takeBack: redisScript<number>(import.meta.url, 'outbox-take-back'),
   abandon: fencedScript<number>(import.meta.url, 'outbox-abandon'),
 };
@@ -239,7 +239,7 @@ class RedisOutbox implements Outbox {
     });
     const removalFlag = recordTakenOut ? '1' : '0';
     const head = [now, this.#journalRetentionMs, target, removalFlag, this.#doneCount, changeName()];
-    const versions = await scripts.settle(this.#redis, lease, named.keys.slice(1), [...head, ...tuples]);
+    const versions = await scripts.confirm(this.#redis, lease, named.keys.slice(1), [...head, ...tuples]);
     // A number: it came a second time, and changed nothing.
     if (versions !== 0) links.recordChange(target, versions, stored);
   }

@@ -5,7 +5,7 @@ import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
 import { fencedScript, keysLike } from './script.ts';
 
-const recordRemoved = fencedScript<number>(import.meta.url, 'removed-note');
+const recordRemoved = fencedScript<number>(import.meta.url, 'removed-record');
 const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');
 
 /** What holds keys in a tenant: its targets and connections, and itself (null), each with the kinds of its keys. */

@@ -9,7 +9,7 @@ import { keys } from './keys.ts';
 import { type AwaitDurable, createAwaitDurable, type Durability, type RedisClient, shardsOf } from './redis.ts';
 import { redisScript } from './script.ts';
 
-const advanceCounter = redisScript<(string | number)[]>(import.meta.url, 'epoch-advance');
+const advanceCounter = redisScript<(string | number)[]>(import.meta.url, 'state-counter-advance');
 
 /** How the state is kept, for whoever looks. */
 export interface StateCounterView {

@@ -23,8 +23,8 @@ import {
 } from './target-record.ts';
 
 const scripts = {
-  settle: fencedScript<number>(import.meta.url, 'target-settle'),
-  recordFreshness: redisScript<number>(import.meta.url, 'target-note-freshness'),
+  confirm: fencedScript<number>(import.meta.url, 'target-confirm'),
+  recordFreshness: redisScript<number>(import.meta.url, 'target-record-freshness'),
   summarize: redisScript<[fields: string[], linksVersion: string | null, pending: number][]>(
     import.meta.url,
     'target-summarize',
@@ -151,7 +151,7 @@ function openRecords(
       for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
         const targetKeys = slice.flatMap(([target]) => targetKeysOf(target));
         const values = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
-        await scripts.settle(redis, lease, targetKeys, values);
+        await scripts.confirm(redis, lease, targetKeys, values);
       }
     },
     ...openWrites(redis, tenant, proofs, sealer),

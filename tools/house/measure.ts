@@ -144,7 +144,7 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     longFunctions: functions(({ lines }) => lines > LONG_FUNCTION_LINES),
     manyParameters: functions(({ parameters }) => parameters > MANY_PARAMETERS),
     longFiles: source.filter(({ lines }) => lines > LONG_FILE_LINES).length,
-    ambiguous: sum(source, (file) => ambiguousNames(file).length),
+    ambiguous: sum([...source, ...scripts], (file) => ambiguousNames(file).length),
     withTest: sourceFilesWithTest(source, test),
     worlds: worlds.length,
     worldLines: sum(worlds, (file) => file.lines),

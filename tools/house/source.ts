@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 /** A function of a source file. */
@@ -103,11 +104,16 @@ export function readSource(path: string, content: string): Source {
   return source;
 }
 
-/** Measures a script for Redis: its lines that are not blank and not only comment count as code. */
+/** Measures a script for Redis: its lines that are not blank and not only comment count as code. Its names are its file's, and those of its locals. */
 export function readScript(path: string, content: string): Source {
   const lines = content.trimEnd().split('\n');
-  const code = lines.filter((line) => line.trim() !== '' && !line.trim().startsWith('--')).length;
-  return { path, lines: lines.length, code, functions: [], texts: [], imports: [], names: [], calls: [] };
+  const statements = lines.filter((line) => line.trim() !== '' && !line.trim().startsWith('--'));
+  const locals = statements.flatMap((line) => /\blocal (?:function )?([\w, ]+)/.exec(line)?.[1]?.split(/\W+/) ?? []);
+  return {
+    ...{ path, lines: lines.length, code: statements.length },
+    ...{ functions: [], texts: [], imports: [], calls: [] },
+    names: [basename(path, '.lua'), ...locals.filter((name) => name !== '')],
+  };
 }
 
 type Enter = (node: Node, parent: Node | null, role: TextRole) => void;

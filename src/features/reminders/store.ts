@@ -22,7 +22,7 @@ const scripts = {
   withdraw: redisScript<number>(import.meta.url, 'reminder-withdraw'),
   claim: redisScript<string[] | number | null>(import.meta.url, 'reminder-claim'),
   intend: redisScript<'go' | 'limit' | 'opted-out' | 'lost'>(import.meta.url, 'reminder-intend'),
-  settle: redisScript<number>(import.meta.url, 'reminder-settle'),
+  finish: redisScript<number>(import.meta.url, 'reminder-finish'),
   postpone: redisScript<number>(import.meta.url, 'reminder-postpone'),
 };
 
@@ -167,7 +167,7 @@ export function createReminderLedger(
       const reference = state === 'sent' ? (settlement.reference ?? '') : '';
       const scriptKeys = [entryKey(id), open, finished, counts, claimKey(id)];
       const facts = [id, now, retentionMs, token, state, reason, code, reference].map(String);
-      return (await scripts.settle(redis, scriptKeys, facts)) === 1;
+      return (await scripts.finish(redis, scriptKeys, facts)) === 1;
     },
     async postpone({ entry: { id }, token }, { wakeAt, code, notSent }) {
       const scriptKeys = [entryKey(id), open, claimKey(id)];

@@ -16,7 +16,7 @@ import { codeIn, FORGED, openSealed, type Sealer, sealedTable } from '../../stat
 
 const scripts = {
   setFields: fencedScript<number>(import.meta.url, '../../../state/scripts/fenced-set'),
-  note: fencedScript<number>(import.meta.url, 'trigger-note'),
+  record: fencedScript<number>(import.meta.url, 'trigger-record'),
   follow: fencedScript<number>(import.meta.url, 'trigger-follow'),
   seen: fencedScript<number>(import.meta.url, 'trigger-seen'),
   end: fencedScript<number>(import.meta.url, 'trigger-end'),
@@ -149,11 +149,11 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       scoresOf(await redis.zrange(keys.triggersKnown(tenant, fieldOf(triggerKey)), '0', '-1', 'WITHSCORES')),
     async know(triggerKey, names, lease) {
       const unsent = names.flatMap((name) => [name, '']);
-      await inBatches(scripts.note, triggerKey, lease, unsent);
+      await inBatches(scripts.record, triggerKey, lease, unsent);
     },
     record(triggerKey, entries, lease) {
       const pairs = entries.flatMap((entry) => [entry.id, written(triggerKey, entry)]);
-      return inBatches(scripts.note, triggerKey, lease, pairs);
+      return inBatches(scripts.record, triggerKey, lease, pairs);
     },
     async recordAbsence(triggerKey, changes, lease) {
       const scores = [...changes].flatMap(([name, score]) => [name, score ?? -1]);

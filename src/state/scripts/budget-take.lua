@@ -28,9 +28,9 @@ local function pauseOf(suffix)
     return 0, false, false
   end
   if tonumber(endsAt) > now then return endsAt - now, true, true end
-  local trialLeft = number(budget, 'trial' .. suffix) - now
-  if trialLeft > trialMs then trialLeft = 0 end
-  return math.max(0, math.min(trialLeft, trialLookMs)), false, true
+  local trialRemainingMs = number(budget, 'trial' .. suffix) - now
+  if trialRemainingMs > trialMs then trialRemainingMs = 0 end
+  return math.max(0, math.min(trialRemainingMs, trialLookMs)), false, true
 end
 local ownWait, isPaused, isOwnTrial = pauseOf(':' .. who)
 if ownWait > 0 then

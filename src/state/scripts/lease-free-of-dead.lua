@@ -3,12 +3,12 @@
 local lease, waiting = KEYS[1], KEYS[2]
 local freed = 0
 local token = redis.call('GET', lease)
-local places = redis.call('HKEYS', waiting)
+local waiters = redis.call('HKEYS', waiting)
 for _, id in ipairs(ARGV) do
   local start = id .. '/'
   if token and string.find(token, ':' .. start, 1, true) then freed = freed + redis.call('DEL', lease) end
-  for _, place in ipairs(places) do
-    if string.sub(place, 1, #start) == start then freed = freed + redis.call('HDEL', waiting, place) end
+  for _, waiter in ipairs(waiters) do
+    if string.sub(waiter, 1, #start) == start then freed = freed + redis.call('HDEL', waiting, waiter) end
   end
 end
 return freed

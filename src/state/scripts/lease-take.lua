@@ -1,18 +1,18 @@
 -- Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds; one that lies ahead
 -- was noted before its clock was put back. Answers the token, or nil.
--- KEYS: 1 lease, 2 its fence, 3 who waits (hash: place → when it came, when it asked last).
--- ARGV: 1 owner, 2 time of the lease ms, 3 place ('': none is kept), 4 life of a place ms.
+-- KEYS: 1 lease, 2 its fence, 3 who waits (hash: waiter → when it came, when it asked last).
+-- ARGV: 1 owner, 2 time of the lease ms, 3 waiter ('': none is stored), 4 how long its entry lives ms.
 local lease, fence, waiting = KEYS[1], KEYS[2], KEYS[3]
-local owner, leaseMs, place, placeLifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local owner, leaseMs, waiter, waiterLifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 local came, others = now, {}
 local line = redis.call('HGETALL', waiting)
 for index = 1, #line, 2 do
   local cameAt, askedAt = string.match(line[index + 1], '(%d+) (%d+)')
-  if line[index] == place then
+  if line[index] == waiter then
     came = math.min(tonumber(cameAt), now)
-  elseif math.abs(now - askedAt) < placeLifeMs * 1000 then
+  elseif math.abs(now - askedAt) < waiterLifeMs * 1000 then
     others[#others + 1] = tonumber(cameAt)
   else
     redis.call('HDEL', waiting, line[index])
@@ -21,13 +21,13 @@ end
 local isFree = redis.call('EXISTS', lease) == 0
 for _, cameAt in ipairs(others) do isFree = isFree and cameAt > came end
 if not isFree then
-  if place ~= '' then
-    redis.call('HSET', waiting, place, string.format('%.0f %.0f', came, now))
-    redis.call('PEXPIRE', waiting, placeLifeMs)
+  if waiter ~= '' then
+    redis.call('HSET', waiting, waiter, string.format('%.0f %.0f', came, now))
+    redis.call('PEXPIRE', waiting, waiterLifeMs)
   end
   return false
 end
-redis.call('HDEL', waiting, place)
+redis.call('HDEL', waiting, waiter)
 local token = redis.call('INCR', fence) .. ':' .. owner
 redis.call('SET', lease, token, 'PX', leaseMs)
 return token

@@ -1,8 +1,8 @@
 -- Makes another layout of a link table the one that counts.
--- KEYS: 1 lease, 2 link table. ARGV: 1 token, 2 name of the change, 3 generation, 4 number of buckets.
+-- KEYS: 1 lease, 2 link table. ARGV: 1 token, 2 name of the change, 3 layout, 4 number of buckets.
 -- @include fence
 -- @include links-touch
-local links, generation, buckets = KEYS[2], ARGV[3], ARGV[4]
+local links, layout, buckets = KEYS[2], ARGV[3], ARGV[4]
 touch(links, ARGV[2])
-redis.call('HSET', links, 'generation', generation, 'buckets', buckets)
+redis.call('HSET', links, 'generation', layout, 'buckets', buckets)
 return 1

@@ -53,9 +53,9 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
   epoch: {
     prevents: ['doubleReminders'],
     rewrites: [
-      { module: 'state/scripts/epoch-advance.lua', find: 'if counter < mark then', replace: 'if false then' },
+      { module: 'state/scripts/state-counter-advance.lua', find: 'if counter < mark then', replace: 'if false then' },
       {
-        module: 'state/scripts/epoch-advance.lua',
+        module: 'state/scripts/state-counter-advance.lua',
         find: "redis.call('HGET', epoch, 'wentBackAt') or '0', redis.call('HGET', epoch, 'wentBackTo') or '0'}",
         replace: "'0', '0'}",
       },

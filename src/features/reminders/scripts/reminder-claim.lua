@@ -8,7 +8,7 @@ if state ~= 'planned' and state ~= 'sending' then
   redis.call('ZREM', open, id)
   return false
 end
-local left = redis.call('PTTL', claim)
-if left > 0 then return left end
+local remainingMs = redis.call('PTTL', claim)
+if remainingMs > 0 then return remainingMs end
 redis.call('SET', claim, token, 'PX', claimMs)
 return redis.call('HGETALL', entry)

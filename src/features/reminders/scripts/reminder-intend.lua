@@ -1,10 +1,10 @@
 -- What is written before the other side is called: also what it tells, and whom. The hour counts a reminder once, however often it is tried.
--- KEYS: 1 entry, 2 claim, 3 hour, 4 opt-outs, 5 told, 6 order.
+-- KEYS: 1 entry, 2 claim, 3 hour, 4 opt-outs, 5 informed, 6 order.
 -- ARGV: 1 token, 2 limit, 3 '1' when it may be handed over a second time, 4 hash of the address or '', 5 appointment, 6 startAt, 7 hash of
 -- the patient, 8 hash of the place or ''. Answers `go`, `lost`, `opted-out` or `limit`.
-local entry, claim, hour, optOuts, told, order = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local entry, claim, hour, optOuts, informed, order = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local token, limit, mayRepeat, recipient = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', ARGV[4]
-local appointment, startAt, patient, place = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local appointment, startAt, patient, location = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 if redis.call('GET', claim) ~= token then return 'lost' end
 local state = redis.call('HGET', entry, 'state')
 if state ~= 'planned' and not (state == 'sending' and mayRepeat) then return 'lost' end
@@ -16,7 +16,7 @@ if redis.call('HEXISTS', entry, 'counted') == 0 then
   redis.call('HSET', entry, 'counted', 1)
 end
 redis.call('HSET', entry, 'state', 'sending', 'sender', token, 'recipient', recipient, 'handedAs', redis.call('INCR', order),
-  'patient', patient, 'place', place)
-redis.call('ZADD', told, 'GT', startAt, appointment)
+  'patient', patient, 'place', location)
+redis.call('ZADD', informed, 'GT', startAt, appointment)
 redis.call('HINCRBY', entry, 'attempts', 1)
 return 'go'

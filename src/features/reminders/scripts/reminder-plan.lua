@@ -1,10 +1,10 @@
 -- Plans an entry that is not there, was withdrawn or is planned already; what was, or may have been, handed over stays. Answers 1 when
 -- something changed.
--- KEYS: 1 entry, 2 open, 3 settled, 4 counts, 5 reminders of the appointment.
+-- KEYS: 1 entry, 2 open, 3 ended, 4 counts, 5 reminders of the appointment.
 -- ARGV: 1 id, 2 now, 3 keep ms, 4 reason or '' to plan, 5 dueAt, 6 life ms, 7 appointment, 8 startAt, 9 rule, 10 channel, 11 zone,
 -- 12 correction.
--- @include reminder-settled
-local entry, open, settled, counts, ofAppointment = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+-- @include reminder-end
+local entry, open, ended, counts, ofAppointment = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, now, retentionMs, dropped, dueAt, lifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local appointment, startAt, rule, channel, zone, correction = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 local state = redis.call('HGET', entry, 'state')
@@ -19,11 +19,11 @@ redis.call('HSETNX', entry, 'attempts', 0)
 redis.call('PEXPIRE', entry, lifeMs)
 redis.call('SADD', ofAppointment, id)
 if redis.call('PTTL', ofAppointment) < tonumber(lifeMs) then redis.call('PEXPIRE', ofAppointment, lifeMs) end
-redis.call('ZREM', settled, id)
+redis.call('ZREM', ended, id)
 if dropped == '' then
   redis.call('ZADD', open, dueAt, id)
   if state ~= 'planned' then redis.call('HINCRBY', counts, 'planned:', 1) end
 else
-  settle(id, tonumber(now), tonumber(retentionMs), 'dropped', dropped)
+  finish(id, tonumber(now), tonumber(retentionMs), 'dropped', dropped)
 end
 return 1

@@ -8,5 +8,5 @@ redis.call('HINCRBY', counts, count, 1)
 if takenAt ~= '' then
   redis.call('HDEL', endpoint, 'restUntil', 'failingSince', 'code')
   redis.call('HSET', endpoint, 'lastSentAt', takenAt)
-elseif mayReturn then redis.call('ZREM', known, name) end
+elseif mayReturn then redis.call('ZREM', names, name) end
 return 1

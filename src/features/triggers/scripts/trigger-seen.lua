@@ -3,7 +3,7 @@
 -- @include trigger-keys
 for at = 2, #ARGV, 2 do
   local name, score = ARGV[at], ARGV[at + 1]
-  if score ~= '-1' then redis.call('ZADD', known, 'XX', score, name)
-  elseif redis.call('HEXISTS', waiting, name) == 0 then redis.call('ZREM', known, name) end
+  if score ~= '-1' then redis.call('ZADD', names, 'XX', score, name)
+  elseif redis.call('HEXISTS', waiting, name) == 0 then redis.call('ZREM', names, name) end
 end
 return 1

@@ -1,6 +1,6 @@
 -- Records what became of entries that were sent, with their links and lines of journals, in one step.
 -- KEYS: 1 lease, 2 outbox, 3 due, 4 failing, 5 journals, 6 target, 7 unseen, 8 taken out, 9 link table, 10… buckets and journals of runs.
--- ARGV: 1 token, 2 now, 3 life of a journal ms, 4 target's id, 5 '1' where what is taken out is noted, 6 number of this call, 7 name of the
+-- ARGV: 1 token, 2 now, 3 life of a journal ms, 4 target's id, 5 '1' to record removals, 6 number of this call, 7 name of the
 -- change, then of each entry eight arguments: kind, record id, revision and five more:
 --   done: number of the bucket's key, link or '', number of the journal's key or '', its line, run
 --   superseded: number of the bucket's key, link or '', -, revision that was found, -
@@ -13,7 +13,7 @@
 local outbox, due, failing, journals, target = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local unseen, takenOut, links = KEYS[7], KEYS[8], KEYS[9]
 local token, now, journalMs, targetId = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local isTakenOutNoted, call, change = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
+local isRemovalRecorded, call, change = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
 
 -- A connection that fell silent is replaced, and what was sent over it is sent once more: the first copy may arrive after what came later.
 -- So the numbers of one lease only grow, and what was overtaken does nothing.
@@ -29,12 +29,12 @@ end
 
 -- What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
 -- Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
-local function noteDone(recordId, at)
+local function recordDone(recordId, at)
   local link, journal, line, run = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
   local stored = redis.call('HGET', outbox, recordId)
   local isForgotten = stored and cjson.decode(stored).why == 'forgotten'
   if isForgotten or link ~= '' then redis.call('SREM', takenOut, recordId)
-  elseif isTakenOutNoted then redis.call('SADD', takenOut, recordId) end
+  elseif isRemovalRecorded then redis.call('SADD', takenOut, recordId) end
   if isForgotten then redis.call('ZREM', unseen, recordId)
   elseif follows then redis.call('ZADD', unseen, now, recordId) end
   if journal ~= '' and not isForgotten then
@@ -50,7 +50,7 @@ for at = 8, #ARGV, 8 do
   local kind, recordId, revision = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
   local isWritten = kind == 'done' or kind == 'superseded'
   if isWritten then writeLink(KEYS[tonumber(ARGV[at + 3])], recordId, ARGV[at + 4]) end
-  if kind == 'done' then noteDone(recordId, at) end
+  if kind == 'done' then recordDone(recordId, at) end
   if kind == 'superseded' then
     -- What gave way to another write is not in the target: nothing is as fresh as what was planned, nor by a plan that is under way.
     raise(target, ARGV[at + 6])

@@ -1,7 +1,7 @@
 -- Records how handing over ended. Taken from whoever holds the claim, and from the one that handed it over, however late it comes: then it
 -- replaces what was unknown.
--- KEYS: 1 entry, 2 open, 3 settled, 4 counts, 5 claim. ARGV: 1 id, 2 now, 3 keep ms, 4 token, 5 state, 6 reason, 7 code, 8 reference.
--- @include reminder-settled
+-- KEYS: 1 entry, 2 open, 3 ended, 4 counts, 5 claim. ARGV: 1 id, 2 now, 3 keep ms, 4 token, 5 state, 6 reason, 7 code, 8 reference.
+-- @include reminder-end
 local entry, counts, claim = KEYS[1], KEYS[4], KEYS[5]
 local id, now, retentionMs, token = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local ended, reason, code, reference = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
@@ -11,7 +11,7 @@ local isSender = redis.call('HGET', entry, 'sender') == token
 local isLate = state == 'unknown' and isSender and ended ~= 'unknown'
 if not isLate and not ((state == 'planned' and isClaimed) or (state == 'sending' and (isClaimed or isSender))) then return 0 end
 if isLate then redis.call('HINCRBY', counts, 'unknown:' .. redis.call('HGET', entry, 'reason'), -1) end
-settle(id, now, retentionMs, ended, reason)
+finish(id, now, retentionMs, ended, reason)
 redis.call('HSET', entry, 'reference', reference)
 if code ~= '' then redis.call('HSET', entry, 'lastCode', code) end
 if isClaimed then redis.call('DEL', claim) end
