@@ -148,7 +148,10 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     sandbox: ['clinic/routes/uploads.ts', 'file_too_large'],
     tests: [
       [WRITING, 'no report that is too large, by the profile or by the clinic, and nothing that is no PDF'],
-      ['clinic/report-memory.test.ts', 'a report of 24.9 MB goes up and comes down without being whole in memory: %s'],
+      [
+        'clinic/write/report-calls.test.ts',
+        'a report of 24.9 MB goes up and comes down without being whole in memory: %s',
+      ],
     ],
   },
   {

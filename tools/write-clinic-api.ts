@@ -81,7 +81,7 @@ export function clinicApiDocument(): string {
     '`src/clinic/schema/operations.ts`. The functions are those of `createClinicApi` (`src/clinic/api.ts`). One suite, `test/clinic/whole-api`,',
     'runs on all five dialects; `npm run dialects` counts what passed in each. `test/cli/clinic-operations.test.ts` gives each command and',
     'looks at the request, the refusal and the scope. Written by `npm run generate`;',
-    '`test/clinic/clinic-api-document.test.ts` fails when a row has no function, no route or no test.',
+    '`test/clinic/schema/operations.test.ts` fails when a row has no function, no route or no test.',
     '',
     ...table(['operation', 'scope', 'command', 'function', 'sandbox route', 'tests'], operations),
     '',

@@ -3,15 +3,19 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import type { Budget } from '../../src/http/client.ts';
-import { createHttpClient, type HttpRequest } from '../../src/http/client.ts';
+import { type Budget, createHttpClient, type HttpRequest, withBudget } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { openBudgetShare } from '../../src/state/budget.ts';
+import { paced } from '../support/pace.ts';
+import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const servers: Server[] = [];
+
 const NEVER = new AbortController().signal;
+
 /** A label has 63 characters at most (RFC 1035 section 2.3.4), so that nobody is asked for it. */
 const TOO_LONG_A_NAME = 'a'.repeat(64);
 
@@ -293,5 +297,154 @@ describe('the HTTP client as fetch', () => {
     const { httpClient } = openClient();
     const answer = await httpClient.asFetch('x')(url);
     expect([answer.status, answer.body]).toEqual([status, null]);
+  });
+});
+
+describe('a stream', () => {
+  let server: Server;
+
+  let url: string;
+
+  const httpClient = createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: paced(5_000) });
+
+  const signal = new AbortController().signal;
+
+  /** Echoes what it is sent at `/echo`, breaks off at `/broken`, and gives a megabyte anywhere else. */
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      if (request.url === '/echo') {
+        const { 'content-length': length = 'none' } = request.headers;
+        response.writeHead(200, { 'x-length': length });
+        request.pipe(response);
+      } else if (request.url === '/broken') {
+        response.writeHead(200, { 'content-length': '2000' });
+        response.write(Buffer.alloc(1000), () => response.destroy());
+      } else response.end(Buffer.alloc(1_000_000));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  afterAll(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  async function* pieces(count: number): AsyncGenerator<Uint8Array> {
+    for (let piece = 0; piece < count; piece += 1) yield new Uint8Array(1000);
+  }
+
+  test.each([
+    [{}, 'none'],
+    [{ 'content-length': '5000' }, '5000'],
+  ])('a stream is sent with the headers %j and its answer read whole', async (headers, length) => {
+    const answer = await httpClient.send({
+      label: 'x',
+      method: 'POST',
+      url: `${url}/echo`,
+      headers,
+      upload: pieces(5),
+      signal,
+    });
+    expect(answer.body).toHaveLength(5000);
+    expect(answer.headers.get('x-length')).toBe(length);
+  });
+
+  test('a stream that fails on its way fails the request', async () => {
+    const { promise: arrived, resolve } = Promise.withResolvers<void>();
+    server.once('request', () => resolve());
+    async function* failing() {
+      yield new Uint8Array(10);
+      await arrived;
+      throw new Error('the disk is gone');
+    }
+    const request = { label: 'x', method: 'POST', url: `${url}/echo`, upload: failing(), signal };
+    await expect(httpClient.send(request)).rejects.toMatchObject({ code: 'connection-failed', ambiguous: true });
+  });
+
+  test('an answer is read piece by piece, and may be given up', async () => {
+    const answer = await httpClient.open({ label: 'x', method: 'GET', url, signal });
+    expect(answer.status).toBe(200);
+    let size = 0;
+    for await (const chunk of answer.body) size += chunk.length;
+    expect(size).toBe(1_000_000);
+    const other = await httpClient.open({ label: 'x', method: 'GET', url, signal });
+    for await (const chunk of other.body) {
+      expect(chunk.length).toBeGreaterThan(0);
+      break;
+    }
+  });
+
+  test('an answer that breaks off or is too large says so where it is read', async () => {
+    const broken = await httpClient.open({ label: 'x', method: 'GET', url: `${url}/broken`, signal });
+    await expect(broken.whole()).rejects.toMatchObject({ actor: 'remote', code: 'connection-failed' });
+    const large = await httpClient.open({ label: 'x', method: 'GET', url, signal, maxResponseBytes: 10_000 });
+    await expect(large.whole()).rejects.toMatchObject({ actor: 'contract', code: 'answer-too-large' });
+  });
+});
+
+describe('a budget that tenants share', () => {
+  const redis = useRedis();
+
+  const signal = AbortSignal.timeout(paced(60_000));
+
+  const server = createServer((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
+
+  const httpClient = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now });
+
+  let url: string;
+
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+
+  afterAll(() => server.close());
+
+  function share(tenant: string) {
+    return openBudgetShare(redis.connect(), {
+      budget: 'google-1',
+      participant: tenant,
+      limits: { requestsPerMinute: 6_000, burst: 100 },
+      priority: 'background',
+    });
+  }
+
+  const request = () => ({ label: 'google.events.list', method: 'GET', url, signal });
+
+  test('a target that is told to wait does not make the targets of other tenants wait', async () => {
+    await withBudget(httpClient, share('studio-rossi')).send(request());
+    await withBudget(httpClient, share('studio-rossi')).asFetch('google.calendars.get')(url);
+    expect(await withBudget(httpClient, share('studio-bianchi')).send(request())).toMatchObject({ status: 429 });
+  });
+
+  test('a clinic that tells one tenant to wait is asked on by the others; told so by three, all wait', async () => {
+    for (const tenant of ['studio-rossi', 'studio-bianchi', 'studio-verdi']) {
+      const budget = share(tenant);
+      expect(await httpClient.send({ ...request(), budget })).toMatchObject({ status: 429 });
+      await expect(httpClient.send({ ...request(), budget })).rejects.toMatchObject({ code: 'budget-paused' });
+    }
+    await expect(httpClient.send({ ...request(), budget: share('studio-neri') })).rejects.toMatchObject({
+      code: 'budget-paused',
+      remedy: expect.stringContaining('15 min'),
+    });
+  });
+
+  test('an answer is not lost when the budget can not be told of it', async () => {
+    const budget = share('studio-rossi');
+    const told = { ...budget, refused: () => Promise.reject(new Error('Redis is away')) };
+    expect(await httpClient.send({ ...request(), budget: told })).toMatchObject({ status: 429 });
+  });
+
+  test('a wait for the budget that is stopped is a request that was stopped, and surely was not sent', async () => {
+    const stop = new AbortController();
+    const waiting = {
+      ...share('a'),
+      take: () => new Promise<void>((_, reject) => stop.signal.addEventListener('abort', reject)),
+    };
+    const sent = httpClient.send({ ...request(), method: 'POST', signal: stop.signal, budget: waiting });
+    stop.abort();
+    await expect(sent).rejects.toMatchObject({ code: 'aborted', ambiguous: false });
   });
 });

@@ -1,5 +1,14 @@
-import { describe, expect, test } from 'vitest';
+import { Queue } from 'bullmq';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type JobName, neverNeedless } from '../../src/jobs/job-catalogue.ts';
+import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Share, Turns } from '../../src/jobs/turns.ts';
+import { type JobHandlers, type SharesOf, sharesOf } from '../../src/jobs/workers.ts';
+import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startSomeWorkers } from './some-workers.ts';
 
 /** Turns whose work ends when it is told to, and that come again when they are called. */
 function open() {
@@ -28,6 +37,7 @@ function open() {
 }
 
 const two: Share = { name: 'two at once', most: 2 };
+
 const other: Share = { name: 'another', most: 2 };
 
 describe('a share', () => {
@@ -171,4 +181,179 @@ describe('a turn', () => {
   test('is none for whoever waits in line outside of one', async () => {
     expect(await new Turns().inLine(async () => 'an answer')).toBe('an answer');
   });
+});
+
+const redis = useRedis({ appendOnly: false });
+
+const opened: { close(graceMs: number): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close(1_000);
+});
+
+/** More than any share holds. */
+const MANY = 40;
+
+const IN_FLIGHT = {
+  pull: 16,
+  'read-streams': 16,
+  push: 16,
+  audit: 4,
+  'check-target': 16,
+  subscriptions: 4,
+  remind: 32,
+  triggers: 16,
+  'refresh-tokens': 4,
+};
+
+/** What the shares of a turn are told by, of a clinic whose targets, channels and client bear the given names. */
+function clinicOf(id: string, { client = 'main', vendor = 'google', gateway = 'sms', records = 10 } = {}): OpenTenant {
+  const target = (id: string) => [id, { configuration: { connector: vendor, connection: vendor } }] as const;
+  const known = {
+    id,
+    configuration: { clinic: { client }, reminders: { channels: new Map([['channel', { kind: gateway }]]) } },
+    targets: new Map(Array.from({ length: MANY }, (_, index) => target(`calendar-${index}`))),
+    runs: { list: async () => [{ snapshot: null }, { snapshot: { records } }] },
+    links: { count: async () => records },
+    reminders: { ledger: { read: async () => ({ channel: 'channel' }) } },
+  };
+  return known as unknown as OpenTenant;
+}
+
+/** Workers whose every turn for a tenant called `stuck…` waits for an answer until `release` is called. */
+function stuckWorkers(tenants: ReadonlyMap<string, OpenTenant>) {
+  const gate = Promise.withResolvers<void>();
+  const turns = new Turns();
+  const done: string[] = [];
+  let stuck = 0;
+  const work = async ({ tenant }: { tenant: string }) => {
+    if (tenant.startsWith('stuck')) {
+      stuck += 1;
+      await gate.promise;
+    }
+    done.push(tenant);
+  };
+  const all: Partial<JobHandlers> = { pull: work, push: work, 'check-target': work, remind: work, triggers: work };
+  const shares: SharesOf = sharesOf(tenants, IN_FLIGHT);
+  const workers = startSomeWorkers(redis.url, all, { inFlight: IN_FLIGHT, sharesOf: shares, turns });
+  // Closed in the opposite order: nobody waits for an answer then.
+  opened.push(workers, { close: async () => gate.resolve() });
+  const queues = openQueues(redis.url, neverNeedless);
+  opened.push(queues);
+  return { queues, done, stuck: () => stuck, release: () => gate.resolve() };
+}
+
+async function waitingIn(name: JobName): Promise<number> {
+  const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed');
+  await queue.close();
+  // Who still stands in the queue has not been told to wait outside.
+  return wait > 0 ? Number.NaN : delayed;
+}
+
+interface Case {
+  name: JobName;
+  /** Who is stuck, and what asks for them. */
+  stuck: Parameters<typeof clinicOf>[1];
+  stuckTenants: number;
+  /** How many of these are under way at once. */
+  underWay: number;
+  ask(queues: WorkQueues, tenant: string, index: number): Promise<void>;
+}
+
+const pullNow: Case['ask'] = (queues, tenant) => queues.pullNow(tenant);
+
+const wake: Case['ask'] = (queues, tenant, index) => queues.wake(tenant, `calendar-${index}`, 0);
+
+const check: Case['ask'] = (queues, tenant, index) =>
+  queues.checkTarget(tenant, `calendar-${index}`, { delayMs: 0, once: true });
+
+const ring: Case['ask'] = (queues, tenant, index) =>
+  queues.reminderAlarms(tenant, Date.now).set([{ id: `${index}`, wakeAt: 0 }]);
+
+const tell: Case['ask'] = (queues, tenant) => queues.wakeTriggers(tenant, 0, { read: true });
+
+const CASES: Record<string, Case> = {
+  'cycles of clinics of another client': {
+    ...{ name: 'pull', stuck: { client: 'slow' }, stuckTenants: MANY, underWay: 8, ask: pullNow },
+  },
+  'large readings': { name: 'pull', stuck: { records: 50_000 }, stuckTenants: MANY, underWay: 4, ask: pullNow },
+  'writes of another vendor': {
+    ...{ name: 'push', stuck: { vendor: 'slow' }, stuckTenants: MANY, underWay: 8, ask: wake },
+  },
+  "writes into one tenant's calendars": { name: 'push', stuck: {}, stuckTenants: 1, underWay: 4, ask: wake },
+  "audits of one tenant's calendars": { name: 'check-target', stuck: {}, stuckTenants: 1, underWay: 4, ask: check },
+  'audits of large calendars': {
+    name: 'check-target',
+    stuck: { records: 50_000 },
+    stuckTenants: MANY,
+    underWay: 4,
+    ask: check,
+  },
+  "reminders at one tenant's gateway": { name: 'remind', stuck: {}, stuckTenants: 1, underWay: 8, ask: ring },
+  'reminders at another gateway': {
+    ...{ name: 'remind', stuck: { gateway: 'webhook', client: 'other' }, stuckTenants: MANY, underWay: 16, ask: ring },
+  },
+  'triggers of another client': {
+    ...{ name: 'triggers', stuck: { client: 'slow' }, stuckTenants: MANY, underWay: 8, ask: tell },
+  },
+};
+
+test.each(Object.entries(CASES))('while %s get no answer, a healthy one is done', async (_, given) => {
+  const { name, stuck, stuckTenants, underWay, ask } = given;
+  const names = Array.from({ length: stuckTenants }, (_tenant, index) => `stuck-${index}`);
+  const all = [...names.map((id) => [id, clinicOf(id, stuck)] as const), ['healthy', clinicOf('healthy')] as const];
+  const world = stuckWorkers(new Map(all));
+  for (let index = 0; index < MANY; index += 1) await ask(world.queues, names[index % stuckTenants] ?? '', index);
+  await waitFor(async () => (await waitingIn(name)) === MANY - underWay, { what: 'the rest to wait outside' });
+  expect(world.stuck()).toBe(underWay);
+  await ask(world.queues, 'healthy', 0);
+  await waitFor(() => world.done.includes('healthy'), { what: 'the healthy one' });
+  expect(world.done).toEqual(['healthy']);
+  world.release();
+  await waitFor(() => world.done.length === MANY + 1, { what: 'all others, when they are answered' });
+});
+
+test('while four cycles of a clinic client wait for its budget no other begins, and half of the turns may wait for anything else', async () => {
+  const tenants = new Map(Array.from({ length: MANY }, (_, index) => [`clinic-${index}`, clinicOf(`clinic-${index}`)]));
+  const turns = new Turns();
+  const [started, budget, answer] = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const steps = { begun: 0, asked: 0, done: 0 };
+  const pull: JobHandlers['pull'] = async () => {
+    steps.begun += 1;
+    if (steps.begun > 4) await started?.promise;
+    await turns.inLine(() => budget?.promise ?? Promise.resolve());
+    steps.asked += 1;
+    await answer?.promise;
+    steps.done += 1;
+  };
+  const options = { inFlight: IN_FLIGHT, sharesOf: sharesOf(tenants, IN_FLIGHT), turns };
+  opened.push(startSomeWorkers(redis.url, { pull }, options));
+  const queues = openQueues(redis.url, neverNeedless);
+  opened.push(queues);
+  for (const tenant of tenants.keys()) await queues.pullNow(tenant);
+  await waitFor(async () => (await waitingIn('pull')) === MANY - 4, { what: 'the rest to wait outside' });
+  expect(steps).toEqual({ begun: 4, asked: 0, done: 0 });
+  budget?.resolve();
+  await waitFor(() => steps.begun === 8, { what: 'half of the turns to be taken' });
+  expect(steps).toEqual({ begun: 8, asked: 4, done: 0 });
+  started?.resolve();
+  answer?.resolve();
+  await waitFor(() => steps.done === MANY, { what: 'all' });
+});
+
+test('a repeated job that waits outside is not heaped up by its next times', async () => {
+  const names = Array.from({ length: 9 }, (_, index) => `stuck-${index}`);
+  const tenants = new Map(names.map((name) => [name, clinicOf(name)]));
+  const world = stuckWorkers(tenants);
+  await world.queues.repeat('pull', new Map(names.map((name) => [name, 1_000])));
+  const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  await waitFor(async () => (await queue.getCompletedCount()) > tenants.size, { what: 'further times of each' });
+  // Of each tenant one that waits, and the next time.
+  const { delayed = 0 } = await queue.getJobCounts('delayed');
+  expect(delayed).toBeLessThanOrEqual(2 * tenants.size);
+  world.release();
+  await waitFor(() => world.done.length >= tenants.size, { what: 'all' });
+  await world.queues.repeat('pull', new Map());
+  await queue.close();
 });

@@ -1,15 +1,26 @@
 import { describe, expect, test } from 'vitest';
+import type { Account, Credential } from '../../src/model/credentials.ts';
+import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import {
   accountOfClaims,
   accountOfHub,
   accountOfNames,
   accountText,
   type Claims,
+  confirmAccount,
   type ExpectedAccount,
   isNamed,
   mismatchOf,
 } from '../../src/oauth/accounts.ts';
+import { createTokenAuthorizer } from '../../src/oauth/authorizer.ts';
+import { DEFAULT_REFRESH_RULES } from '../../src/oauth/due.ts';
+import { type LoginResult, type LoginTarget, type LoginWay, storeLogin } from '../../src/oauth/login.ts';
 import type { Provider } from '../../src/oauth/providers.ts';
+import type { LoginAnswer } from '../../src/oauth/token-requests.ts';
+import { keys } from '../../src/state/keys.ts';
+import { useRedis } from '../support/redis.ts';
+import { connect, NEVER, openWorker, TENANT } from './connection.ts';
+import { startTokenServer, tokensNamed } from './token-server.ts';
 
 const ROSSI = { subject: '117', address: 'rossi@practice.example', domain: 'practice.example' };
 
@@ -132,5 +143,248 @@ describe('what a token answer names by itself', () => {
     ['oauth', { idToken: tokenFor({ aud: 'c', sub: '1' }) }, null],
   ])('%s %#', (name, names, account) => {
     expect(accountOfNames({ name, clientId: 'c' }, { ...NAMES, ...names })).toEqual(account);
+  });
+});
+
+describe('the account of a login', () => {
+  const redis = useRedis();
+
+  const ROSSI: Account = { subject: '117', address: 'rossi@practice.example', domain: 'practice.example' };
+
+  const STRANGER: Account = { subject: '666', address: 'stranger@elsewhere.example', domain: null };
+
+  const UNCONFIRMED = { actor: 'guard', code: 'account-unconfirmed', retry: 'never' };
+
+  /** Logins of which the test says whose they are. */
+  async function open(settings: Partial<Pick<LoginTarget, 'expected' | 'takesAnyAccount' | 'verify'>> = {}) {
+    const server = await startTokenServer();
+    const worker = openWorker({ redis: redis.connect(), issuer: server.url });
+    const answer: LoginAnswer = {
+      ...{ accessToken: 'access-1', refreshToken: 'refresh-1', accessLifeMs: 3_600_000, refreshLifeMs: null },
+      ...{ scopes: null, baseUrl: null, account: null, sentAt: Date.now(), skewMs: 0 },
+      names: { idToken: null, identityUrl: null, hubId: null },
+    };
+    const logIn = (account: Account | null, way: LoginWay): Promise<LoginResult> => {
+      const told = { ...worker.server, accountOf: async () => account };
+      const target: LoginTarget = { context: worker.place, server: told, scopes: [], clock: Date.now, ...settings };
+      return storeLogin(target, answer, { way }, NEVER);
+    };
+    const authorizer = (expected: ExpectedAccount | null = settings.expected ?? null) =>
+      createTokenAuthorizer({
+        ...{ connection: 'clinic', credentials: worker.credentials, refresher: worker.refresher },
+        ...{ rules: DEFAULT_REFRESH_RULES, clock: Date.now, expected },
+      });
+    const stored = () => worker.credentials.read('clinic');
+    return { server, worker, logIn, authorizer, stored };
+  }
+
+  describe('a login whose user the clinic was asked for', () => {
+    const failing = (actor: Actor, code: string) => async () => {
+      throw new MirrorError('not told', { actor, code, retry: 'never' });
+    };
+
+    test.each([
+      ['contract', 'tenants-not-found'],
+      ['settings', 'not-found'],
+      ['settings', 'tenant-choice'],
+    ] as const)('is kept when the profile or the settings are not right yet (%s %s)', async (actor, code) => {
+      const { logIn, stored } = await open({ verify: failing(actor, code) });
+      expect(await logIn(ROSSI, 'here')).toMatchObject({ uncertainty: { code } });
+      expect(await stored()).not.toBeNull();
+    });
+
+    test.each([
+      ['authorization', 'user-unknown'],
+      ['settings', 'tenant-not-allowed'],
+      ['settings', 'tenant-gone'],
+    ] as const)('is refused when the user may not be connected (%s %s)', async (actor, code) => {
+      const { logIn, stored } = await open({ verify: failing(actor, code) });
+      await expect(logIn(ROSSI, 'here')).rejects.toMatchObject({ code });
+      expect(await stored()).toBeNull();
+    });
+  });
+
+  describe('an account that the settings expect', () => {
+    const expected = { address: 'rossi@practice.example' };
+
+    test('is the only one that may log in, however it does: nothing of another is kept', async () => {
+      for (const way of ['here', 'elsewhere'] as const) {
+        const { worker, logIn, stored } = await open({ expected });
+        await connect(worker);
+        const before = await stored();
+        await expect(logIn(STRANGER, way)).rejects.toMatchObject({ actor: 'authorization', code: 'wrong-account' });
+        await expect(logIn(null, way)).rejects.toMatchObject({ actor: 'authorization', code: 'account-unknown' });
+        expect(await stored()).toEqual(before);
+        expect(await logIn(ROSSI, way)).toMatchObject({ account: ROSSI, isUnconfirmed: false });
+      }
+    });
+
+    test('needs no other word, also when it is another one than before', async () => {
+      const { logIn, authorizer } = await open();
+      await logIn(STRANGER, 'here');
+      await logIn(ROSSI, 'elsewhere');
+      await expect(authorizer().header(NEVER)).rejects.toMatchObject(UNCONFIRMED);
+      expect(await authorizer(expected).header(NEVER)).toBe('Bearer access-1');
+    });
+
+    test('is asked for at once when the settings name it later: the tokens of another are given to nobody', async () => {
+      const { logIn, authorizer } = await open();
+      await logIn(STRANGER, 'here');
+      const refused = { actor: 'authorization', code: 'wrong-account' };
+      await expect(authorizer(expected).header(NEVER)).rejects.toMatchObject(refused);
+      await expect(authorizer(expected).renew(NEVER)).rejects.toMatchObject(refused);
+    });
+
+    test('is not named by what is thrown', async () => {
+      const { logIn } = await open({ expected });
+      const error = await logIn(STRANGER, 'here').catch(String);
+      expect(error).not.toMatch(/rossi|stranger|666/);
+    });
+  });
+
+  describe('a login whose account nobody expects', () => {
+    const KNOWN = [ROSSI, 'here'] as const;
+    test.each<[string, readonly (readonly [Account | null, LoginWay])[], boolean]>([
+      ['the first one, by whoever began it', [[ROSSI, 'here']], false],
+      ['the first one, of an account that is not told', [[null, 'here']], false],
+      ['the first one, by a link or code', [[ROSSI, 'elsewhere']], true],
+      ['the same account again', [KNOWN, [ROSSI, 'here']], false],
+      ['the same account again, by a link or code', [KNOWN, [ROSSI, 'elsewhere']], false],
+      ['another account', [KNOWN, [STRANGER, 'here']], true],
+      ['another account, by a link or code', [KNOWN, [STRANGER, 'elsewhere']], true],
+      ['one that is not told, after one that was', [KNOWN, [null, 'here']], true],
+      ['the right account again, after a stranger', [KNOWN, [STRANGER, 'elsewhere'], [ROSSI, 'elsewhere']], false],
+      ['the right account again, after one that was not told', [KNOWN, [null, 'here'], [ROSSI, 'here']], false],
+      ['a stranger, twice', [KNOWN, [STRANGER, 'here'], [STRANGER, 'here']], true],
+      ['another account, after one that was not told', [KNOWN, [null, 'here'], [STRANGER, 'here']], true],
+      [
+        'one that is told, after one that was not',
+        [
+          [null, 'here'],
+          [ROSSI, 'here'],
+        ],
+        false,
+      ],
+      [
+        'one that is not told, twice',
+        [
+          [null, 'here'],
+          [null, 'elsewhere'],
+        ],
+        true,
+      ],
+      [
+        'the same unconfirmed one again, by whoever began it',
+        [
+          [ROSSI, 'elsewhere'],
+          [ROSSI, 'here'],
+        ],
+        true,
+      ],
+    ])('%s', async (_what, logins, isUnconfirmed) => {
+      const { logIn, authorizer } = await open();
+      let result: LoginResult | null = null;
+      for (const [account, way] of logins) result = await logIn(account, way);
+      expect(result).toMatchObject({ isUnconfirmed });
+      const header = authorizer().header(NEVER);
+      if (isUnconfirmed) await expect(header).rejects.toMatchObject(UNCONFIRMED);
+      else expect(await header).toBe('Bearer access-1');
+    });
+
+    test('is used where what it is good for is bound otherwise, as at the clinic', async () => {
+      const { logIn, authorizer } = await open({ takesAnyAccount: true });
+      await logIn(ROSSI, 'here');
+      expect(await logIn(STRANGER, 'elsewhere')).toMatchObject({ account: STRANGER, isUnconfirmed: false });
+      expect(await authorizer().header(NEVER)).toBe('Bearer access-1');
+    });
+
+    test('is given to nobody, forced or not, and kept alive until a person names the account', async () => {
+      const { server, worker, logIn, authorizer, stored } = await open();
+      await logIn(STRANGER, 'elsewhere');
+      server.onToken = () => ({ body: { ...tokensNamed(2), expires_in: 3_600 } });
+      await expect(authorizer().renew(NEVER)).rejects.toMatchObject(UNCONFIRMED);
+      const version = (await stored())?.version ?? 0;
+      await worker.refresher.refresh(version);
+      await expect(authorizer().header(NEVER)).rejects.toMatchObject(UNCONFIRMED);
+
+      for (const named of ['117', 'rossi@practice.example', 'unknown', '']) {
+        await expect(confirmAccount(worker.place, named, NEVER)).rejects.toMatchObject({ code: 'account-differs' });
+      }
+      const before = await stored();
+      expect(await confirmAccount(worker.place, 'Stranger@elsewhere.example', NEVER)).toEqual(STRANGER);
+      expect(await authorizer().header(NEVER)).toBe('Bearer access-2');
+      expect(await stored()).toMatchObject({ version: before?.version, tokens: { refreshToken: 'refresh-2' } });
+    });
+
+    test('can not be confirmed where nobody has logged in', async () => {
+      const { worker } = await open();
+      await expect(confirmAccount(worker.place, 'unknown', NEVER)).rejects.toMatchObject({ code: 'not-connected' });
+    });
+  });
+
+  test('the word of a person holds although a refresh of before was received and not stored yet', async () => {
+    const server = await startTokenServer();
+    server.onToken = () => ({ body: { ...tokensNamed(9), expires_in: 3_600 } });
+    let isAway = false;
+    const worker = openWorker({
+      redis: redis.connect(),
+      issuer: server.url,
+      wrapStore: (store) => ({
+        ...store,
+        write: (...given) => (isAway ? Promise.reject(new Error('away')) : store.write(...given)),
+      }),
+    });
+    const tokens = { accessToken: 'access-0', refreshToken: 'refresh-0', account: STRANGER, isUnconfirmed: true };
+    await connect(worker, { tokens });
+    isAway = true;
+    await expect(worker.refresher.refresh(1)).rejects.toThrow();
+    isAway = false;
+    await confirmAccount(worker.place, '666', NEVER);
+    await worker.refresher.refresh(1);
+    expect((await worker.credentials.read('clinic'))?.tokens).toMatchObject({
+      refreshToken: 'refresh-9',
+      account: STRANGER,
+      isUnconfirmed: false,
+    });
+  });
+
+  describe('a login whose account is not known', () => {
+    const idToken = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
+
+    test('is used on, and it is learned whose it is when a refresh tells', async () => {
+      const { server, worker, authorizer, stored } = await open();
+      await connect(worker, { accessExpiresAt: null });
+      expect(await authorizer().header(NEVER)).toBe('Bearer access-0');
+      const answer = (claims: object) => () => ({
+        body: { ...tokensNamed(1), expires_in: 3_600, id_token: idToken(claims) },
+      });
+      server.onToken = answer({ aud: 'client-1', sub: '117' });
+      await worker.refresher.refresh(1);
+      const learned = { subject: '117', address: null, domain: null };
+      expect((await stored())?.tokens.account).toEqual(learned);
+      expect(await authorizer().header(NEVER)).toBe('Bearer access-1');
+      server.onToken = answer({ aud: 'client-1', sub: '666' });
+      await worker.refresher.refresh((await stored())?.version ?? 0);
+      expect((await stored())?.tokens.account, 'a refresh changes no account').toEqual(learned);
+    });
+
+    test('is used on where the settings expect somebody, until it is known that it is not theirs', async () => {
+      const { server, worker, authorizer } = await open({ expected: { subject: '117' } });
+      await connect(worker, { accessExpiresAt: null } satisfies Partial<Credential>);
+      expect(await authorizer().header(NEVER)).toBe('Bearer access-0');
+      server.onToken = () => ({
+        body: { ...tokensNamed(1), expires_in: 3_600, id_token: idToken({ aud: 'client-1', sub: '666' }) },
+      });
+      await worker.refresher.refresh(1);
+      await expect(authorizer().header(NEVER)).rejects.toMatchObject({ code: 'wrong-account' });
+    });
+  });
+
+  test('nothing of the account stands in Redis in clear', async () => {
+    const { logIn } = await open();
+    await logIn(STRANGER, 'elsewhere');
+    const stored = await redis.connect().hgetall(keys.credential(TENANT, 'clinic'));
+    expect(Object.keys(stored)).toContain('sealed');
+    expect(JSON.stringify(stored)).not.toMatch(/stranger|elsewhere\.example|666"/);
   });
 });

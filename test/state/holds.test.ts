@@ -218,3 +218,20 @@ test('a first run that nobody decided in time can be asked for again', async () 
   const next = await holds.cover('doctor', 'first-run', ['1'], CONTEXT);
   expect(await holds.list()).toEqual([next]);
 });
+
+test('an erasure takes records out of holds of their target, also while a person decides; an empty one ends', async () => {
+  const holds = open();
+  const context = { linkCount: 9, now: NOW, expiresAt: NOW + 1_000 };
+  const hold = await holds.cover('doctor', 'vanished', ['one', 'two'], context);
+  await holds.cover('doctor', 'cancelled', ['one'], context);
+  await holds.cover('contacts', 'vanished', ['one'], context);
+  const decided = holds.decide(hold?.id ?? '', { state: 'approved', now: NOW, expiresAt: NOW + 1_000 });
+  expect(await holds.erase('doctor', new Set(['one']))).toBe(2);
+  await decided;
+  const left = (await holds.list()).map(({ target, kind, recordIds }) => [target, kind, recordIds]);
+  expect(left.sort()).toEqual([
+    ['contacts', 'vanished', ['one']],
+    ['doctor', 'vanished', ['two']],
+  ]);
+  expect((await holds.list()).find(({ id }) => id === hold?.id)?.state).toBe('approved');
+});

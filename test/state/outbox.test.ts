@@ -1,18 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CalendarItem } from '../../src/model/items.ts';
+import type { Link } from '../../src/model/operations.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import type { OutboxEntry, OutboxSettlement } from '../../src/state/formats.ts';
+import { createJournal } from '../../src/state/journal.ts';
+import { keys } from '../../src/state/keys.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
-import { createOutbox } from '../../src/state/outbox.ts';
+import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
+import { createTargetStore } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 const TENANT = 'studio-rossi';
+
 const KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
+
 const redis = useRedis();
 
 const sealersOf = (tenant: string) => ({
@@ -78,6 +84,7 @@ function only(entries: readonly OutboxEntry[]): OutboxEntry {
 }
 
 type Opened = Awaited<ReturnType<typeof open>>;
+
 const takeDue = async ({ outbox }: Opened, now = NOW) => only(await outbox.due('doctor', now, 10));
 
 describe('what is put in', () => {
@@ -410,3 +417,71 @@ async function dump(connection: Redis): Promise<string> {
   }
   return parts.join('\n');
 }
+
+describe('an erasure of records', () => {
+  const IDENTITY_KEY = Buffer.alloc(32, 7);
+
+  const NOW = Date.parse('2026-06-15T10:00:00Z');
+
+  const removal = (recordId: string, reason: PlannedChange['reason']): PlannedChange => ({
+    recordId,
+    reason,
+    wanted: { want: 'absent', startAt: NOW, endAt: NOW },
+    fields: [],
+  });
+
+  const linkOf = (recordId: string): Link => ({
+    recordId,
+    fingerprint: 'fingerprint',
+    versionTag: null,
+    startAt: NOW,
+    endAt: NOW,
+    idAttempt: 0,
+    remoteId: null,
+    drift: null,
+  });
+
+  let outbox: Outbox;
+
+  let lease: Lease;
+
+  beforeEach(async () => {
+    const connection = redis.connect();
+    const links = createLinkStore(connection, TENANT, Buffer.alloc(32, 7));
+    const sealer = createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT);
+    outbox = createOutbox(connection, TENANT, { sealer, proofs: createProofSealer(IDENTITY_KEY, TENANT) }, links);
+    const taken = await createLeases(connection, TENANT, 60_000).tryTake('plan');
+    if (taken === null) throw new Error('the lease is taken');
+    lease = taken;
+    await createTargetStore(connection, TENANT, createProofSealer(Buffer.alloc(32, 7), TENANT)).write('doctor', {
+      cursor: 'cursor-1',
+    });
+  });
+
+  describe('an erasure in the outbox', () => {
+    test.each([
+      ['comes while an older change is being sent', 'forgotten', []],
+      ['is not what came: another change did', 'cancelled', ['one']],
+    ] as const)('%s: what is noted of that one', async (_, reason, noted) => {
+      const connection = redis.connect();
+      await outbox.put('doctor', [removal('one', 'cancelled')], { now: NOW, lease, run: 'run-1' });
+      const [entry] = await outbox.due('doctor', NOW, 10);
+      if (entry === undefined) throw new Error('nothing is due');
+      await outbox.put('doctor', [removal('one', reason)], { now: NOW, lease });
+      await outbox.complete('doctor', [{ entry, kind: 'done', link: linkOf('one'), effect: 'updated' }], {
+        now: NOW,
+        lease,
+      });
+      expect(await connection.zrange(keys.unseen(TENANT, 'doctor'), '0', '-1')).toEqual(noted);
+      const lines = await createJournal(connection, TENANT, IDENTITY_KEY).read('run-1');
+      expect(lines.map(({ recordId }) => recordId)).toEqual(noted);
+      expect(await outbox.pendingOf('doctor', 'one')).toMatchObject({ reason });
+    });
+
+    test('is not given up when its record leaves the window; others are', async () => {
+      await outbox.put('doctor', [removal('one', 'forgotten'), removal('two', 'vanished')], { now: NOW, lease });
+      await outbox.abandon('doctor', ['one', 'two', 'three'], lease);
+      expect([...(await outbox.pending('doctor')).keys()]).toEqual(['one']);
+    });
+  });
+});

@@ -4,17 +4,22 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
-import { createLife, openProcesses } from '../../src/state/processes.ts';
-import { useFakeTime } from '../support/fake-time.ts';
+import { createLife, openProcesses, type Processes } from '../../src/state/processes.ts';
+import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis({ appendOnly: false });
+
 const HOLDER = fileURLToPath(new URL('lease-holder.ts', import.meta.url));
+
 const TEN_MINUTES_MS = 600_000;
+
 const SILENT_MS = 6_000;
+
 /** Looks at the register, each of which sees every process: more than a death without a proof needs. */
 const MANY_LOOKS = 9;
+
 /** Fewer than that. */
 const SOME_LOOKS = 3;
 
@@ -189,4 +194,191 @@ test('a life whose first beat was answered too late never was', () => {
   time.jump(9_000);
   life.wasHeard(sentAt);
   expect(life.over.aborted).toBe(true);
+});
+
+const NEVER = new AbortController().signal;
+
+/** Two processes of one kernel that live, so nothing proves a death: a holder with a worker, and another one. */
+async function twoProcesses() {
+  const [client, otherClient] = [redis.connect(), redis.connect()];
+  await Promise.all([client.flushall(), otherClient.ping()]);
+  const time = useFakeTime();
+  const processes = openProcesses(client, SILENT_MS);
+  const other = openProcesses(otherClient, SILENT_MS);
+  onTestFinished(async () => {
+    vi.restoreAllMocks();
+    await Promise.all([processes.leave(), other.leave()]);
+  });
+  await processes.addWorker('holder-worker');
+  const told: (readonly string[])[] = [];
+  other.onDeath(async (workers) => void told.push(workers));
+  await other.join();
+  const take = (of: Processes, connection: typeof client) =>
+    createLeases(connection, 'studio', TEN_MINUTES_MS, of).tryTake('lane');
+  const looked = vi.spyOn(otherClient, 'hgetall');
+  const otherBeats = vi.spyOn(otherClient, 'hset');
+  /** Time passes, and Redis answers the beat of the other process, which would give itself up else. */
+  const passBeat = async (ms: number) => {
+    const before = settled(otherBeats);
+    await time.pass(ms);
+    await untilSeen(() => settled(otherBeats) > before, 'the beat of the other process');
+    await time.pass(0);
+  };
+  /** A second passes, with the look of the other process at its end. */
+  const second = async (midway = () => {}) => {
+    const before = settled(looked);
+    await time.pass(500);
+    midway();
+    await passBeat(500);
+    await untilSeen(() => settled(looked) > before, 'the look');
+  };
+  return {
+    ...{ client, processes, other, told, looked, time, second, passBeat },
+    take: () => take(processes, client),
+    takeOther: () => take(other, otherClient),
+  };
+}
+
+function settled(spy: { mock: { settledResults: readonly { type: string }[] } }): number {
+  return spy.mock.settledResults.filter(({ type }) => type !== 'incomplete').length;
+}
+
+test('a holder that nobody hears of gives up before another can take its lease, and the other takes it then', async () => {
+  const { client, take, takeOther, second } = await twoProcesses();
+  const lease = await take();
+  vi.spyOn(client, 'hset').mockRejectedValue(new Error('away'));
+  let seconds = 0;
+  for (let next = null; next === null; seconds += 1) {
+    let hadGivenUp = false;
+    await second(() => {
+      hadGivenUp = lease?.signal.aborted === true;
+    });
+    next = await takeOther();
+    if (next !== null) {
+      expect(hadGivenUp).toBe(true);
+      expect(next.token).toMatch(/^2:/);
+    }
+  }
+  expect(lease?.signal.reason).toMatchObject({ code: 'lease-lost' });
+  expect(seconds).toBeLessThanOrEqual(SILENT_MS / 1_000 + 1);
+});
+
+test('a holder that is heard of keeps its lease, whatever time passes', async () => {
+  const { client, take, takeOther, time, second } = await twoProcesses();
+  const beats = vi.spyOn(client, 'hset');
+  const lease = await take();
+  for (let seconds = 0; seconds < 20; seconds += 1) {
+    const before = settled(beats);
+    await second();
+    await untilSeen(() => settled(beats) > before, 'the beat');
+    await time.pass(0);
+  }
+  expect(lease?.signal.aborted).toBe(false);
+  expect(await takeOther()).toBeNull();
+});
+
+test('a process that stood still begins another life: what it held is free to all, its workers go on', async () => {
+  const { client, processes, other, told, take, takeOther, time, second } = await twoProcesses();
+  const before = await processes.join();
+  const lease = await take();
+  time.jump(SILENT_MS);
+  expect(lease?.signal.aborted).toBe(true);
+  const after = await processes.join();
+  expect(after.id).not.toBe(before.id);
+  await second();
+  await untilSeen(() => other.dead().includes(before.id), 'the end of the first life');
+  const next = await takeOther();
+  expect(next?.token).toMatch(/^2:/);
+  expect(told.flat()).toEqual([]);
+  expect(JSON.parse((await client.hget(keys.processes(), after.id)) ?? '')).toMatchObject({
+    workers: ['holder-worker'],
+  });
+  await next?.release();
+  expect((await take())?.token).toMatch(new RegExp(`^3:${after.id}/`));
+});
+
+test('a process that stood still takes again at once what it held, though the lease was not given back', async () => {
+  const { take, time } = await twoProcesses();
+  const lease = await take();
+  time.jump(SILENT_MS);
+  const again = await take();
+  expect(again?.token).toMatch(/^2:/);
+  expect(again?.signal.aborted).toBe(false);
+  await lease?.release();
+  expect(again?.signal.aborted).toBe(false);
+});
+
+test('a waiter that stood still keeps on waiting, with a place of its new life', async () => {
+  const { client, processes, takeOther, time } = await twoProcesses();
+  const held = await takeOther();
+  const waiting = createLeases(client, 'studio', TEN_MINUTES_MS, processes).take('lane', TEN_MINUTES_MS, NEVER);
+  const place = async () => (await client.hkeys(keys.leaseWaiting('studio', 'lane')))[0];
+  await untilSeen(async () => (await place()) !== undefined, 'the place');
+  const first = await place();
+  await untilSeen(() => vi.getTimerCount() > 0, 'a pause');
+  await held?.release();
+  time.jump(SILENT_MS);
+  await time.pass(1_000);
+  const lease = await waiting;
+  expect(lease.signal.aborted).toBe(false);
+  expect(lease.token).not.toContain(first?.split('/')[0]);
+});
+
+test('when Redis comes back nobody has died before the beats had time to come', async () => {
+  const { client, processes, other, told, looked, second } = await twoProcesses();
+  const { id } = await processes.join();
+  const beats = vi.spyOn(client, 'hset').mockRejectedValue(new Error('away'));
+  looked.mockRejectedValue(new Error('away'));
+  for (let seconds = 0; seconds < 20; seconds += 1) await second();
+  looked.mockReset();
+  for (let seconds = 0; seconds < 3; seconds += 1) await second();
+  expect(other.dead()).not.toContain(id);
+  beats.mockReset();
+  await second();
+  await untilSeen(async () => (await processes.join()).id !== id, 'the next life');
+  for (let seconds = 0; seconds < 10; seconds += 1) await second();
+  expect(told.flat()).toEqual([]);
+});
+
+test('looks that waited for Redis tell of no death when they are all answered before the beats', async () => {
+  const { client, other, told, looked, time, passBeat } = await twoProcesses();
+  const register = await client.hgetall(keys.processes());
+  const back = Promise.withResolvers<void>();
+  vi.spyOn(client, 'hset').mockRejectedValue(new Error('away'));
+  looked.mockClear().mockImplementation(() => back.promise.then(() => register));
+  for (let seconds = 0; seconds < 9; seconds += 1) await passBeat(1_000);
+  expect(looked).toHaveBeenCalled();
+  back.resolve();
+  await untilSeen(() => settled(looked) === looked.mock.calls.length, 'the looks');
+  await time.pass(0);
+  expect(other.dead()).toEqual([]);
+  expect(told).toEqual([]);
+});
+
+test('a process whose clocks stood still too lives again by its next beat, and keeps what it takes from then on', async () => {
+  const { client, processes, other, told, take, takeOther, second } = await twoProcesses();
+  const { id } = await processes.join();
+  const entry = JSON.parse((await client.hget(keys.processes(), id)) ?? '');
+  const frozen = JSON.stringify({ ...entry, beat: 1_000 });
+  const beats = vi.spyOn(client, 'hset').mockResolvedValue(0);
+  for (let seconds = 0; !other.dead().includes(id) && seconds < 20; seconds += 1) await second();
+  expect(other.dead()).toContain(id);
+  beats.mockRestore();
+  await client.hset(keys.processes(), id, frozen);
+  await second();
+  await untilSeen(() => !other.dead().includes(id), 'the life');
+  const lease = await take();
+  expect(lease?.token).toContain(`:${id}/`);
+  expect(await takeOther()).toBeNull();
+  expect(told.flat()).toEqual(['holder-worker']);
+});
+
+test('workers that are named together, in the first life, are all told before any of them takes a job', async () => {
+  const client = redis.connect();
+  const processes = openProcesses(client, SILENT_MS);
+  onTestFinished(() => processes.leave());
+  useFakeTime();
+  await Promise.all(['one', 'two', 'three'].map((name) => processes.addWorker(name)));
+  const own = await processes.join();
+  expect(JSON.parse((await client.hget(keys.processes(), own.id)) ?? '').workers).toEqual(['one', 'two', 'three']);
 });

@@ -12,6 +12,7 @@ import {
   sealedRecordIdOf,
   updateOperation,
 } from '../../contract/contract-kit.ts';
+import { holding, ours as ourObject } from './scripted-calendar.ts';
 import {
   davError,
   LOGIN,
@@ -33,8 +34,11 @@ async function applyOn(server: ScriptedServer, ...operations: Operation[]): Prom
 }
 
 const HREF = `/cal/${keyOf('a')}.ics`;
+
 const create = createOperation('a');
+
 const update = updateOperation('a', itemWith({ title: 'New' }), '"1"');
+
 const remove = deleteOperation('a', '"1"');
 
 /** Our object for record `a` as a server holds it. */
@@ -52,7 +56,9 @@ function ours(title = 'Appointment', ownerTag = MARK, key = keyOf('a')): string 
 }
 
 const CREATED: ScriptedAnswer = { status: 201, headers: { etag: '"1"' } };
+
 const DONE: ScriptedAnswer = { status: 204, headers: { etag: '"2"' } };
+
 const EXISTS: ScriptedAnswer = { status: 412 };
 
 /** Answers of one kind of request, one after another; the last one stays. */
@@ -481,5 +487,54 @@ describe('waits and other servers', () => {
     const server = await serve(({ path }) => ({ status: 302, headers: { location: path } }));
     await expect(applyOn(server, create)).rejects.toMatchObject({ code: 'redirected-elsewhere' });
     expect(server.log().length).toBeLessThan(10);
+  });
+});
+
+describe('a server that a test scripts', () => {
+  const ERASURE = { ...deleteOperation('a', '"1"'), erase: true };
+
+  /** A calendar that holds our object, and answers writes as told. */
+  async function eraseOn(answers: Record<'PUT' | 'DELETE', ScriptedAnswer>, objects = { [HREF]: ourObject('a') }) {
+    const reading = holding(objects, {});
+    const server = await serve((request: SeenRequest) => {
+      const { method } = request;
+      return method === 'PUT' || method === 'DELETE' ? answers[method] : reading(request);
+    });
+    const outcomes: Outcome[] = await openOn(server).apply(server.container, [ERASURE], signal());
+    return { server, outcome: outcomes[0] };
+  }
+
+  describe('an erased object', () => {
+    test('is emptied first, so that a trash bin keeps nothing of it', async () => {
+      const { server, outcome } = await eraseOn({ PUT: DONE, DELETE: { status: 204 } });
+      expect(describeOutcome(outcome)).toBe('deleted deleted');
+      expect(server.log().slice(1)).toEqual([`PUT ${HREF}`, `DELETE ${HREF}`]);
+      const [, put, deletion] = server.requests;
+      expect(put?.headers['if-match']).toBe('"1"');
+      expect(put?.body).toContain('20000101');
+      expect(put?.body).not.toContain('Appointment');
+      expect(deletion?.headers['if-match']).toBe('"2"');
+    });
+
+    test('is deleted as it is where the server refuses an empty one', async () => {
+      const { server, outcome } = await eraseOn({ PUT: { status: 403 }, DELETE: { status: 204 } });
+      expect(describeOutcome(outcome)).toBe('deleted deleted');
+      expect(server.requests.at(-1)).toMatchObject({ method: 'DELETE', headers: { 'if-match': '"1"' } });
+    });
+
+    test('is tried again when a person changed it meanwhile', async () => {
+      const { server, outcome } = await eraseOn({ PUT: { status: 412 }, DELETE: { status: 204 } });
+      expect(outcome).toMatchObject({ result: 'failed', error: { actor: 'conflict' } });
+      expect(server.requests.map(({ method }) => method)).not.toContain('DELETE');
+    });
+
+    test("is left alone when it is somebody else's by now", async () => {
+      const { server, outcome } = await eraseOn(
+        { PUT: DONE, DELETE: DONE },
+        { [HREF]: ourObject('a', 'othermark0other0') },
+      );
+      expect(describeOutcome(outcome)).toBe('deleted already-gone');
+      expect(server.requests).toHaveLength(1);
+    });
   });
 });

@@ -13,7 +13,9 @@ import { account, FROM_HERE, openPort, PEOPLE, refusalIn } from './open-port.ts'
  */
 
 const redis = useRedis();
+
 const OTTO = account('otto');
+
 const PASSPHRASE = 'correct horse battery staple';
 
 /** The port with a route of each level, about a clinic and about none. */

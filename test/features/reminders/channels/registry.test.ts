@@ -14,7 +14,9 @@ import {
 import { describeChannel } from './contract.ts';
 
 describeChannel('webhook', openWebhookBed, { garbage: 'nothing in an answer is read but its status' });
+
 describeChannel('email', openEmailBed, { throttleForSevenSeconds: 'SMTP has no word for how long' });
+
 describeChannel('sms', openSmsBed);
 
 describe('the channel dry', () => {

@@ -1,19 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { OPERATION_CALLS } from '../../src/clinic/api.ts';
-import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
-import { SPECIFICATION_ROWS } from '../../tools/clinic-api-rows.ts';
+import { OPERATION_CALLS } from '../../../src/clinic/api.ts';
+import { OPERATIONS } from '../../../src/clinic/schema/operations.ts';
+import { SPECIFICATION_ROWS } from '../../../tools/clinic-api-rows.ts';
 import {
   CLINIC_API_DOCUMENT,
   clinicApiDocument,
   documentedOperations,
   faultsOf,
-} from '../../tools/write-clinic-api.ts';
-import { openApi } from './open-api.ts';
-import { profileOf } from './open-client.ts';
+} from '../../../tools/write-clinic-api.ts';
+import { openApi } from '../open-api.ts';
+import { profileOf } from '../open-client.ts';
 
 /** The operations of the specification, section 4, counted per part. */
 const COUNTS = { '4.1': 1, '4.2': 4, '4.3': 2, '4.4': 9, '4.5': 2, '4.6': 2, '4.7': 3, '4.8': 5, '4.9': 5, '4.10': 4 };
+
 const REST = { '4.11': 2, '4.12': 1, '4.13': 3 };
 
 describe('every operation of the specification', () => {

@@ -5,10 +5,10 @@ import { DAY_MS } from '../../src/model/time.ts';
 import { compareSpecification } from '../../src/profile-finder/compare.ts';
 import { readSpecification } from '../../src/profile-finder/openapi.ts';
 import { probeClinic } from '../../src/profile-finder/probe.ts';
+import { profileOf, readingsOf, unhurried, type WrittenProfile } from '../clinic/open-client.ts';
+import { startScriptedServer } from '../clinic/scripted-server.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
-import { profileOf, readingsOf, unhurried, type WrittenProfile } from './open-client.ts';
-import { startScriptedServer } from './scripted-server.ts';
 
 const DOCUMENTED = profileOf({});
 

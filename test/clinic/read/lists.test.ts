@@ -7,6 +7,7 @@ import { openRememberingClinic, rowOf, told, withEtags } from '../remembering-cl
 import type { ScriptedAnswer, ScriptedRequest } from '../scripted-server.ts';
 
 const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => rowOf(id));
+
 /** As the profile has it when it says nothing. */
 const WHOLE_EVERY_MS = 30 * MINUTE_MS;
 

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { createJournal, journalLine, openPins } from '../../src/state/journal.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+
+const TENANT = 'studio-rossi';
+
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+
+const NOW = Date.parse('2026-06-15T10:00:00Z');
+
+describe('an erasure of records', () => {
+  test('takes lines and pins under the ids of today and of before, each target by its own records', async () => {
+    const connection = redis.connect();
+    const formerly = { tenant: 'rossi', target: () => 'old-doctor' };
+    const journal = createJournal(connection, TENANT, IDENTITY_KEY, { formerly });
+    for (const tenant of [TENANT, 'rossi']) {
+      const proofs = createProofSealer(IDENTITY_KEY, tenant);
+      for (const field of ['doctor\tone', 'old-doctor\tone', 'contacts\tone', 'doctor\ttwo']) {
+        const [target = '', recordId = ''] = field.split('\t');
+        const place = { run: 'run-1', target, recordId };
+        const line = journalLine(proofs, place, { effect: 'deleted', reason: 'vanished', at: NOW });
+        await connection.hset(keys.journal(tenant, 'run-1'), field, line);
+      }
+      await connection.zadd(keys.journals(tenant), NOW, 'run-1');
+      const pins = new Map([
+        ['one', NOW + 1],
+        ['two', NOW + 1],
+      ]);
+      await openPins(connection, tenant, IDENTITY_KEY).change('old-doctor', () => pins);
+    }
+    const recordsOf = (target: string) => new Set(target.endsWith('doctor') ? ['one'] : []);
+    expect(await journal.erase(recordsOf)).toEqual({ lines: 4, pins: 2 });
+    expect((await journal.read('run-1')).map(({ target, recordId }) => `${target} ${recordId}`).sort()).toEqual([
+      'contacts one',
+      'doctor two',
+    ]);
+    expect([...(await journal.pinned('doctor', NOW))]).toEqual(['two']);
+    expect(await journal.erase(recordsOf)).toEqual({ lines: 0, pins: 0 });
+  });
+});
