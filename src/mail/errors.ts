@@ -1,3 +1,4 @@
+import type { Text } from '../messages/message.ts';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import type { MailServer } from '../settings/delivery-schema.ts';
 import { namingSources } from '../settings/secret-reference.ts';
@@ -60,7 +61,7 @@ function tlsRefused({ certificateAuthority }: Pick<MailServer, 'certificateAutho
   return forOperator('no encrypted connection to the mail server could be made', 'smtp-tls-failed', remedy);
 }
 
-function forOperator(message: string, code: string, remedy: string, status?: number): MirrorError {
+function forOperator(message: string, code: string, remedy: Text, status?: number): MirrorError {
   return new MirrorError(message, { actor: 'settings', code, retry: 'later', remedy, status });
 }
 

@@ -2,6 +2,8 @@ import { EN } from './en.ts';
 import { ERRORS_EN } from './errors-en.ts';
 import { ERRORS_IT } from './errors-it.ts';
 import { IT } from './it.ts';
+import { SETTINGS_EN } from './settings-en.ts';
+import { SETTINGS_IT } from './settings-it.ts';
 import { VENDORS_EN } from './vendors-en.ts';
 import { VENDORS_IT } from './vendors-it.ts';
 
@@ -10,8 +12,10 @@ export type Language = 'en' | 'it';
 /** Locales whose times have 24 hours and no characters that a text message can't hold. */
 export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };
 
-const ENGLISH = { ...EN, ...ERRORS_EN, ...VENDORS_EN };
-const ITALIAN: Fitting<typeof IT & typeof ERRORS_IT & typeof VENDORS_IT> = { ...IT, ...ERRORS_IT, ...VENDORS_IT };
+const ENGLISH = { ...EN, ...ERRORS_EN, ...SETTINGS_EN, ...VENDORS_EN };
+const ITALIAN: Fitting<typeof IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof VENDORS_IT> = {
+  ...{ ...IT, ...ERRORS_IT, ...SETTINGS_IT, ...VENDORS_IT },
+};
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };
 
@@ -19,8 +23,16 @@ export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string
 export type Code = keyof typeof ENGLISH;
 /** Names of the values of a template. */
 type NameIn<Template extends string> = Template extends `${string}{${infer Position}}${infer Rest}`
-  ? (Position extends `${infer Name}:${string}` ? Name : Position) | NameIn<Rest>
+  ? PositionName<Position> | NameIn<Rest>
   : never;
+/** Braces with a space after them, as in `{ file: {path} }`, are words of the sentence. */
+type PositionName<Position extends string> = Position extends `${string}{${infer Inner}`
+  ? PositionName<Inner>
+  : Position extends ` ${string}`
+    ? never
+    : Position extends `${infer Name}:${string}`
+      ? Name
+      : Position;
 /** Sentences in another language: the compiler refuses a value that the English one does not have. */
 type Fitting<Table extends Record<Code, string>> = {
   [C in Code]: NameIn<Table[C]> extends NameIn<(typeof ENGLISH)[C]> ? Table[C] : never;
@@ -42,6 +54,31 @@ export function message<const C extends Code>(
   ...values: [NameIn<(typeof ENGLISH)[C]>] extends [never] ? [] : [ValuesOf<C>]
 ): Message {
   return values[0] === undefined ? { code } : { code, values: values[0] };
+}
+
+/** What happened and what to do, as messages under `code` and `code.remedy`; each may use some of the values. */
+export function withRemedy<const C extends CodeWithRemedy>(
+  code: C,
+  ...values: [NameIn<(typeof ENGLISH)[C | `${C}.remedy`]>] extends [never] ? [] : [ValuesOf<C | `${C}.remedy`>]
+): [message: Message, remedy: Message] {
+  const [first, remedy] = [code, `${code}.remedy`] as [Code, Code];
+  return values[0] === undefined
+    ? [{ code: first }, { code: remedy }]
+    : [
+        { code: first, values: values[0] },
+        { code: remedy, values: values[0] },
+      ];
+}
+type CodeWithRemedy = { [C in Code]: `${C}.remedy` extends Code ? C : never }[Code];
+
+/** A sentence as the message of an issue of zod, which holds only strings. */
+export function issueText(text: Text): string {
+  return typeof text === 'string' ? text : JSON.stringify(text);
+}
+
+/** The sentence of an issue of zod: the inverse of {@link issueText}. */
+export function textOfIssue(written: string): Text {
+  return written.startsWith('{"code":') ? (JSON.parse(written) as Message) : written;
 }
 
 /** Whether there is a sentence of this code. */

@@ -9,6 +9,7 @@ import type { Statuses } from '../control/statuses.ts';
 import type { Document } from '../documents/document.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { Language } from '../messages/message.ts';
+import { render, textOfIssue } from '../messages/message.ts';
 import type { AccessLevel, AccessRights, ActFacts } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress, TaskKind } from '../model/tasks.ts';
@@ -207,5 +208,10 @@ export function inputOf({ input }: AnyOperation, fields: Record<string, unknown>
   if (success) return 'after' in input.shape ? { ...data, limit: Number.MAX_SAFE_INTEGER } : data;
   const [{ path, message } = { path: [], message: '' }] = error.issues;
   const field = path.length === 0 ? '' : `${path.join('.')}: `;
-  throw new MirrorError(`${field}${message}`, { actor: 'settings', code: 'request-invalid', retry: 'never', remedy });
+  throw new MirrorError(`${field}${render(textOfIssue(message))}`, {
+    actor: 'settings',
+    code: 'request-invalid',
+    retry: 'never',
+    remedy,
+  });
 }

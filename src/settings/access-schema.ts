@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { message, render } from '../messages/message.ts';
+import { issueText, message } from '../messages/message.ts';
 import { ACCESS_LEVELS, ACT_VERBS } from '../model/acts.ts';
 import { address, baseAddress, name, text, wholeNumber } from './common-schemas.ts';
 import { optionalClientSecret } from './crm-clients.ts';
@@ -15,7 +15,7 @@ const rights = {
 const person = z
   .strictObject({
     email: z
-      .email(render(message('bad-address.email')))
+      .email(issueText(message('bad-address.email')))
       .optional()
       .describe('By an address that the provider has verified'),
     subject: text.optional().describe("By the provider's own id of the person (the claim sub)"),
@@ -23,7 +23,7 @@ const person = z
   })
   .refine(
     ({ email, subject }) => (email === undefined) !== (subject === undefined),
-    'give email or subject, one of them',
+    issueText(message('settings.email-or-subject')),
   );
 
 const group = z.strictObject({
@@ -41,7 +41,7 @@ function oidcSection(secrets: SecretSchemas) {
       scopes: z
         .array(text)
         .default(['openid', 'email', 'profile'])
-        .refine((scopes) => scopes.includes('openid'), 'openid must be one of them')
+        .refine((scopes) => scopes.includes('openid'), issueText(message('settings.openid')))
         .describe('What is asked for. Default: openid, email, profile'),
       groupsClaim: text.default('groups').describe('Claim of the id_token that holds the values of groups'),
       people: z
@@ -50,10 +50,7 @@ function oidcSection(secrets: SecretSchemas) {
         .describe('Who gets in; of rules that fit, the first counts, people before groups'),
       groups: z.array(group).default([]).describe('Who else gets in. Nobody without a rule does'),
     })
-    .refine(
-      ({ people, groups }) => people.length + groups.length > 0,
-      'name somebody in people or groups: nobody else gets in',
-    );
+    .refine(({ people, groups }) => people.length + groups.length > 0, issueText(message('settings.no-visitors')));
 }
 
 /** Longest absolute life of a session that can be chosen. */
@@ -97,7 +94,7 @@ export function accessSection(secrets: SecretSchemas) {
 /** Cookies that open everything travel there; a path would not fit pages, whose addresses begin at the host. */
 export const operatorUrl = baseAddress.refine(
   (url) => /^(https:\/\/|http:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:|$))[^/]*$/.test(url),
-  'give an https:// address without a path (http:// only on this machine)',
+  issueText(message('settings.url-host')),
 );
 
 /** Who may look and act, as configured. */

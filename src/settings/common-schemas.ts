@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { issueText, message, type Text } from '../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { ZONE_REMEDY } from '../model/time.ts';
-import { didYouMean, isMeant } from './describe-issue.ts';
+import { didYouMean } from './describe-issue.ts';
 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);
@@ -16,13 +17,16 @@ export function mapOf<Value extends z.ZodType>(value: Value, key: z.ZodType<stri
 }
 
 /** A network in CIDR, or one address. A prefix of 0 would cover every address of the internet. */
-export const network = text.refine((written) => {
-  const [address = '', prefix, ...more] = written.split('/');
-  const family = isIP(address);
-  if (family === 0 || address.includes('%') || more.length > 0) return false;
-  if (prefix === undefined) return true;
-  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
-}, 'give a network in CIDR, such as 10.0.0.0/24 or fd00::/64, or one address');
+export const network = text.refine(
+  (written) => {
+    const [address = '', prefix, ...more] = written.split('/');
+    const family = isIP(address);
+    if (family === 0 || address.includes('%') || more.length > 0) return false;
+    if (prefix === undefined) return true;
+    return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+  },
+  issueText(message('settings.network')),
+);
 
 /** A positive whole number, such as a count or a duration. */
 export function wholeNumber(least = 1, most = 1_000_000_000) {
@@ -33,12 +37,7 @@ export function wholeNumber(least = 1, most = 1_000_000_000) {
 const NEARBY = /^(127(\.\d{1,3}){3}|\[::1\]|[a-z0-9_-]*[a-z_-][a-z0-9_-]*)$/;
 
 /** An address as it is written: https, or plain http to nearby hosts, since tokens travel there; no credentials, query or fragment. */
-export const address = z
-  .string()
-  .refine(
-    isBaseAddress,
-    'give an https:// address without user, query and fragment (http:// only on this machine or to a bare host name)',
-  );
+export const address = z.string().refine(isBaseAddress, issueText(message('settings.url-base')));
 
 /** The same, to put paths behind it. */
 export const baseAddress = address.transform((written) => written.replace(/\/+$/, ''));
@@ -61,23 +60,25 @@ export function zone() {
     const canonical = asked.get(written) ?? canonicalZone(written);
     asked.set(written, canonical);
     if (canonical !== null) return canonical;
-    context.addIssue({ code: 'custom', message: zoneRemedy(written) });
+    context.addIssue({ code: 'custom', message: issueText(zoneRemedy(written)) });
     return z.NEVER;
   });
 }
 
 /** Remedy for a list of none. */
-export const AT_LEAST_ONE = 'name at least one';
+export const AT_LEAST_ONE = issueText(message('settings.at-least-one'));
 
 /** A list in which nothing is twice. */
 export function distinctList<Value extends z.ZodType>(value: Value) {
-  return z.array(value).refine((values) => new Set(values).size === values.length, 'name each one once');
+  return z
+    .array(value)
+    .refine((values) => new Set(values).size === values.length, issueText(message('settings.distinct')));
 }
 
-/** Tells which zone to write in place of an unknown one. */
-export function zoneRemedy(written: string): string {
+/** Names the zone that was meant by an unknown one. */
+export function zoneRemedy(written: string): Text {
   const guess = guessZone(written);
-  return guess === null ? ZONE_REMEDY : isMeant(guess);
+  return guess === null ? ZONE_REMEDY : message('settings.guess', { guess });
 }
 
 /** Offsets such as +01:00 are refused: they know no summer time. */

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { withRemedy } from '../messages/message.ts';
 import { atOnce, type Pieces } from '../model/pieces.ts';
 import { NAME } from '../model/text.ts';
 import { type Configuration, uncheckedError } from './configuration.ts';
 import { takeUpSettings } from './configuration-changes.ts';
-import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
 import { type LastRun, NO_LAST_RUN, writeLastRun } from './last-run.ts';
 import { type FileStamps, isSameStamps, listYamlFiles, SeenFiles, stampOf } from './list-files.ts';
 import type { ManagedTenant, ManagedTenants } from './managed-tenant.ts';
@@ -335,7 +336,5 @@ function settingsOf(
 
 /** The error of a folder that lost every file at once: it counts as one that can't be read now. */
 function noTenants(dir: string): ConfigurationError {
-  const message = 'no tenant of a file would be left';
-  const remedy = 'put the files back; to run without them, restart the daemon';
-  return new ConfigurationError([{ file: join(dir, 'tenants'), line: null, path: '', message, remedy }]);
+  return new ConfigurationError([faultIn(join(dir, 'tenants'), ...withRemedy('settings.tenants-gone'))]);
 }

@@ -1,3 +1,4 @@
+import { message, type Text, withRemedy } from '../messages/message.ts';
 import { isModestExpression, outlineExpression, REFUSED_FUNCTIONS } from './crm-expressions.ts';
 import {
   CONSENT_PREFIX,
@@ -11,7 +12,7 @@ import {
   type SourceKind,
   TRANSFORMS,
 } from './crm-schema.ts';
-import { FilePart, isMeant, question } from './describe-issue.ts';
+import { didYouMean, FilePart, withGuess } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 
 /** Names that the part for a CRM may refer to. */
@@ -77,8 +78,11 @@ function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTra
     const ofConsents = stream === 'patients' ? (consents ?? []).map((name) => `${CONSENT_PREFIX}${name}`) : [];
     const allowed = [...Object.keys(CRM_SOURCES[stream]), ...ofConsents];
     const ending = allowed.find((name) => name.endsWith(`.${path}`));
-    const guess = ending === undefined ? question(path, allowed) : `${isMeant(ending)} `;
-    yield field.fault(`${stream} have no field ${JSON.stringify(path)}`, `${guess}there are: ${allowed.join(', ')}`);
+    const remedy = withGuess(
+      ending ?? didYouMean(path, allowed),
+      message('available-names', { names: allowed.join(', ') }),
+    );
+    yield field.fault(message('mapping.no-field', { stream, field: JSON.stringify(path) }), remedy);
     return;
   }
   yield* checkConsent(part, field, consentOf(stream, path));
@@ -89,23 +93,21 @@ function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTra
 /** @param at where the name of the consent stands */
 function* checkConsent({ consents }: CrmPart, at: FilePart, name: string | null): Faults {
   if (name === null || consents === null || consents.includes(name)) return;
-  const list = consents.length === 0 ? 'there is no consent yet' : `there are: ${consents.join(', ')}`;
-  const remedy = `${question(name, consents)}${list}; add it to patients.consents in the clinic profile`;
-  yield at.fault(`there is no consent ${JSON.stringify(name)}`, remedy);
+  yield at.unknown(name, consents, { what: message('settings.a-consent'), remedy: message('mapping.add-consent') });
 }
 
 function* checkAllowed({ crm }: CrmPart, at: FilePart, path: string): Faults {
   if (crm.at('sensitive').names.includes(path)) return;
-  const remedy = `add it to sensitive with the reason (who decided, and on what ground), or leave it out`;
-  yield at.fault(`the field ${path} is sensitive, and no reason is given`, remedy);
+  yield at.fault(...withRemedy('mapping.sensitive', { field: path }));
 }
 
 function* checkTransforms(at: FilePart, kind: SourceKind, transforms: readonly CrmTransform[]): Faults {
   const after = kindAfter(kind, transforms);
   if (!('misfit' in after)) return;
   const fitting = TRANSFORMS.filter((transform) => !('misfit' in kindAfter(after.actual, [transform])));
-  const remedy = fitting.length === 0 ? 'leave it out' : `what fits: ${fitting.join(', ')}`;
-  yield at.fault(`the transform ${after.misfit} can't be applied to what is of the kind ${after.actual}`, remedy);
+  const names = fitting.join(', ');
+  const remedy = names === '' ? message('settings.leave-out') : message('mapping.fitting', { names });
+  yield at.fault(message('mapping.misfit', { transform: after.misfit, kind: after.actual }), remedy);
 }
 
 const KINDS: readonly SourceKind[] = ['text', 'number', 'boolean', 'date', 'instant'];
@@ -114,19 +116,18 @@ function* checkExpression(part: CrmPart, rule: FilePart, written: string): Fault
   const where = rule.at('expression');
   const expression = written.trim();
   if (part.crm.at('expressions').value !== 'allowed') {
-    const remedy = 'set expressions: allowed, or name a field in from';
-    yield where.fault('expressions are refused in this target', remedy);
+    yield where.fault(...withRemedy('mapping.expressions-refused'));
   }
   // Beyond its limits: the schema reports it.
   if (!isModestExpression(expression)) return;
   const outline = outlineExpression(expression);
   if (outline === null) {
-    yield where.fault('is no JSONata expression', 'try it on try.jsonata.org, with invented data');
+    yield where.fault(...withRemedy('mapping.no-expression'));
     return;
   }
   for (const name of outline.refused) {
-    const remedy = `do without ${REFUSED_FUNCTIONS.map((one) => `$${one}`).join(', ')}`;
-    yield where.fault(`the function $${name} is refused`, remedy);
+    const refused = REFUSED_FUNCTIONS.map((one) => `$${one}`).join(', ');
+    yield where.fault(...withRemedy('mapping.function-refused', { name: `$${name}`, refused }));
   }
   for (const path of sensitiveOf(part)) if (outline.names.has(path)) yield* checkAllowed(part, where, path);
   const named = rule.at('kind').value ?? 'text';
@@ -144,7 +145,7 @@ function* checkSpelling(mapping: FilePart): Faults {
   for (const [index, property] of names.entries()) {
     const first = names.slice(0, index).find((other) => other.toLowerCase() === property.toLowerCase());
     if (first === undefined) continue;
-    yield mapping.at(property).fault(`differs from ${first} by capital letters alone`, 'keep one of the two');
+    yield mapping.at(property).fault(...withRemedy('mapping.spelling', { property: first }));
   }
 }
 
@@ -155,10 +156,11 @@ function* checkAllowances(part: CrmPart): Faults {
   for (const path of crm.at('sensitive').names) {
     const allowance = crm.at('sensitive', path);
     if (!sensitive.includes(path)) {
-      const remedy = `${question(path, sensitive)}there are: ${sensitive.join(', ')}`;
-      yield allowance.fault(`${stream} have no sensitive field ${JSON.stringify(path)}`, remedy);
+      const absent = message('mapping.no-sensitive-field', { stream, field: JSON.stringify(path) });
+      const list = message('available-names', { names: sensitive.join(', ') });
+      yield allowance.fault(absent, withGuess(didYouMean(path, sensitive), list));
     } else if (![...crm.matching('mapping.*')].some((rule) => isUsed(rule, path))) {
-      yield allowance.fault('nothing in the mapping uses it', 'remove it, or map the field');
+      yield allowance.fault(...withRemedy('mapping.unused'));
     }
   }
 }
@@ -176,7 +178,7 @@ function isUsed(rule: FilePart, path: string): boolean {
 function* checkContacts({ crm, stream }: CrmPart, target: FilePart): Faults {
   const contacts = crm.at('contacts');
   if (stream === 'patients') {
-    if (!contacts.isMissing) yield contacts.fault('patients are contacts themselves', 'remove contacts');
+    if (!contacts.isMissing) yield contacts.fault(...withRemedy('mapping.own-contacts'));
     return;
   }
   const targets = new FilePart(target.file, ['targets']);
@@ -184,17 +186,17 @@ function* checkContacts({ crm, stream }: CrmPart, target: FilePart): Faults {
     const other = targets.at(id, 'crm');
     return !other.isMissing && (other.at('stream').value ?? 'patients') === 'patients';
   });
-  const list = holders.length === 0 ? 'add a target with crm.stream: patients' : `there are: ${holders.join(', ')}`;
+  const names = holders.join(', ');
+  const list: Text = names === '' ? message('mapping.add-contacts') : message('available-names', { names });
   const name = contacts.text;
   if (contacts.isMissing) {
-    const message = `contacts is missing, and ${stream} belong to contacts`;
-    yield crm.fault(message, `name the target that holds them; ${list}`);
+    yield crm.fault(...withRemedy('mapping.contacts-missing', { stream, list }));
   } else if (name === null) return;
   else if (!holders.includes(name)) {
-    yield contacts.fault(`no target ${JSON.stringify(name)} holds contacts`, `${question(name, holders)}${list}`);
+    const absent = message('mapping.no-contacts', { target: JSON.stringify(name) });
+    yield contacts.fault(absent, withGuess(didYouMean(name, holders), list));
   } else if (['connector', 'connection'].some((key) => target.at(key).value !== targets.at(name, key).value)) {
-    const remedy = 'name one with the same connector and connection';
-    yield contacts.fault(`the target ${name} writes to another place`, remedy);
+    yield contacts.fault(...withRemedy('mapping.contacts-elsewhere', { target: name }));
   }
 }
 
@@ -207,7 +209,6 @@ function* checkDays(derived: FilePart): Faults {
   const history = days('historyDays');
   for (const key of ['periodDays', 'lapsedAfterDays'] as const) {
     if (days(key) <= history) continue;
-    const message = `is longer than historyDays (${history}), the time whose appointments count`;
-    yield derived.at(key).fault(message, 'make it shorter, or historyDays longer');
+    yield derived.at(key).fault(...withRemedy('mapping.too-many-days', { days: history }));
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../messages/message.ts';
 import { text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
@@ -34,7 +35,7 @@ export function optionalClientSecret(secrets: SecretSchemas) {
 
 /** When a registration's secret ends, where its issuer lets it end. */
 export const secretEndsOn = z.iso
-  .date('give a day, such as 2027-03-01')
+  .date(issueText(message('settings.day')))
   .optional()
   .describe('Day on which clientSecret ends, as the registration shows it: status and alerts tell it a month ahead');
 
@@ -44,7 +45,7 @@ const PEM_BLOCKS = [/-----BEGIN CERTIFICATE-----/, /-----BEGIN (RSA )?PRIVATE KE
 export function certificate(secrets: SecretSchemas) {
   return secrets.text.refine(
     (pem) => PEM_BLOCKS.every((block) => block.test(pem.reveal())),
-    'refer to one PEM file with the private key and its certificate',
+    issueText(message('settings.certificate')),
   );
 }
 
@@ -52,17 +53,12 @@ export function certificate(secrets: SecretSchemas) {
 const THIS_MACHINE = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Address of one endpoint, taken as it is written: no user, no fragment (RFC 6749 section 3.1). */
-const endpoint = z
-  .string()
-  .refine(isEndpoint, 'give an https:// address without user and fragment (http:// only on this machine)');
+const endpoint = z.string().refine(isEndpoint, issueText(message('settings.url-endpoint')));
 
 /** Address of an authorization server, to which the paths of its endpoints are added. */
 const loginAddress = z
   .string()
-  .refine(
-    (address) => isEndpoint(address) && !address.includes('?'),
-    'give an https:// address without user, query and fragment (http:// only on this machine)',
-  )
+  .refine((address) => isEndpoint(address) && !address.includes('?'), issueText(message('settings.url-server')))
   .transform((address) => address.replace(/\/+$/, ''));
 
 function isEndpoint(address: string): boolean {
@@ -152,12 +148,12 @@ export function oauthClient(secrets: SecretSchemas) {
       .optional()
       .describe("How the server names itself in its answers (RFC 9207). Default: the authorizationEndpoint's origin"),
     scopes: z
-      .array(z.string().regex(/^\S+$/, 'write each scope as an entry of its own'))
+      .array(z.string().regex(/^\S+$/, issueText(message('settings.scope'))))
       .default([])
       .describe('Asked for at the login'),
     loginParameters: z
       .record(
-        z.string().refine((name) => !OWN_PARAMETERS.has(name), 'the login sets this parameter itself: leave it out'),
+        z.string().refine((name) => !OWN_PARAMETERS.has(name), issueText(message('settings.login-parameter'))),
         text,
       )
       .default({})

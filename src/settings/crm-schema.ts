@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../messages/message.ts';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 import { LONGEST_EXPRESSION, MOST_PARENTS, parentsIn } from './crm-expressions.ts';
 
@@ -142,9 +143,7 @@ export function kindAfter(
 }
 
 /** A property as the CRM names it. */
-const property = z
-  .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, 'give the name that the CRM uses in its API, not its label');
+const property = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
 
 /** What can be done to a value on its way; what each takes and gives stands in {@link CRM_TRANSFORMS}. */
 export const TRANSFORMS = Object.keys(CRM_TRANSFORMS) as CrmTransform[];
@@ -158,19 +157,19 @@ const source = z
   .strictObject({
     from: text.optional().describe('A field of the record, such as lastName or derived.nextAppointmentAt'),
     value: z
-      .union([z.string(), z.number(), z.boolean()], { error: 'give a text, a number, true or false' })
+      .union([z.string(), z.number(), z.boolean()], { error: issueText(message('mapping.value')) })
       .optional()
       .describe('The same for every record, written as it stands here'),
     expression: text
-      .max(LONGEST_EXPRESSION, `give at most ${LONGEST_EXPRESSION} characters`)
-      .refine(hasFewParents, `use the sign % (the parent) at most ${MOST_PARENTS} times`)
+      .max(LONGEST_EXPRESSION, issueText(message('mapping.longest', { count: LONGEST_EXPRESSION })))
+      .refine(hasFewParents, issueText(message('mapping.parents', { count: MOST_PARENTS })))
       .optional()
       .describe('A JSONata expression over the record; needs expressions: allowed in the same target'),
     transforms: z.array(z.enum(TRANSFORMS)).max(10).default([]).describe('Applied in this order'),
     values: mapOf(z.union([z.string(), z.number(), z.boolean()]), text)
       .refine(
         (values) => new Set([...values.values()].map((value) => typeof value)).size <= 1,
-        'give values of one kind',
+        issueText(message('mapping.kinds')),
       )
       .optional()
       .describe(
@@ -180,15 +179,12 @@ const source = z
   })
   .refine(
     ({ from, value, expression }) => [from, value, expression].filter((one) => one !== undefined).length === 1,
-    'give exactly one of from, value and expression',
+    issueText(message('mapping.one-source')),
   )
-  .refine(
-    ({ kind, expression }) => kind === undefined || expression !== undefined,
-    'kind belongs to an expression alone',
-  )
+  .refine(({ kind, expression }) => kind === undefined || expression !== undefined, issueText(message('mapping.kind')))
   .refine(
     ({ value, transforms, values }) => value === undefined || (transforms.length === 0 && values === undefined),
-    'write the value as it should be, without transforms and values',
+    issueText(message('mapping.fixed-value')),
   );
 
 /** Of one property: the name of a field, or how its value is made. */
@@ -224,7 +220,7 @@ export const crmSchema = z.strictObject({
     .default('keep')
     .describe('Patients that the clinic has closed: kept up to date like others, or removed'),
   mapping: mapOf(rule, property)
-    .refine((rules) => rules.size > 0, 'name at least one property')
+    .refine((rules) => rules.size > 0, issueText(message('mapping.empty')))
     .describe('What each property of the CRM holds'),
   sensitive: mapOf(text, text)
     .prefault({})
@@ -232,7 +228,7 @@ export const crmSchema = z.strictObject({
   expressions: z.enum(['refused', 'allowed']).default('refused').describe('Whether the mapping may hold expressions'),
   region: z
     .string()
-    .regex(/^[A-Z]{2}$/, 'give the two letters of a country, as in IT')
+    .regex(/^[A-Z]{2}$/, issueText(message('mapping.country')))
     .default('IT')
     .describe('Country of phone numbers that are written without one'),
   derived: z

@@ -1,3 +1,4 @@
+import { message, type Text, withRemedy } from '../messages/message.ts';
 import { parseTitleFormat, valuesOf } from '../model/title-format.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
@@ -14,13 +15,13 @@ import type { YamlFile } from './yaml-file.ts';
  * is missing or of the wrong type is passed over here, since the schema has reported it.
  */
 
-/** Sections of the settings that hold registrations at vendors, with what one of them is called. */
+/** Sections of the settings that hold registrations at vendors, with the vendor's name. */
 export const CLIENT_SECTIONS = {
-  googleClients: 'Google client',
-  microsoftClients: 'Microsoft client',
-  hubspotClients: 'HubSpot client',
-  salesforceClients: 'Salesforce client',
-  oauthClients: 'OAuth client',
+  googleClients: 'Google',
+  microsoftClients: 'Microsoft',
+  hubspotClients: 'HubSpot',
+  salesforceClients: 'Salesforce',
+  oauthClients: 'OAuth',
 } as const;
 
 /** A section of {@link CLIENT_SECTIONS}. */
@@ -67,7 +68,10 @@ type Check<Names> = (part: FilePart, definedNames: Names) => Iterable<Configurat
 type Checks<Names> = readonly (readonly [pattern: string, check: Check<Names>])[];
 
 const SETTINGS_CHECKS: Checks<readonly string[]> = [
-  ['clinicClients.*.profile', (part, profiles) => part.unknownName(profiles, 'profile', 'add the file to profiles/')],
+  [
+    'clinicClients.*.profile',
+    (part, profiles) => part.unknownName(profiles, message('settings.a-profile'), message('settings.add-profile')),
+  ],
   ['http.publicUrl', checkPublicPort],
   ['notifications.url', checkPublicPort],
   ['operator', checkOperatorPort],
@@ -78,10 +82,14 @@ const SETTINGS_CHECKS: Checks<readonly string[]> = [
 const TENANT_CHECKS: Checks<DefinedNames> = [
   [
     'clinic.client',
-    (part, definedNames) => part.unknownName(definedNames.clinicClients, 'clinic client', inSettings('clinicClients')),
+    (part, definedNames) =>
+      part.unknownName(definedNames.clinicClients, message('settings.a-clinic-client'), inSettings('clinicClients')),
   ],
   ['connections.*', checkLogin],
-  ['targets.*.connector', (part, { connectors }) => part.unknownName([...connectors.keys()], 'connector', CHOOSE)],
+  [
+    'targets.*.connector',
+    (part, { connectors }) => part.unknownName([...connectors.keys()], message('settings.a-connector'), CHOOSE),
+  ],
   ['targets.*', checkConnection],
   ['targets.*', checkTitle],
   ['targets.*', checkTitleFormat],
@@ -94,20 +102,21 @@ const TENANT_CHECKS: Checks<DefinedNames> = [
   ['targets', checkFormerTargets],
   [
     'reminders.channels.*.kind',
-    (part, { reminderChannels }) => part.unknownName([...reminderChannels.keys()], 'kind of channel', CHOOSE),
+    (part, { reminderChannels }) =>
+      part.unknownName([...reminderChannels.keys()], message('settings.a-channel-kind'), CHOOSE),
   ],
   [
     'reminders.channels.*.consent',
     (part, { consents }) =>
-      part.unknownName(consents(clientOf(part)), 'consent', 'add it to patients.consents in the clinic profile'),
+      part.unknownName(consents(clientOf(part)), message('settings.a-consent'), message('mapping.add-consent')),
   ],
   [
     'reminders.rules.*.channels.*',
     (part) =>
       part.unknownName(
         new FilePart(part.file, ['reminders', 'channels']).names,
-        'channel',
-        'add it to reminders.channels',
+        message('settings.a-channel'),
+        message('settings.add-channel'),
       ),
   ],
   ['reminders.links', checkReminderLinks],
@@ -115,10 +124,10 @@ const TENANT_CHECKS: Checks<DefinedNames> = [
   ['', checkAddresses],
 ];
 
-const CHOOSE = 'choose one of these';
+const CHOOSE = message('settings.choose');
 
-function inSettings(section: string): string {
-  return `add it to ${section} in clinic-mirror.yaml`;
+function inSettings(section: string): Text {
+  return message('settings.add-to', { section });
 }
 
 /** The clinic client of the tenant that a part belongs to, as written. */
@@ -145,8 +154,7 @@ function faultsOf<Names>(checks: Checks<Names>, file: YamlFile, definedNames: Na
 /** A URL for the outside leads to the port for the outside. */
 function* checkPublicPort(url: FilePart): Generator<ConfigurationFault> {
   if (url.isMissing || url.file.valueAt(['http', 'port']) !== undefined) return;
-  const remedy = 'set http.port to the port that this address leads to, such as 8080: without it none is opened';
-  yield url.fault('no port is open for this address', remedy);
+  yield url.fault(...withRemedy('settings.public-port'));
 }
 
 /** This machine alone, as an address to listen on. */
@@ -156,15 +164,13 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 function* checkOperatorPort(operator: FilePart): Generator<ConfigurationFault> {
   const host = operator.at('host');
   if (host.text === null || LOOPBACK.test(host.text) || !operator.at('token').isMissing) return;
-  const remedy = 'add operator.token as { env: NAME } or { file: path }, or listen on 127.0.0.1';
-  yield host.fault('others than this machine could read the metrics', remedy);
+  yield host.fault(...withRemedy('settings.open-metrics'));
 }
 
 /** What asks for evidence has to have a place for it. */
 function* checkAuditLog(section: FilePart): Generator<ConfigurationFault> {
   if (section.isMissing || section.file.valueAt(['dataDirectory']) !== undefined) return;
-  const message = `${section.path.join('.')} need a dataDirectory`;
-  yield section.fault(message, 'set dataDirectory: the audit log is kept there');
+  yield section.fault(...withRemedy('settings.data-directory', { section: section.path.join('.') }));
 }
 
 /** The servers that all organisations share; they take no secret in place of a person. */
@@ -177,35 +183,32 @@ function* checkLogin(connection: FilePart, { vendorClients }: DefinedNames): Gen
   const section = SECTION_OF_KIND.get(kind);
   if (section === undefined || vendorClients === null) return;
   const clients = vendorClients[section];
-  yield* part.unknownName([...clients.keys()], CLIENT_SECTIONS[section], inSettings(section));
+  yield* part.unknownName(
+    [...clients.keys()],
+    message('settings.a-vendor-client', { vendor: CLIENT_SECTIONS[section] }),
+    inSettings(section),
+  );
   const name = String(part.value);
   const client = clients.get(name);
   if (client === undefined) return;
   if (kind === 'microsoft-app' && !client.hasSecret && !client.hasCertificate) {
-    const message = `the Microsoft client ${name} can't log in as itself`;
-    yield part.fault(message, 'give it a clientSecret or a certificate in clinic-mirror.yaml');
+    yield part.fault(...withRemedy('settings.microsoft-app', { name }));
   }
   if (kind !== 'salesforce-app') return;
   if (!connection.at('subject').isMissing) {
     if (client.hasCertificate) return;
-    const remedy = 'give it a certificate in clinic-mirror.yaml, or leave subject out to log in by its secret';
-    yield part.fault(`the Salesforce client ${name} can't log in as a named user`, remedy);
+    yield part.fault(...withRemedy('settings.salesforce-subject', { name }));
   } else if (!client.hasSecret) {
-    const remedy = 'give it a clientSecret in clinic-mirror.yaml, or name a subject to log in by its certificate';
-    yield part.fault(`the Salesforce client ${name} can't log in without a person`, remedy);
+    yield part.fault(...withRemedy('settings.salesforce-secret', { name }));
   } else if (client.loginUrl === undefined || SHARED_LOGIN.test(String(client.loginUrl))) {
-    const remedy =
-      "set its loginUrl in clinic-mirror.yaml to the organisation's own address, such as https://example.my.salesforce.com";
-    yield part.fault(`the Salesforce client ${name} logs in where its secret alone is not taken`, remedy);
+    yield part.fault(...withRemedy('settings.salesforce-url', { name }));
   }
 }
 
 /** Links in reminders lead to the daemon, so patients must be able to reach it. */
 function* checkReminderLinks(links: FilePart, { publicUrl }: DefinedNames): Generator<ConfigurationFault> {
   if (links.isMissing || isForOthers(String(publicUrl))) return;
-  const remedy =
-    'set http.publicUrl in clinic-mirror.yaml to an https address that patients can reach, or leave links out';
-  yield links.fault('links in reminders need a public address', remedy);
+  yield links.fault(...withRemedy('settings.reminder-links'));
 }
 
 /** One receiver under two names would be told of each document twice, under two ids. */
@@ -218,8 +221,7 @@ function* checkDoubleEndpoints(endpoints: FilePart): Generator<ConfigurationFaul
   for (const [index, name] of names.entries()) {
     const first = names.slice(0, index).find((other) => isSame(endpoints.at(name), endpoints.at(other)));
     if (first === undefined) continue;
-    const message = `is the same address as the endpoint ${first}, with the same events`;
-    yield endpoints.at(name).fault(message, 'give them different events or addresses, or remove one');
+    yield endpoints.at(name).fault(...withRemedy('settings.endpoint-twice', { first }));
   }
 }
 
@@ -235,23 +237,22 @@ function* checkParts(target: FilePart, { connectors }: DefinedNames): Generator<
   if (connector === undefined) return;
   const crm = target.at('crm');
   if (connector.holds === 'events') {
-    if (!crm.isMissing) yield crm.fault(`${name} is a calendar`, 'remove crm');
-    const remedy = 'name the ids of the agendas that go into this calendar, or all';
-    if (target.at('agendas').isMissing) yield target.fault('agendas are not named', remedy);
+    if (!crm.isMissing) yield crm.fault(...withRemedy('settings.calendar-crm', { connector: name }));
+    if (target.at('agendas').isMissing) yield target.fault(...withRemedy('settings.no-agendas'));
     return;
   }
   for (const key of OF_CALENDARS) {
     if (target.at(key).isMissing) continue;
-    yield target.at(key).fault(`${key} is for calendars`, 'remove it: crm.mapping says what a CRM is told');
+    yield target.at(key).fault(...withRemedy('settings.for-calendars', { key }));
   }
   if (crm.isMissing) {
-    yield target.fault('the part crm is missing', 'add crm with a mapping: what each property holds');
+    yield target.fault(...withRemedy('settings.no-crm'));
     return;
   }
   const { streams } = connector;
   const stream = crm.at('stream').value ?? 'patients';
   if (typeof stream !== 'string' || streams.includes(stream)) return;
-  yield crm.at('stream').fault(`this connector can't follow ${stream}`, `choose one of ${streams.join(', ')}`);
+  yield crm.at('stream').fault(...withRemedy('settings.stream-unsupported', { stream, streams: streams.join(', ') }));
 }
 
 function* checkConnection(target: FilePart, { connectors }: DefinedNames): Generator<ConfigurationFault> {
@@ -259,24 +260,23 @@ function* checkConnection(target: FilePart, { connectors }: DefinedNames): Gener
   const name = part.text;
   if (name === null) return;
   if (name === CLINIC_CONNECTION) {
-    yield part.fault('the login to the clinic can write to no target', 'name one of connections');
+    yield part.fault(...withRemedy('settings.clinic-connection'));
     return;
   }
   const connections = new FilePart(target.file, ['connections']);
-  yield* part.unknownName(connections.names, 'connection', 'add it to connections');
+  yield* part.unknownName(connections.names, message('settings.a-connection'), message('settings.add-connection'));
   const kind = connections.at(name, 'kind').text;
   const kinds = connectors.get(String(target.at('connector').value))?.connectionKinds;
   if (kinds === undefined || kind === null || kinds.includes(kind)) return;
-  const message = `the connection ${name} is of the kind ${kind}, which this connector can't use`;
-  yield part.fault(message, `name a connection of the kind ${kinds.join(' or ')}`);
+  const usable = kinds.map<Text>(String).reduce((one, other) => message('settings.or', { one, other }));
+  yield part.fault(...withRemedy('settings.connection-kind', { name, kind, kinds: usable }));
 }
 
 /** Titles that tell of the patient need a reason in writing. */
 function* checkTitle(target: FilePart): Generator<ConfigurationFault> {
   const title = target.at('title');
   if ((title.value !== 'initials' && title.value !== 'full') || !target.at('titleReason').isMissing) return;
-  const remedy = 'add titleReason: who decided it and on what ground; or choose a title that tells nothing of patients';
-  yield title.fault(`the title ${title.value} tells of the patient, and no reason is given`, remedy);
+  yield title.fault(...withRemedy('settings.title-reason', { title: title.value }));
 }
 
 /** A title tells of an appointment what the target's fields allow, and no more. */
@@ -285,8 +285,7 @@ function* checkTitleFormat(target: FilePart): Generator<ConfigurationFault> {
   const allowed = ['title', ...target.at('fields').list];
   const stray = valuesOf(parseTitleFormat(format.text ?? '') ?? []).find((value) => !allowed.includes(value));
   if (stray === undefined) return;
-  const message = `titles would tell the ${stray}, which is not among fields`;
-  yield format.fault(message, `add ${stray} to fields, or leave it out`);
+  yield format.fault(...withRemedy('settings.title-field', { field: stray }));
 }
 
 /** An appointment blocks its time, leaves it free, or is tentative. */
@@ -295,7 +294,7 @@ function* checkTentative(target: FilePart): Generator<ConfigurationFault> {
   const free = target.at('free').isMissing ? FREE_BY_DEFAULT : target.at('free').list;
   const both = tentative.list.find((status) => free.some((one) => one === status));
   if (both === undefined) return;
-  yield tentative.fault(`${both} is among free too, which is ${free.join(', ')}`, 'name each status in one of the two');
+  yield tentative.fault(...withRemedy('settings.tentative-free', { status: String(both), free: free.join(', ') }));
 }
 
 /** A profile that has no URL for it leaves nothing to show. */
@@ -304,7 +303,7 @@ function* checkShownLinks(links: FilePart, definedNames: DefinedNames): Generato
   for (const name of links.list) {
     if (inProfile?.[name as keyof typeof inProfile] !== false) continue;
     const key = `appointments.${name === 'page' ? 'pageUrl' : 'teleVisitUrl'}`;
-    yield links.fault(`the clinic profile tells no address for ${name}`, `set ${key} there, or leave it out`);
+    yield links.fault(...withRemedy('settings.no-link', { link: String(name), key }));
   }
 }
 
@@ -313,18 +312,19 @@ function* checkPresets(target: FilePart, { connectors }: DefinedNames): Generato
   const name = String(target.at('connector').value);
   const connector = connectors.get(name);
   if (connector?.holds !== 'events') return;
-  const refused: [preset: string, parts: Iterable<FilePart>, remedy: string][] = [
-    ['colour', target.matching('labels.*.colour'), 'give a category, whose colour is chosen in the calendar'],
-    ['category', target.matching('labels.*.category'), 'give a colour'],
+  const refused: [preset: string, parts: Iterable<FilePart>, remedy: Text][] = [
+    ['colour', target.matching('labels.*.colour'), message('settings.unsupported.colour')],
+    ['category', target.matching('labels.*.category'), message('settings.unsupported.category')],
     [
       'noAlert',
       target.at('reminderMinutes').value === 'none' ? [target.at('reminderMinutes')] : [],
-      'leave it out: entries are made without reminders',
+      message('settings.unsupported.alert'),
     ],
   ];
   for (const [preset, parts, remedy] of refused) {
     if (connector.supports.presets?.includes(preset) === true) continue;
-    for (const part of parts) if (!part.isMissing) yield part.fault(`${name} has no place for it`, remedy);
+    const unsupported = message('settings.unsupported', { connector: name });
+    for (const part of parts) if (!part.isMissing) yield part.fault(unsupported, remedy);
   }
 }
 
@@ -339,8 +339,8 @@ function* checkFormerTargets(targets: FilePart): Generator<ConfigurationFault> {
       ? former
       : names.slice(0, index).find((other) => formerOf(other).text === former);
     if (first === undefined) continue;
-    const message = first === former ? `there is a target ${first}` : `the target ${first} was formerly the same`;
-    yield formerOf(name).fault(message, 'remove formerly: the entries under a name are of one target alone');
+    const code = first === former ? 'settings.target-exists' : 'settings.target-renamed';
+    yield formerOf(name).fault(message(code, { name: first }), message('settings.target-formerly.remedy'));
   }
 }
 
@@ -351,13 +351,8 @@ function* checkDoubleTargets(targets: FilePart): Generator<ConfigurationFault> {
     const target = targets.at(name);
     const first = names.slice(0, index).find((other) => isSameUse(target, targets.at(other)));
     if (first === undefined) continue;
-    if (target.at('crm').isMissing) {
-      const message = `writes to the same calendar as the target ${first}, with the same agendas`;
-      yield target.fault(message, 'give them different agendas or calendars, or remove one');
-    } else {
-      const message = `writes the same records into the same CRM as the target ${first}`;
-      yield target.fault(message, 'remove one: each record would be there twice');
-    }
+    const code = target.at('crm').isMissing ? 'settings.calendar-twice' : 'settings.records-twice';
+    yield target.fault(...withRemedy(code, { name: first }));
   }
 }
 

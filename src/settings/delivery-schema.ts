@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../messages/message.ts';
 import { wholeNumber } from './common-schemas.ts';
 import type { Secret, SecretSchemas } from './secret-reference.ts';
 
@@ -47,7 +48,7 @@ export function hasSafeServer({ security, host }: Pick<MailServer, 'security' | 
 /** What is said of a server that mails may not be handed to in clear. */
 export const SERVER_FAULT = {
   path: ['security'],
-  message: 'only a server on this machine or with a bare host name may be spoken to in clear',
+  message: issueText(message('settings.plain-mail')),
 };
 
 /** The settings with the port that the encryption usually has, unless they name one. */
@@ -71,7 +72,7 @@ export interface WebhookEndpoint {
 /** The keys that every receiver of webhooks has in a file. */
 export function webhookKeys(secrets: SecretSchemas) {
   const secret = secrets.text.refine((written) => isSigningSecret(written.reveal()), {
-    error: 'a signing secret is whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
+    error: issueText(message('settings.signing-secret')),
   });
   return {
     url: z.url({ protocol: /^https?$/ }).describe('Where messages are posted to'),
@@ -120,7 +121,7 @@ export function alertsSection(secrets: SecretSchemas) {
         })
         .refine(({ url, allowPrivateAddresses }) => allowPrivateAddresses || url.startsWith('https:'), {
           path: ['url'],
-          message: 'give an https address, or set allowPrivateAddresses for a receiver in your own network',
+          message: issueText(message('settings.private-receiver')),
         })
         .optional()
         .describe('Tells a program, by a message signed as Standard Webhooks 1.0 has it'),

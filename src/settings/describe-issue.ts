@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { ConfigurationFault } from './faults.ts';
+import { message, type Text, textOfIssue, withRemedy } from '../messages/message.ts';
+import { type ConfigurationFault, faultIn } from './faults.ts';
 import { keysAt, type ValuePath, valueAt, type YamlFile } from './yaml-file.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -7,13 +8,12 @@ type Issue = z.core.$ZodIssue;
 /** Keys whose values are never shown, whatever they hold. */
 const SECRET_KEY = /secret|passw|pwd|credential|private|authorization|token$|key(s|file)?$|^url$/i;
 const LONGEST_SHOWN = 60;
-const SEE_SCHEMA = 'see the schema of this file';
 
 /**
  * Checks a file against a schema.
  *
- * A message that a schema brings of its own (`{ error: '…' }`, or that of an added issue) is taken as the fault's remedy, so
- * it must be constant; zod's texts are not used.
+ * A message of a schema (`{ error: issueText(…) }`, or that of an added issue) is the fault's remedy, so it must be constant;
+ * zod's texts are not used.
  * @returns the typed value; or every fault with its line, and the file as it was meant, for further checks
  */
 export function checkFile<Output>(
@@ -76,16 +76,17 @@ function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath, slips: S
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => unknownKey(file, path, key, { allowed: issue.message, slips }));
   if (issue.code === 'invalid_key') {
-    const remedy = issue.issues.find((inner) => inner.message !== '')?.message ?? 'choose another key';
-    return [faultAt(file, path, 'the key is not allowed', remedy)];
+    const [refused, another] = withRemedy('settings.key-refused');
+    const remedy = issue.issues.find((inner) => inner.message !== '')?.message;
+    return [faultAt(file, path, refused, remedy === undefined ? another : textOfIssue(remedy))];
   }
   const value = file.valueAt(path);
   if (issue.code === 'invalid_union' && value !== undefined) {
     const inner = relevantIssues(issue);
     if (inner.length > 0) return inner.flatMap((one) => describeIssue(file, one, path, slips));
   }
-  const message = faultOf(issue) ?? found(path, value);
-  return [faultAt(file, path, message, issue.message || remedyOf(issue, value))];
+  const remedy = issue.message === '' ? remedyOf(issue, value) : textOfIssue(issue.message);
+  return [faultAt(file, path, faultOf(issue) ?? found(path, value), remedy)];
 }
 
 /**
@@ -104,15 +105,7 @@ function isOfAnotherType(issue: Issue): boolean {
 }
 
 /** Keys that there were, with what is true by now. */
-const MOVED: ReadonlyMap<string, readonly [message: string, remedy: string]> = new Map([
-  [
-    'allowPrivateAddresses',
-    [
-      'this is no longer said here',
-      "remove it; the operator names the receiver's network in outbound.webhooks of clinic-mirror.yaml, such as [10.1.0.0/16]",
-    ],
-  ],
-]);
+const MOVED = new Map([['allowPrivateAddresses', withRemedy('settings.private-addresses')]]);
 
 function unknownKey(
   file: YamlFile,
@@ -124,9 +117,12 @@ function unknownKey(
   if (moved !== undefined) return faultAt(file, [...parent, key], ...moved);
   const keys = allowed.split(' ').filter((word) => word !== '');
   const guess = didYouMean(key, keys);
-  const list = keys.length === 0 ? 'nothing is allowed here' : `allowed here: ${keys.join(', ')}`;
-  if (guess === null) return faultAt(file, [...parent, key], 'unknown key', list);
-  const fault = faultAt(file, [...parent, key], 'unknown key', `did you mean ${guess}? ${list}`);
+  const list =
+    keys.length === 0
+      ? message('settings.nothing-allowed')
+      : message('settings.allowed-here', { names: keys.join(', ') });
+  const fault = faultAt(file, [...parent, key], message('settings.unknown-key'), withGuess(guess, list));
+  if (guess === null) return fault;
   const isThere = [
     ...keysAt(file, parent),
     ...slips.filter((slip) => slip.parent === parent).map(({ meant }) => meant),
@@ -138,76 +134,82 @@ function unknownKey(
 }
 
 /** A fault at a path of a file. */
-export function faultAt(file: YamlFile, path: ValuePath, message: string, remedy: string): ConfigurationFault {
-  return { file: file.name, line: file.lineOf(path), path: path.map(String).join('.'), message, remedy };
+export function faultAt(file: YamlFile, path: ValuePath, text: Text, remedy: Text): ConfigurationFault {
+  return faultIn(file.name, text, remedy, { line: file.lineOf(path), path: path.map(String).join('.') });
 }
 
-function faultOf(issue: Issue): string | null {
-  if (issue.code !== 'custom') return null;
-  const fault: unknown = issue.params?.fault;
-  return typeof fault === 'string' ? fault : null;
+function faultOf(issue: Issue): Text | null {
+  return issue.code === 'custom' ? ((issue.params?.fault as Text | undefined) ?? null) : null;
 }
 
-function found(path: ValuePath, value: unknown): string {
-  if (value === undefined) return 'is missing';
-  return `is not valid: ${shown(path, value)}`;
+function found(path: ValuePath, value: unknown): Text {
+  if (value === undefined) return message('settings.missing');
+  return message('settings.not-valid', { value: shown(path, value) });
 }
 
 /** A value as a fault may show it: short, and nothing of a secret. */
-function shown(path: ValuePath, value: unknown): string {
-  if (path.some((key) => SECRET_KEY.test(String(key)))) return '(not shown)';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object' && value !== null) return 'a mapping';
-  const text = JSON.stringify(value)?.replace(/:\/\/[^@/\s]*@/u, '://…@') ?? 'nothing';
+function shown(path: ValuePath, value: unknown): Text {
+  if (path.some((key) => SECRET_KEY.test(String(key)))) return message('settings.hidden');
+  if (Array.isArray(value)) return message('settings.a-list');
+  if (typeof value === 'object' && value !== null) return message('settings.a-mapping');
+  const text = JSON.stringify(value)?.replace(/:\/\/[^@/\s]*@/u, '://…@');
+  if (text === undefined) return message('settings.nothing');
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
 
-function remedyOf(issue: Issue, value: unknown): string {
+function remedyOf(issue: Issue, value: unknown): Text {
   switch (issue.code) {
     case 'invalid_type':
       return typeRemedy(issue.expected, value);
     case 'invalid_value': {
       const allowed = issue.values.map(String);
       const guess = typeof value === 'string' ? didYouMean(value, allowed) : null;
-      return `${guess === null ? '' : `${isMeant(guess)} `}allowed: ${allowed.join(', ')}`;
+      return withGuess(guess, message('settings.allowed', { names: allowed.join(', ') }));
     }
     case 'invalid_union': {
       const options: unknown = 'options' in issue ? issue.options : null;
-      if (Array.isArray(options)) return `allowed: ${options.map(String).join(', ')}`;
-      return value === undefined ? 'add it' : SEE_SCHEMA;
+      if (Array.isArray(options)) return message('settings.allowed', { names: options.map(String).join(', ') });
+      return message(value === undefined ? 'settings.add' : 'settings.see-schema');
     }
     case 'too_small':
-      return `${issue.inclusive === false ? 'more than' : 'at least'} ${amount(issue.minimum, issue.origin)}`;
+      return message(issue.inclusive === false ? 'settings.more-than' : 'settings.at-least', {
+        amount: amount(issue.minimum, issue.origin),
+      });
     case 'too_big':
-      return `${issue.inclusive === false ? 'less than' : 'at most'} ${amount(issue.maximum, issue.origin)}`;
+      return message(issue.inclusive === false ? 'settings.less-than' : 'settings.at-most', {
+        amount: amount(issue.maximum, issue.origin),
+      });
     case 'invalid_format':
-      return issue.pattern === undefined ? `give a valid ${issue.format}` : `it must match ${issue.pattern}`;
+      return issue.pattern === undefined
+        ? message('settings.give-format', { format: issue.format })
+        : message('settings.match', { pattern: issue.pattern });
     default:
-      return SEE_SCHEMA;
+      return message('settings.see-schema');
   }
 }
 
-function amount(limit: number | bigint, origin: string): string {
-  const unit = { string: 'character', array: 'element', set: 'element' }[origin];
-  if (unit === undefined) return String(limit);
-  return `${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`;
+function amount(limit: number | bigint, origin: string): Text {
+  const count = Number(limit);
+  if (origin === 'string') return message('settings.characters', { count });
+  return origin === 'array' || origin === 'set' ? message('settings.elements', { count }) : String(limit);
 }
 
-const TYPE_WORDS: Record<string, string> = {
-  int: 'a whole number',
-  object: 'a mapping (key: value)',
-  record: 'a mapping (key: value)',
-  array: 'a list',
-  boolean: 'true or false',
-  string: 'a text',
-  number: 'a number',
+const TYPE_WORDS: Record<string, Text> = {
+  int: message('settings.a-whole-number'),
+  object: message('settings.keys-and-values'),
+  record: message('settings.keys-and-values'),
+  array: message('settings.a-list'),
+  boolean: message('settings.a-boolean'),
+  string: message('settings.a-string'),
+  number: message('settings.a-number'),
 };
 
-function typeRemedy(expected: string, value: unknown): string {
-  if (value === undefined) return `add it: ${TYPE_WORDS[expected] ?? expected}`;
+function typeRemedy(expectedType: string, value: unknown): Text {
+  const expected = TYPE_WORDS[expectedType] ?? expectedType;
+  if (value === undefined) return message('settings.add-value', { value: expected });
   const isQuotable = typeof value === 'number' || typeof value === 'boolean';
-  if (expected === 'string' && isQuotable) return 'put it in quotes, so that it is a text';
-  return `give ${TYPE_WORDS[expected] ?? expected}`;
+  if (expectedType === 'string' && isQuotable) return message('settings.quote');
+  return message('settings.give-value', { value: expected });
 }
 
 /** The known word nearest to the one that was written, when it is near enough to be a slip; else null. */
@@ -293,16 +295,28 @@ export class FilePart {
     else for (const name of key === '*' ? this.#keys() : [key]) yield* this.at(name).matching(rest.join('.'));
   }
 
-  fault(message: string, remedy: string): ConfigurationFault {
-    return faultAt(this.file, this.path, message, remedy);
+  fault(text: Text, remedy: Text): ConfigurationFault {
+    return faultAt(this.file, this.path, text, remedy);
   }
 
   /** Faults of a name that is not among the known ones; none while these are null. @param what the thing that the name stands for */
-  *unknownName(candidates: readonly string[] | null, what: string, remedy: string): Generator<ConfigurationFault> {
+  *unknownName(candidates: readonly string[] | null, what: Text, remedy: Text): Generator<ConfigurationFault> {
     const { text } = this;
     if (text === null || candidates === null || candidates.includes(text)) return;
-    const list = candidates.length === 0 ? `there is no ${what} yet` : `there are: ${candidates.join(', ')}`;
-    yield this.fault(`there is no ${what} ${JSON.stringify(text)}`, `${question(text, candidates)}${list}; ${remedy}`);
+    yield this.unknown(text, candidates, { what, remedy });
+  }
+
+  /** The fault of a name that is not among the known ones. */
+  unknown(
+    name: string,
+    candidates: readonly string[],
+    { what, remedy }: { what: Text; remedy: Text },
+  ): ConfigurationFault {
+    const names = candidates.join(', ');
+    const list =
+      names === '' ? message('settings.none-yet', { remedy }) : message('settings.available', { names, remedy });
+    const absent = message('settings.no-such', { what, name: JSON.stringify(name) });
+    return this.fault(absent, withGuess(didYouMean(name, candidates), list));
   }
 
   #keys(): PropertyKey[] {
@@ -310,13 +324,7 @@ export class FilePart {
   }
 }
 
-/** "did you mean …? " where a known name is similar, else empty. */
-export function question(written: string, candidates: readonly string[]): string {
-  const guess = didYouMean(written, candidates);
-  return guess === null ? '' : `${isMeant(guess)} `;
-}
-
-/** Asks whether a similar name is the one that is meant. */
-export function isMeant(guess: string): string {
-  return `did you mean ${guess}?`;
+/** Asks first whether a similar name was meant, if there is one. */
+export function withGuess(guess: string | null, then: Text): Text {
+  return guess === null ? then : message('settings.guess-then', { guess, then });
 }

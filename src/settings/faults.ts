@@ -1,3 +1,6 @@
+import { message, render, type Text, withRemedy } from '../messages/message.ts';
+import type { ErrorTexts } from '../model/errors.ts';
+
 /** One thing that is wrong in the configuration. Shows no secret. */
 export interface ConfigurationFault {
   /** The file as it was named to us: below the configuration directory, with it. */
@@ -10,18 +13,30 @@ export interface ConfigurationFault {
   message: string;
   /** What to do. */
   remedy: string;
-  /** Another tenant that the message names: whoever may not see that one is not told. Absent where it names none. */
+  /** Message and remedy for any language. */
+  texts: ErrorTexts;
+  /** Another tenant that the message names; it is hidden from administrators who may not see that tenant. */
   other?: string;
 }
 
-/** Faults as they are told to somebody. @param maySee whether they may see a tenant */
+/** A fault of a file. @param at where in the file; default: the file as a whole */
+export function faultIn(
+  file: string,
+  text: Text,
+  remedy: Text,
+  { line = null, path = '' }: Partial<Pick<ConfigurationFault, 'line' | 'path'>> = {},
+): ConfigurationFault {
+  return { file, line, path, message: render(text), remedy: render(remedy), texts: { message: text, remedy } };
+}
+
+/** Faults as an administrator may see them. @param maySee whether the administrator may see a tenant */
 export function faultsAsSeen(
   faults: readonly ConfigurationFault[],
   maySee: (tenant: string) => boolean,
 ): ConfigurationFault[] {
   return faults.map(({ other, ...fault }) => {
     if (other === undefined || maySee(other)) return fault;
-    return { ...fault, message: 'another tenant has it', remedy: 'ask whoever may see all tenants' };
+    return faultIn(fault.file, ...withRemedy('settings.other-tenant'), fault);
   });
 }
 
@@ -51,9 +66,8 @@ function inReadingOrder(faults: readonly ConfigurationFault[]): ConfigurationFau
 /** The faults as text for a terminal, file by file in order of line, no line longer than 100 columns. */
 export function renderFaults(faults: readonly ConfigurationFault[]): string {
   const files = Map.groupBy(inReadingOrder(faults), (fault) => fault.file);
-  const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
   const blocks = [...files].map(([file, ofFile]) => renderFile(file, ofFile));
-  return [`${count} in the configuration`, ...blocks].join('\n\n');
+  return [render(message('settings.faults', { count: faults.length })), ...blocks].join('\n\n');
 }
 
 function renderFile(file: string, faults: readonly ConfigurationFault[]): string {

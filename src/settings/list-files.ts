@@ -1,7 +1,8 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, extname, join, sep } from 'node:path';
+import { withRemedy } from '../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
-import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
 
 /** A YAML file whose name, without `.yaml`, is the id of what it describes. */
 export interface NamedFile {
@@ -31,10 +32,8 @@ export function listYamlFiles(dir: string): { files: NamedFile[]; faults: Config
 }
 
 function misnamed(file: string, hasRightExtension: boolean): ConfigurationFault {
-  const fault = { file, line: null, path: '' };
-  if (!hasRightExtension)
-    return { ...fault, message: 'the file would not be read', remedy: 'rename it to end in .yaml' };
-  return { ...fault, message: "the file's name can't be an id", remedy: `${NAME_REMEDY}; then .yaml` };
+  if (!hasRightExtension) return faultIn(file, ...withRemedy('yaml.misnamed'));
+  return faultIn(file, ...withRemedy('yaml.no-id', { rule: NAME_REMEDY }));
 }
 
 function entriesOf(dir: string): string[] {
@@ -43,9 +42,7 @@ function entriesOf(dir: string): string[] {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     if (code === 'ENOENT') return [];
-    const message = `the folder can't be read (${code})`;
-    const remedy = 'make it a folder that this process may read';
-    throw new ConfigurationError([{ file: dir, line: null, path: '', message, remedy }]);
+    throw new ConfigurationError([faultIn(dir, ...withRemedy('yaml.folder-unreadable', { code }))]);
   }
 }
 

@@ -1,5 +1,7 @@
 import { isScalar, parseDocument, visit } from 'yaml';
-import type { ConfigurationFault } from './faults.ts';
+import { message } from '../messages/message.ts';
+import { MirrorError } from '../model/errors.ts';
+import { type ConfigurationFault, faultIn } from './faults.ts';
 import { readYaml, type YamlRead } from './yaml-file.ts';
 
 /** What a managed tenant is made of. */
@@ -73,8 +75,7 @@ export function withVariables(
 }
 
 function unopened(file: string, error: unknown): ConfigurationFault {
-  const message = error instanceof Error ? error.message : 'it does not open';
-  const ownRemedy = error instanceof Error && 'remedy' in error ? error.remedy : undefined;
-  const remedy = typeof ownRemedy === 'string' ? ownRemedy : 'restore it from a backup, or remove it and add it again';
-  return { file, line: null, path: '', message, remedy };
+  const { message: text, remedy } = error instanceof MirrorError ? error.texts : { message: null, remedy: null };
+  const cause = text ?? (error instanceof Error ? error.message : message('settings.unopened'));
+  return faultIn(file, cause, remedy ?? message('settings.unopened.remedy'));
 }

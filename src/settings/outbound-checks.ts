@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { message as messageOf, render } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import type { FilePart } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { type Outbound, type Purpose, reachOf } from './outbound-schema.ts';
@@ -44,29 +44,23 @@ export function* checkAddresses(
   if (outbound === null) return;
   for (const { purpose, path, url } of addressesOf(tenant.value)) {
     const fault = faultOf(url, purpose, outbound);
-    if (fault !== null) yield tenant.at(...path).fault(fault.message, fault.remedy);
+    if (fault !== null) yield tenant.at(...path).fault(...fault);
   }
 }
 
-function faultOf(url: URL, purpose: Purpose, outbound: Outbound): { message: string; remedy: string } | null {
-  const setting = `outbound.${purpose} in clinic-mirror.yaml`;
-  const remedy = `give an https address of the public internet; or the operator names the server's network in ${setting}`;
+function faultOf(url: URL, purpose: Purpose, outbound: Outbound): [message: Text, remedy: Text] | null {
+  const remedy = message('settings.address-refused.remedy', { purpose });
   const isPlain = url.protocol === 'http:';
   const address = literalOf(url.hostname);
   if (address === null) {
     if (!isPlain || outbound[purpose].length > 0) return null;
-    return { message: 'http is spoken in networks that the operator allows alone, and there is none', remedy };
+    return [message('settings.plain-refused'), remedy];
   }
   const found = reachOf(outbound, purpose).refuses(address, isPlain);
   if (found === null) return null;
-  if (found === 'public')
-    return {
-      message: 'http is not spoken over the public internet',
-      remedy: render(messageOf('address-not-allowed.public')),
-    };
+  if (found === 'public') return [message('settings.plain-public'), message('address-not-allowed.public')];
   const never = found === 'link-local' || found === 'metadata' || found === 'unusable';
-  const message = `is not an address that may be connected to: ${found}`;
-  return { message, remedy: never ? render(messageOf('address-not-allowed.never')) : remedy };
+  return [message('settings.address-refused', { reach: found }), never ? message('address-not-allowed.never') : remedy];
 }
 
 /** The IP address that a host is known to be without asking for it; null for another name. */

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
+import { issueText, message } from '../messages/message.ts';
 import { network } from './common-schemas.ts';
 
 /**
@@ -129,9 +130,7 @@ const NEVER: readonly AddressClass[] = ['link-local', 'metadata'];
 /** Nor are these, where a tenant names them. */
 const NEVER_FOR_TENANTS: readonly AddressClass[] = [...NEVER, 'unusable'];
 
-const networks = z
-  .array(network.refine(isReachable, 'leave it out: link-local, metadata and multicast addresses are never reached'))
-  .default([]);
+const networks = z.array(network.refine(isReachable, issueText(message('settings.network-refused')))).default([]);
 
 /** Which networks of your own may be reached for addresses in tenants' files. */
 export const outboundSection = z

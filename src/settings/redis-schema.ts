@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, type Message, message, withRemedy } from '../messages/message.ts';
 import { AT_LEAST_ONE, text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { Secret } from './secret-reference.ts';
@@ -58,7 +59,7 @@ export function redisSection(secrets: SecretSchemas) {
   return z
     .strictObject({
       url: secrets.plainOrReference
-        .refine((url) => isAddress(url.reveal()), 'give rediss://user:password@host:port, or the path of a Unix socket')
+        .refine((url) => isAddress(url.reveal()), issueText(message('redis.url')))
         .optional()
         .describe(
           'Of one server: rediss://user:password@host:6379 (redis:// on this machine), or the path of its Unix socket; a reference when it holds a password. This, `sentinels` or `cluster` is needed',
@@ -85,17 +86,19 @@ export function redisSection(secrets: SecretSchemas) {
     })
     .superRefine((redis, context) => {
       const present = WAYS.filter((way) => redis[way] !== undefined);
-      const refuse = (path: string[], fault: string, message: string) =>
-        context.addIssue({ code: 'custom', path, message, params: { fault } });
+      const refuse = (path: string[], fault: Message, remedy: Message) =>
+        context.addIssue({ code: 'custom', path, message: issueText(remedy), params: { fault } });
       const [way] = present;
-      if (way === undefined) return refuse([], 'it says of no Redis where it is', 'give url, sentinels or cluster');
-      if (present.length > 1) return refuse([], `${present.join(' and ')} are both given`, 'keep one of them');
+      if (way === undefined) return refuse([], ...withRemedy('redis.no-address'));
+      const [, second] = present;
+      if (second !== undefined) return refuse([], ...withRemedy('redis.several', { first: way, second }));
       if (way === 'sentinels' && redis.name === undefined) {
-        refuse(['name'], 'is missing', 'give the name that the sentinels monitor the master under');
+        refuse(['name'], message('settings.missing'), message('redis.name.remedy'));
       }
       for (const [key, ways] of Object.entries(KEYS_OF_WAYS)) {
         if (redis[key as keyof typeof KEYS_OF_WAYS] === undefined || ways.some((one) => one === way)) continue;
-        refuse([key], `means nothing beside ${way}`, way === 'url' ? 'write it into the url' : 'leave it out');
+        const remedy = message(way === 'url' ? 'redis.in-url.remedy' : 'settings.leave-out');
+        refuse([key], message('redis.without-effect', { way }), remedy);
       }
       const { url, sentinels = [], cluster = [], password, sentinelPassword, tls = false, plaintext } = redis;
       const had = { hasPassword: password !== undefined, hasSentinelPassword: sentinelPassword !== undefined };
@@ -154,12 +157,11 @@ export interface RedisWays {
 /** Something that is missing where servers are on other machines: the key that it belongs to, what is wrong and what to do. */
 export interface Unprotected {
   key: 'url' | 'password' | 'sentinelPassword' | 'tls';
-  fault: string;
-  remedy: string;
+  fault: Message;
+  remedy: Message;
 }
 
-const PRIVATE_NETWORK = 'plaintext: private-network where nobody else is in the network between';
-const BARE = 'is missing, and servers are on other machines';
+const BARE = message('redis.unprotected');
 
 /**
  * What keeps others from reading and writing our state: off this machine Redis has a password, and TLS unless the operator says that the
@@ -171,12 +173,12 @@ export function unprotected(ways: RedisWays): Unprotected[] {
   const sentinels = ways.sentinels.some(isElsewhere);
   if (!sentinels && !ways.cluster.some(isElsewhere)) return [];
   const found: Unprotected[] = [];
-  if (!ways.hasPassword) found.push({ key: 'password', fault: BARE, remedy: 'give the password that they ask for' });
+  if (!ways.hasPassword) found.push({ key: 'password', fault: BARE, remedy: message('redis.password.remedy') });
   if (sentinels && !ways.hasSentinelPassword) {
-    found.push({ key: 'sentinelPassword', fault: BARE, remedy: 'give the password that the sentinels ask for' });
+    found.push({ key: 'sentinelPassword', fault: BARE, remedy: message('redis.sentinel-password.remedy') });
   }
   if (!ways.tls && !ways.isPrivateNetwork) {
-    found.push({ key: 'tls', fault: BARE, remedy: `set tls: true, or ${PRIVATE_NETWORK}` });
+    found.push({ key: 'tls', fault: BARE, remedy: message('redis.tls.remedy') });
   }
   return found;
 }
@@ -184,26 +186,15 @@ export function unprotected(ways: RedisWays): Unprotected[] {
 function unprotectedUrl(written: string, isPrivateNetwork: boolean): Unprotected[] {
   if (isSocket(written)) return [];
   const url = URL.parse(written);
-  if (url === null || url.hostname === '') {
-    const remedy = 'give redis://user:password@host:port, with a sign such as / or @ in the password as %2F or %40';
-    return [{ key: 'url', fault: 'names no server', remedy }];
-  }
+  const lack = (code: 'redis.no-server' | 'redis.url-password' | 'redis.url-tls'): Unprotected => {
+    const [fault, remedy] = withRemedy(code);
+    return { key: 'url', fault, remedy };
+  };
+  if (url === null || url.hostname === '') return [lack('redis.no-server')];
   if (isThisMachine(url.hostname)) return [];
   const found: Unprotected[] = [];
-  if (url.password === '') {
-    found.push({
-      key: 'url',
-      fault: 'has no password, and the server is on another machine',
-      remedy: 'have Redis ask for one, and write rediss://user:password@host:port',
-    });
-  }
-  if (url.protocol !== 'rediss:' && !isPrivateNetwork) {
-    found.push({
-      key: 'url',
-      fault: 'has no TLS, and the server is on another machine',
-      remedy: `write rediss://, or set ${PRIVATE_NETWORK}`,
-    });
-  }
+  if (url.password === '') found.push(lack('redis.url-password'));
+  if (url.protocol !== 'rediss:' && !isPrivateNetwork) found.push(lack('redis.url-tls'));
   return found;
 }
 

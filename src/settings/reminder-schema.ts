@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { distinctList, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
@@ -16,22 +17,22 @@ const OFFSET = /^P(?!$)(?:(\d{1,3})D)?(?:T(?!$)(?:(\d{1,3})H)?(?:(\d{1,4})M)?)?$
 
 const STATUSES = ['booked', 'confirmed', 'unknown'] as const;
 
-const localTime = z.string().regex(LOCAL_TIME, 'give a local time such as "18:00", in quotes');
+const localTime = z.string().regex(LOCAL_TIME, issueText(message('settings.local-time')));
 
 /** An offset: calendar days, which keep the local time, and an exact rest in minutes. */
 const offset = z
   .string()
-  .regex(OFFSET, 'give a duration of days, hours and minutes, such as P1D or PT2H')
+  .regex(OFFSET, issueText(message('settings.duration')))
   .transform((written) => {
     const [, days = '0', hours = '0', minutes = '0'] = OFFSET.exec(written) ?? [];
     return { days: Number(days), minutes: Number(hours) * 60 + Number(minutes) };
   })
-  .refine(({ days, minutes }) => days + minutes > 0 && days <= 60, 'give more than nothing and at most 60 days');
+  .refine(({ days, minutes }) => days + minutes > 0 && days <= 60, issueText(message('settings.duration-range')));
 
 /** A text with fields in braces; an unknown field is a fault, found at the start. */
 function template(fields: readonly TextField[]) {
   return text.max(1_000).refine((written) => namesOnly(written, fields), {
-    error: `fields in braces are: ${inBraces(fields)}`,
+    error: issueText(message('settings.text-fields', { fields: inBraces(fields) })),
   });
 }
 
@@ -100,7 +101,10 @@ const rule = z
       .prefault({})
       .describe('What a patient who was reminded is told when it is no longer true'),
   })
-  .refine(({ before, at }) => (before === undefined) !== (at === undefined), 'give either before or at');
+  .refine(
+    ({ before, at }) => (before === undefined) !== (at === undefined),
+    issueText(message('settings.before-or-at')),
+  );
 
 const channel = z.strictObject({
   kind: z.string().describe('What kind of channel this is'),
@@ -120,7 +124,7 @@ export const reminderSchema = z.strictObject({
   phone: text.optional().describe('Telephone number of the clinic, for texts'),
   phoneRegion: z
     .string()
-    .regex(/^[A-Z]{2}$/, 'give a country code of two letters, such as IT')
+    .regex(/^[A-Z]{2}$/, issueText(message('settings.country')))
     .default('IT')
     .describe('Country of telephone numbers without an international prefix'),
   calendarEntry: z.boolean().default(false).describe('E-mails carry a calendar entry'),
@@ -130,7 +134,7 @@ export const reminderSchema = z.strictObject({
       to: localTime.default('08:00').describe('Local time until which nothing is sent'),
     })
     .prefault({})
-    .refine(leavesADay, 'leave at least four hours a day in which reminders may be sent')
+    .refine(leavesADay, issueText(message('settings.quiet-hours')))
     .describe('In the zone of the location, else of the tenant'),
   minimumLeadMinutes: wholeNumber(0, 10_080)
     .default(60)

@@ -2,27 +2,28 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, 
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
+import { issueText, type Message, message, render, type Text, withRemedy } from '../messages/message.ts';
 import { name } from './common-schemas.ts';
 import type { SeenFiles } from './list-files.ts';
 
 /** Remedy for a secret without a value. */
-export const EMPTY_SECRET_REMEDY = 'give it a value';
+export const EMPTY_SECRET_REMEDY = message('secret.empty.remedy');
 
 const SHOWN_AS = '[secret]';
 
 /** A value that must not be shown. Printing it in any usual way gives `[secret]`; `reveal` is called at the place of use. */
 export class Secret<Value = string> {
   readonly #value: Value;
-  readonly #readFrom: string | null;
+  readonly #readFrom: Text | null;
 
   /** @param readFrom the file, variable or sealed name that holds the value; null if the value stands in the configuration itself */
-  constructor(value: Value, readFrom: string | null = null) {
+  constructor(value: Value, readFrom: Text | null = null) {
     this.#value = value;
     this.#readFrom = readFrom;
   }
 
   /** Names the place to correct if the value is refused. */
-  get readFrom(): string | null {
+  get readFrom(): Text | null {
     return this.#readFrom;
   }
 
@@ -45,9 +46,12 @@ export class Secret<Value = string> {
 }
 
 /** A remedy for refused secrets, with the files and variables that hold them; as given where the configuration itself holds them all. */
-export function namingSources(remedy: string, secrets: readonly (Secret<unknown> | null | undefined)[]): string {
-  const sources = [...new Set(secrets.flatMap((secret) => secret?.readFrom ?? []))];
-  return sources.length === 0 ? remedy : `${remedy}; the secret is read from ${sources.join(' or ')}`;
+export function namingSources(remedy: Text, secrets: readonly (Secret<unknown> | null | undefined)[]): Text {
+  const found = secrets.flatMap((secret) => secret?.readFrom ?? []);
+  const sources = [...new Map(found.map((source) => [render(source), source])).values()];
+  if (sources.length === 0) return remedy;
+  const list = sources.reduce((one, other) => message('settings.or', { one, other }));
+  return message('secret.read-from', { remedy, sources: list });
 }
 
 /** Bytes of a key for HMAC-SHA256 or AES-256. */
@@ -84,14 +88,13 @@ export interface SecretScope {
 
 /** Why there is no secret, and what to do. */
 export interface Unusable {
-  fault: string;
-  remedy: string;
+  fault: Text;
+  remedy: Text;
 }
 
 const LARGEST_SECRET_BYTES = 64 * 1024;
 const ENV_NAME = /^[A-Z_][A-Z0-9_]*$/;
-const HOW_TO_REFER =
-  'write { env: NAME } or { file: path } and keep the secret itself in that variable (upper case) or file';
+const HOW_TO_REFER = message('secret.refer');
 
 /** Where one secret is, outside of the configuration. */
 export type SecretReference = { env: string } | { file: string };
@@ -124,22 +127,19 @@ export function secretSchemas(source: SecretSource) {
     source.sealed === undefined ? outside : [...outside, z.strictObject({ sealed: name })];
   const ofManaged = source.sealed === undefined ? '' : '; of a managed tenant also { sealed: NAME }';
   const reference = z
-    .union(references, { error: HOW_TO_REFER })
+    .union(references, { error: issueText(HOW_TO_REFER) })
     .describe(`Where the secret is: { env: NAME } or { file: path }${ofManaged}`);
   const text = reference.transform((where, context) => {
     const found = find(where);
     if ('value' in found) return new Secret(found.value, describeSource(where));
-    context.addIssue({ code: 'custom', message: found.remedy, params: { fault: found.fault } });
+    context.addIssue({ code: 'custom', message: issueText(found.remedy), params: { fault: found.fault } });
     return z.NEVER;
   });
   const key = text.transform((secret, context) => {
     const bytes = decodeKey(secret.reveal());
     if (bytes !== null) return new Secret(bytes, secret.readFrom);
-    context.addIssue({
-      code: 'custom',
-      message: 'make one with: openssl rand -base64 32',
-      params: { fault: 'the secret is not a key of 32 bytes in base64 or hexadecimal' },
-    });
+    const [fault, remedy] = withRemedy('secret.no-key');
+    context.addIssue({ code: 'custom', message: issueText(remedy), params: { fault } });
     return z.NEVER;
   });
   const plainOrReference = z.union(
@@ -151,7 +151,7 @@ export function secretSchemas(source: SecretSource) {
       text,
     ],
     {
-      error: `write the value itself, or ${HOW_TO_REFER}`,
+      error: issueText(message('secret.refer-or-plain', { refer: HOW_TO_REFER })),
     },
   );
   /** What a reference leads to; null when there is nothing usable. */
@@ -190,12 +190,14 @@ function namedIn(value: unknown, ...kinds: readonly string[]): (readonly [kind: 
 export type SecretSchemas = ReturnType<typeof secretSchemas>;
 
 /** Names a reference's place as messages do. */
-function describeSource(where: AnyReference): string {
-  if ('env' in where) return `the environment variable ${where.env}`;
-  return 'file' in where ? `the file ${where.file}` : `the sealed secret ${where.sealed}`;
+function describeSource(where: AnyReference): Message {
+  if ('env' in where) return message('secret.variable', { name: where.env });
+  return 'file' in where
+    ? message('secret.file', { name: where.file })
+    : message('secret.sealed', { name: where.sealed });
 }
 
-const NONE_SEALED: Unusable = { fault: 'no secret is kept sealed here', remedy: HOW_TO_REFER };
+const NONE_SEALED: Unusable = { fault: message('secret.none-sealed'), remedy: HOW_TO_REFER };
 
 function refusalOf(where: SecretReference, { dir, scope }: SecretSource): Unusable | null {
   if (scope === undefined) return null;
@@ -204,11 +206,8 @@ function refusalOf(where: SecretReference, { dir, scope }: SecretSource): Unusab
 
 function fromEnvironment(name: string, source: SecretSource): FoundSecret {
   const value = source.env[name]?.trim();
-  if (value === undefined) {
-    const remedy = `set it for the daemon and for your commands (export ${name}=…), or name a file: { file: path }`;
-    return { fault: `the environment variable ${name} is not set`, remedy };
-  }
-  if (value === '') return { fault: `the environment variable ${name} is empty`, remedy: EMPTY_SECRET_REMEDY };
+  if (value === undefined) return unusable(withRemedy('secret.variable-unset', { name }));
+  if (value === '') return { fault: message('secret.variable-empty', { name }), remedy: EMPTY_SECRET_REMEDY };
   return { value };
 }
 
@@ -238,18 +237,11 @@ function readSecret(realName: string, { mayBeLinked }: { mayBeLinked: boolean })
   }
   try {
     const stat = fstatSync(descriptor);
-    if (!stat.isFile())
-      return { fault: "the secret's file is no regular file", remedy: 'write the secret into a file' };
-    if (stat.nlink > 1 && !mayBeLinked) {
-      const remedy = 'put a copy of the file there, and no hard link';
-      return { fault: "the secret's file has another name elsewhere (a hard link)", remedy };
-    }
-    if (stat.size > LARGEST_SECRET_BYTES) {
-      return { fault: "the secret's file is larger than 64 KiB", remedy: 'name the file that holds only the secret' };
-    }
+    if (!stat.isFile()) return unusable(withRemedy('secret.no-file'));
+    if (stat.nlink > 1 && !mayBeLinked) return unusable(withRemedy('secret.hard-link'));
+    if (stat.size > LARGEST_SECRET_BYTES) return unusable(withRemedy('secret.file-too-large'));
     const value = readFileSync(descriptor, 'utf8').trim();
-    if (value === '') return { fault: "the secret's file is empty", remedy: 'write the secret into it' };
-    return { value };
+    return value === '' ? unusable(withRemedy('secret.file-empty')) : { value };
   } catch (error) {
     return unreadable(error);
   } finally {
@@ -259,12 +251,13 @@ function readSecret(realName: string, { mayBeLinked }: { mayBeLinked: boolean })
 
 function unreadable(error: unknown): Unusable {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  const fault = `the secret's file can't be read (${code})`;
-  if (code !== 'ENOENT') return { fault, remedy: 'let the user of this process read the file (chown, chmod 600)' };
-  return {
-    fault,
-    remedy: 'write the secret into this file, or correct the path (it starts from the configuration directory)',
-  };
+  const [fault, remedy] = withRemedy('secret.file-unreadable', { code });
+  return { fault, remedy: code === 'ENOENT' ? message('secret.file-absent.remedy') : remedy };
+}
+
+/** Why there is no secret, as message and remedy. */
+export function unusable([fault, remedy]: readonly [Message, Message]): Unusable {
+  return { fault, remedy };
 }
 
 /** A file of a secret that everybody on the machine may read. */

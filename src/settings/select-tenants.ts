@@ -1,3 +1,4 @@
+import { message, type Text, withRemedy } from '../messages/message.ts';
 import type { InvalidTenant, RefusedChange } from './configuration.ts';
 import { faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
@@ -189,8 +190,8 @@ export function findDoubleTenants(
     if ('faults' in read) return read.faults;
     // Of a target that shares several agendas it is said once.
     const distinct = new Map(lost.map((each) => [`${each.at.join('.')} ${each.other}`, each]));
-    return [...distinct.values()].map(({ at, message, remedy, other }) => ({
-      ...faultAt(read.file, at, message, remedy),
+    return [...distinct.values()].map(({ at, text, remedy, other }) => ({
+      ...faultAt(read.file, at, text, remedy),
       other,
     }));
   };
@@ -213,27 +214,19 @@ function claimsOf({ id, clinic: { client, tenantId, calendars }, formerly }: Cla
   return claims;
 }
 
-/** What is said to whoever wants what another tenant has, and where its file says that it wants it. */
+/** What another tenant has, what to do, and where the file claims the same. */
 function conflictOf(
   { by, target = '' }: Claim,
-  first: string,
+  other: string,
   { formerly }: Claimant,
-): { at: ValuePath; message: string; remedy: string; other: string } {
-  const other = first;
-  if (by === null) {
-    const message = `the tenant ${first} was formerly called so, and its state has this name`;
-    return { at: [], message, remedy: 'give this file another name', other };
-  }
+): { at: ValuePath; text: Text; remedy: Text; other: string } {
+  const tenant = other;
+  const conflict = (at: ValuePath, [text, remedy]: readonly [Text, Text]) => ({ at, text, remedy, other });
+  if (by === null) return conflict([], withRemedy('settings.tenant-name', { tenant }));
   if (by === 'formerly') {
-    const message = first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`;
-    const remedy = 'remove formerly, or the other file: what is kept under a name is of one tenant alone';
-    return { at: ['formerly'], message, remedy, other };
+    const text = message(other === formerly ? 'settings.tenant-exists' : 'settings.tenant-renamed', { tenant });
+    return conflict(['formerly'], [text, message('settings.tenant-formerly.remedy')]);
   }
-  if (by === 'calendar') {
-    const message = `the tenant ${first} writes the same agendas into the same calendar`;
-    const remedy = 'keep one file for one clinic, with all of its targets; of two clinics name each in clinic.tenantId';
-    return { at: ['targets', target], message, remedy, other };
-  }
-  const remedy = 'keep one file for one clinic, with all of its targets';
-  return { at: ['clinic', 'tenantId'], message: `the tenant ${first} is the same clinic`, remedy, other };
+  if (by === 'calendar') return conflict(['targets', target], withRemedy('settings.same-calendar', { tenant }));
+  return conflict(['clinic', 'tenantId'], withRemedy('settings.same-clinic', { tenant }));
 }

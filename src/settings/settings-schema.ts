@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../messages/message.ts';
 import { accessSection, approvals, auditLog, operatorUrl } from './access-schema.ts';
 import { baseAddress, mapOf, name, network, text, wholeNumber } from './common-schemas.ts';
 import {
@@ -25,12 +26,15 @@ const ATTRIBUTE_NAME = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$/;
 
 /** Where traces and log lines go beside the log. */
 export function telemetrySection(secrets: SecretSchemas) {
-  const headerValue = secrets.text.refine((value) => HEADER_VALUE.test(value.reveal()), 'write it on one line');
+  const headerValue = secrets.text.refine(
+    (value) => HEADER_VALUE.test(value.reveal()),
+    issueText(message('settings.one-line')),
+  );
   return z
     .strictObject({
       endpoint: z
         .url({ protocol: /^https?$/ })
-        .refine(isBase, 'give it without user, query and fragment; /v1/traces and /v1/logs come behind it')
+        .refine(isBase, issueText(message('settings.collector')))
         .transform((written) => written.replace(/\/+$/, ''))
         .describe('Address of the collector, before /v1/traces and /v1/logs'),
       allowPrivateAddresses: z
@@ -38,14 +42,14 @@ export function telemetrySection(secrets: SecretSchemas) {
         .default(false)
         .describe('The collector is in your own network: private addresses and http are allowed'),
       protocol: z.enum(['http/protobuf', 'http/json']).default('http/protobuf').describe('How OTLP is spoken'),
-      headers: mapOf(headerValue, z.string().regex(HEADER_NAME, 'give the name of a header'))
+      headers: mapOf(headerValue, z.string().regex(HEADER_NAME, issueText(message('settings.header-name'))))
         .prefault({})
         .describe('Headers of each request, such as a key, by their names'),
       traces: z.boolean().default(true).describe('Send traces'),
       logs: z.boolean().default(true).describe('Send log lines'),
       sampledShare: z.number().min(0).max(1).default(1).describe('Share of traces that are sent, from 0 to 1'),
       serviceName: text.default('clinic-mirror').describe('What the collector calls this installation (service.name)'),
-      resource: mapOf(text, z.string().regex(ATTRIBUTE_NAME, 'give the name of an attribute, such as deployment.name'))
+      resource: mapOf(text, z.string().regex(ATTRIBUTE_NAME, issueText(message('settings.attribute-name'))))
         .prefault({})
         .describe('More of what tells it from others, such as deployment.environment.name'),
       tellOthers: z
@@ -55,7 +59,7 @@ export function telemetrySection(secrets: SecretSchemas) {
     })
     .refine(({ endpoint, allowPrivateAddresses }) => allowPrivateAddresses || endpoint.startsWith('https:'), {
       path: ['endpoint'],
-      message: 'give an https address, or set allowPrivateAddresses for a collector in your own network',
+      message: issueText(message('settings.private-collector')),
     })
     .optional()
     .describe(
@@ -160,7 +164,7 @@ function secretKeys(secrets: SecretSchemas) {
     sealingKeys: z
       .array(sealingKey)
       .min(1)
-      .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'give every key an id of its own')
+      .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, issueText(message('settings.key-ids')))
       .describe('Keys that seal tokens and waiting content. The first seals, all open: put a new one first to rotate.'),
   });
 }
@@ -273,7 +277,7 @@ function operatorSection(secrets: SecretSchemas) {
         .optional()
         .describe('How browsers of administrators reach this port. Default: http://localhost:<port>'),
       token: secrets.text
-        .refine((token) => OPERATOR_TOKEN.test(token.reveal()), 'make one with: openssl rand -hex 32')
+        .refine((token) => OPERATOR_TOKEN.test(token.reveal()), issueText(message('settings.operator-token')))
         .optional()
         .describe(
           'Whoever asks for metrics, or why the daemon is not ready, must show it: Authorization: Bearer <token>',

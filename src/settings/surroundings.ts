@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
+import { message, withRemedy } from '../messages/message.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import type { OutlineApart } from './crm-expressions.ts';
 import {
@@ -12,12 +13,12 @@ import {
   type RegisteredClient,
 } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
-import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
 import { listYamlFiles, SeenFiles } from './list-files.ts';
 import { referencesIn, type SecretReference, type SecretSchemas } from './secret-reference.ts';
 import { type Settings, settingsSchema } from './settings-schema.ts';
 import { CLINIC_CONNECTION } from './tenant-schema.ts';
-import { keysAt, NO_SUCH_FILE, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
+import { keysAt, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** File of the daemon's own settings, in the configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
@@ -169,8 +170,7 @@ function readSettings(dir: string, seen: SeenFiles): Digested {
   const fileName = join(dir, SETTINGS_FILE);
   const read = readDigested(fileName, seen);
   if (existsSync(fileName)) return read;
-  const remedy = 'make it with "clinic-mirror init", or name the folder that has it with --config <directory>';
-  const fault = { file: fileName, line: null, path: '', message: NO_SUCH_FILE, remedy };
+  const fault = faultIn(fileName, message('yaml.no-such-file'), message('settings.no-settings.remedy'));
   return { ...read, parse: () => ({ faults: [fault] }) };
 }
 
@@ -238,9 +238,9 @@ export function loadProfile(dir: string, name: string): ClinicProfile {
   if (faults !== undefined) throw new ConfigurationError(faults);
   const profile = valid.get(name) ?? (name === 'documented' ? clinicProfileSchema.parse({}) : undefined);
   if (profile !== undefined) return profile;
-  const remedy = `choose one of: ${[...valid.keys()].join(', ') || 'documented'}`;
+  const names = [...valid.keys()].join(', ') || 'documented';
   const file = join(dir, 'profiles', `${name}.yaml`);
-  throw new ConfigurationError([{ file, line: null, path: '', message: 'there is no such profile', remedy }]);
+  throw new ConfigurationError([faultIn(file, ...withRemedy('settings.no-profile', { names }))]);
 }
 
 /** Names in the files of a configuration; what can't be read names nothing. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { message, render } from '../messages/message.ts';
+import { issueText, message } from '../messages/message.ts';
 import { COLOURS } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
@@ -14,13 +14,13 @@ import type { SecretSchemas } from './secret-reference.ts';
 import { guardOverrides } from './settings-schema.ts';
 
 /** A directory of Microsoft Entra ID: a part of the path of its endpoints. */
-const directory = z.string().regex(/^[a-z0-9][a-z0-9.-]*$/i, 'give the id or a domain of the directory');
+const directory = z.string().regex(/^[a-z0-9][a-z0-9.-]*$/i, issueText(message('settings.directory')));
 
 /** Schema of one login in a tenant file, by its kind. */
 export function connection(secrets: SecretSchemas) {
   const serviceAccountKey = secrets.text.refine(
     (secret) => isServiceAccountKey(secret.reveal()),
-    'refer to the JSON key file that Google gave for the service account',
+    issueText(message('settings.service-account')),
   );
   return z.discriminatedUnion('kind', [
     z.strictObject({
@@ -34,7 +34,7 @@ export function connection(secrets: SecretSchemas) {
       kind: z.literal('google-service-account'),
       keyFile: serviceAccountKey.describe('The JSON key that Google gave for the service account'),
       subject: z
-        .email('give the e-mail address of the user that the service account acts for')
+        .email(issueText(message('settings.service-account-user')))
         .describe(
           'User that the login acts for: of a service account the e-mail address; of salesforce-app the user name, without which its secret is used',
         ),
@@ -109,28 +109,25 @@ function crmConnections(secrets: SecretSchemas) {
     z.strictObject({
       kind: z.literal('bearer'),
       token: secrets.text
-        .refine((token) => BEARER_TOKEN.test(token.reveal()), 'refer to the token alone, without the word Bearer')
+        .refine((token) => BEARER_TOKEN.test(token.reveal()), issueText(message('settings.bearer')))
         .describe('A token without an end, such as a Service Key of HubSpot'),
     }),
     z.strictObject({
       kind: z.literal('api-key'),
       header: z
         .string()
-        .regex(HEADER_NAME, 'give the name of a header, such as X-Api-Key')
-        .refine(
-          (header) => !REQUEST_HEADERS.test(header),
-          'choose another header: this one belongs to the request itself',
-        )
+        .regex(HEADER_NAME, issueText(message('settings.header-name')))
+        .refine((header) => !REQUEST_HEADERS.test(header), issueText(message('settings.header-refused')))
         .transform((header) => header.toLowerCase())
         .describe('Name of the header that takes the key'),
       key: secrets.text
-        .refine((key) => HEADER_VALUE.test(key.reveal()), 'refer to one line without line breaks and accents')
+        .refine((key) => HEADER_VALUE.test(key.reveal()), issueText(message('settings.header-value')))
         .describe("The header's whole value"),
     }),
     z.strictObject({
       kind: z.literal('basic'),
       username: text
-        .refine((username) => !username.includes(':'), render(message('username-invalid.remedy')))
+        .refine((username) => !username.includes(':'), issueText(message('username-invalid.remedy')))
         .describe('Name of the login; no colon'),
       password: secrets.text.describe('Its password'),
     }),
@@ -147,10 +144,7 @@ const address = text
   .describe('E-mail address that the vendor has verified, or user name (Microsoft, Salesforce)');
 const domain = z
   .string()
-  .regex(
-    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i,
-    'give a domain, such as practice.example',
-  )
+  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i, issueText(message('settings.domain')))
   .optional()
   .describe("Domain of the organisation's users: of Google Workspace, or of user names at Microsoft");
 
@@ -167,7 +161,10 @@ const expectedAccount = {
 function notEmpty<Schema extends z.ZodObject>(schema: Schema) {
   const names = Object.keys(schema.shape).join(', ');
   return schema
-    .refine((account) => Object.values(account).some((value) => value !== undefined), `give at least one of: ${names}`)
+    .refine(
+      (account) => Object.values(account).some((value) => value !== undefined),
+      issueText(message('settings.one-of', { names })),
+    )
     .optional();
 }
 
@@ -183,7 +180,7 @@ const clinicId = text;
 const connectionName = z
   .string()
   .regex(NAME, NAME_REMEDY)
-  .refine((id) => id !== CLINIC_CONNECTION, 'choose another name: clinic is the login to the clinic system itself');
+  .refine((id) => id !== CLINIC_CONNECTION, issueText(message('settings.clinic-name')));
 
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
 const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
@@ -205,11 +202,14 @@ const label = z
       .trim()
       .min(1)
       .max(60)
-      .regex(/^[^,;\p{Cc}]+$/u, 'write a name without commas, semicolons and line breaks')
+      .regex(/^[^,;\p{Cc}]+$/u, issueText(message('settings.category-name')))
       .optional()
       .describe('For Outlook and CalDAV'),
   })
-  .refine(({ colour, category }) => colour !== undefined || category !== undefined, 'give a colour or a category')
+  .refine(
+    ({ colour, category }) => colour !== undefined || category !== undefined,
+    issueText(message('settings.label')),
+  )
   .meta({ description: 'Appointments that meet every condition named, and what they get.' });
 
 const target = z.strictObject({
@@ -246,10 +246,10 @@ const target = z.strictObject({
     .transform((format, context) => {
       const parsed = parseTitleFormat(format);
       if (parsed !== null) return parsed;
-      const names = TITLE_VALUES.map((name) => `{${name}}`).join(', ');
+      const values = TITLE_VALUES.map((name) => `{${name}}`).join(', ');
       context.addIssue({
         code: 'custom',
-        message: `write texts and ${names}; what stands in [brackets] needs its values`,
+        message: issueText(message('settings.title-format', { values })),
       });
       return z.NEVER;
     })

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
+import { message, withRemedy } from '../messages/message.ts';
 import type { ManagedTenant } from './managed-tenant.ts';
 import {
   type FoundSecret,
@@ -8,7 +9,7 @@ import {
   type SecretScope,
   type SecretSource,
   secretSchemas,
-  type Unusable,
+  unusable,
 } from './secret-reference.ts';
 
 /** Below the configuration directory: one folder for each tenant, named by its id, with the secrets that its file may name. */
@@ -77,16 +78,11 @@ export function tenantSecrets(
 
 function sealedSecret(managed: ManagedTenant | null, name: string): FoundSecret {
   if (managed === null) {
-    const fault = 'only a managed tenant has secrets that are kept sealed';
-    return { fault, remedy: 'write { env: NAME } or { file: path }' };
+    return { fault: message('secret.not-managed'), remedy: message('secret.refer-outside') };
   }
   const { secrets } = managed.open();
   const value = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
-  if (value !== undefined) return { value };
-  return {
-    fault: `the sealed secret ${name} is missing`,
-    remedy: 'give it along with the document, as one of its secrets',
-  };
+  return value === undefined ? unusable(withRemedy('secret.sealed-missing', { name })) : { value };
 }
 
 /** What the settings use: names of variables, and files with every link followed. */
@@ -106,29 +102,22 @@ function usedBy(references: readonly SecretReference[], dir: string): Used {
 function scopeOf(tenant: string, dir: string, used: Used): SecretScope {
   const beginning = tenantVariable(tenant, '');
   const folder = resolve(dir, SECRETS_FOLDER, tenant) + sep;
-  const ofSettings: Unusable = {
-    fault: 'the settings use this secret themselves',
-    remedy: 'give the tenant one of its own',
-  };
+  const ofSettings = unusable(withRemedy('secret.of-settings'));
   return {
     variable(name) {
       const own = name.startsWith(beginning) ? name.slice(beginning.length) : '';
       if (OWN_NAME.test(own)) return used.variables.has(name) ? ofSettings : null;
-      const fault = `the environment variable ${name} is not one of this tenant`;
-      return { fault, remedy: `set ${beginning}… and write { env: ${beginning}… }: its variables begin so` };
+      return unusable(withRemedy('secret.other-variable', { name, prefix: beginning }));
     },
     file(fileName) {
       if (fileName.startsWith(folder)) return null;
-      const path = tenantSecretFile(tenant, '…');
-      const fault = "the secret's file is not in this tenant's folder";
-      return { fault, remedy: `put it at ${path} in the configuration directory and write { file: ${path} }` };
+      return unusable(withRemedy('secret.other-folder', { path: tenantSecretFile(tenant, '…') }));
     },
     realFile(realName) {
       // The folder itself is no link: whoever may make one would choose where it leads.
       const real = join(realNameOf(resolve(dir, SECRETS_FOLDER)), tenant) + sep;
       if (realName.startsWith(real)) return used.realFiles.has(realName) ? ofSettings : null;
-      const fault = "the secret's file leads out of this tenant's folder";
-      return { fault, remedy: `put the file itself there, below ${tenantSecretFile(tenant, '')}, and no link` };
+      return unusable(withRemedy('secret.link-out', { folder: tenantSecretFile(tenant, '') }));
     },
   };
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { withRemedy } from '../messages/message.ts';
 import {
   type CalendarUse,
   deepFreeze,
@@ -13,7 +14,7 @@ import { calendarUses, configurationHashes, outlineOf } from './configuration-ch
 import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
 import { checkTenantReferences, type DefinedNames } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
-import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
 import { listYamlFiles, type NamedFile, type SeenFiles } from './list-files.ts';
 import { type ManagedTenant, type ManagedTenants, managedName, readManaged } from './managed-tenant.ts';
 import type { ReminderFile } from './reminder-schema.ts';
@@ -289,10 +290,7 @@ function stray(fault: ConfigurationFault): ReadTenant {
 
 /** Whoever is managed stays so until somebody removes it there: then the file counts, and nothing of its state is lost. */
 function outdone({ id, fileName }: NamedFile): ConfigurationFault {
-  return {
-    ...{ file: fileName, line: null, path: '', message: `the file does not count: the tenant ${id} is managed` },
-    remedy: `remove the file, or have it count with: clinic-mirror tenants remove ${id}`,
-  };
+  return faultIn(fileName, ...withRemedy('settings.file-of-managed', { tenant: id }));
 }
 
 function asChecked({ id, fileName }: NamedFile, checked: CheckedTenant): ReadTenant {

@@ -12,8 +12,9 @@ import {
   parseDocument,
   type YAMLError,
 } from 'yaml';
+import { type Code, message, withRemedy } from '../messages/message.ts';
 import { withoutStacks } from '../model/errors.ts';
-import type { ConfigurationFault } from './faults.ts';
+import { type ConfigurationFault, faultIn } from './faults.ts';
 
 /** Where a value stands in a file: keys of mappings and indexes of lists. */
 export type ValuePath = readonly PropertyKey[];
@@ -61,21 +62,19 @@ export function readBytes(fileName: string): { bytes: Buffer } | { faults: Confi
   try {
     return { bytes: readFileSync(fileName) };
   } catch (error) {
-    return { faults: [fileFault(fileName, unreadable(error))] };
+    return { faults: [unreadable(fileName, error)] };
   }
 }
 
 /** The same as {@link readYamlFile} of a file whose bytes were read. */
 export function readYaml(fileName: string, bytes: Buffer): YamlRead {
   if (bytes.length > LARGEST_FILE_BYTES) {
-    const message = `the file is larger than ${LARGEST_FILE_BYTES / 1024} KiB`;
-    return { faults: [fileFault(fileName, { message, remedy: 'make it smaller, or several files of it' })] };
+    return { faults: [faultIn(fileName, ...withRemedy('yaml.too-large', { size: LARGEST_FILE_BYTES / 1024 }))] };
   }
   const text = bytes.toString('utf8');
   // A sign is at most four tokens.
   if (text.length > MOST_TOKENS / 4 && hasMoreTokens(text, MOST_TOKENS)) {
-    const remedy = 'check that it is YAML; if so, make several files of it';
-    return { faults: [fileFault(fileName, { message: `it has more than ${MOST_TOKENS} signs and words`, remedy })] };
+    return { faults: [faultIn(fileName, ...withRemedy('yaml.too-many-tokens', { count: MOST_TOKENS }))] };
   }
   const parsed = parseNested(text);
   if (parsed === null) return { faults: [tooDeep(fileName)] };
@@ -142,8 +141,7 @@ function readDocument(name: string, text: string, document: Document): YamlRead 
     return { faults: [tooManyAliases(name)] };
   }
   if (value === null || value === undefined) {
-    const remedy = 'fill it in, or remove it';
-    return { faults: [fileFault(name, { message: 'the file is empty', remedy })] };
+    return { faults: [faultIn(name, ...withRemedy('yaml.empty'))] };
   }
   return { file: fileOf(name, value, () => text) };
 }
@@ -163,40 +161,25 @@ export function fileOf(name: string, value: unknown, text: () => string): YamlFi
   };
 }
 
-function fileFault(file: string, what: { message: string; remedy: string }): ConfigurationFault {
-  return { file, line: null, path: '', ...what };
-}
-
-/** Fault of a file that is not there. */
-export const NO_SUCH_FILE = 'there is no such file';
-
-function unreadable(error: unknown): { message: string; remedy: string } {
+function unreadable(file: string, error: unknown): ConfigurationFault {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  if (code === 'ENOENT') return { message: NO_SUCH_FILE, remedy: 'create it' };
-  return { message: `the file can't be read (${code})`, remedy: 'make it a file that this process may read' };
+  if (code === 'ENOENT') return faultIn(file, ...withRemedy('yaml.no-such-file'));
+  return faultIn(file, ...withRemedy('yaml.unreadable', { code }));
 }
 
-const YAML_PROBLEMS: Partial<Record<YAMLError['code'], [message: string, remedy: string]>> = {
-  BAD_INDENT: ['the indentation does not fit', 'indent the keys of one mapping alike'],
-  TAB_AS_INDENT: ['a tab is used as indentation', 'indent with spaces'],
-  DUPLICATE_KEY: ['the key is given twice', 'remove one of the two'],
-  MULTIPLE_DOCS: ['the file holds several documents', 'remove the line ---'],
-  MISSING_CHAR: [
-    'a character is missing',
-    'close the quote, bracket or brace, put a colon and a space behind the key, or remove the line',
-  ],
-  BAD_ALIAS: ['an alias has no name', 'put a value that begins with * in quotes'],
-  BAD_SCALAR_START: ['a value begins with a reserved character', 'put the value in quotes'],
-  BLOCK_AS_IMPLICIT_KEY: [
-    'a mapping stands where a value is expected',
-    'indent the next line like this one, or quote a value that holds a colon and a space',
-  ],
-  MULTILINE_IMPLICIT_KEY: [
-    'a key runs over several lines',
-    'put a colon and a space behind the key, or remove the line',
-  ],
-  TAG_RESOLVE_FAILED: ['the tag is unknown', 'remove the tag, or quote a value that begins with !'],
-};
+const YAML_PROBLEMS = {
+  BAD_INDENT: 'yaml.bad-indent',
+  TAB_AS_INDENT: 'yaml.tab',
+  DUPLICATE_KEY: 'yaml.key-twice',
+  MULTIPLE_DOCS: 'yaml.several-documents',
+  MISSING_CHAR: 'yaml.character-missing',
+  BAD_ALIAS: 'yaml.alias-unnamed',
+  BAD_SCALAR_START: 'yaml.reserved-character',
+  BLOCK_AS_IMPLICIT_KEY: 'yaml.mapping-as-value',
+  MULTILINE_IMPLICIT_KEY: 'yaml.long-key',
+  TAG_RESOLVE_FAILED: 'yaml.tag-unknown',
+} as const satisfies Partial<Record<YAMLError['code'], Code>>;
+type NamedProblem = (typeof YAML_PROBLEMS)[keyof typeof YAML_PROBLEMS];
 
 interface NodeAtDepth {
   node: unknown;
@@ -254,11 +237,11 @@ function repeatedKeys(nodes: readonly NodeAtDepth[]): Pick<YAMLError, 'code' | '
 }
 
 function tooDeep(file: string): ConfigurationFault {
-  return fileFault(file, { message: 'it nests too deep', remedy: 'write it flatter' });
+  return faultIn(file, ...withRemedy('yaml.too-deep'));
 }
 
 function tooManyAliases(file: string): ConfigurationFault {
-  return fileFault(file, { message: 'too many aliases', remedy: 'write the values out' });
+  return faultIn(file, ...withRemedy('yaml.too-many-aliases'));
 }
 
 /** @param openedAt the quote, bracket or brace that is at fault; null for what is at fault where the problem is */
@@ -268,22 +251,17 @@ function yamlFault(
   lines: LineCounter,
   openedAt: number | null = null,
 ): ConfigurationFault {
-  const [message, remedy] = YAML_PROBLEMS[problem.code] ?? [
-    'something is out of place',
-    'check this line and the one before',
-  ];
+  const { code } = problem;
   const line = lines.linePos(openedAt ?? problem.pos[0]).line;
-  if (openedAt !== null) {
-    const unclosed = `a quote, bracket or brace is not closed (${problem.code})`;
-    return { file, line, path: '', message: `not valid YAML: ${unclosed}`, remedy: 'close what this line opens' };
-  }
-  return { file, line, path: '', message: `not valid YAML: ${message} (${problem.code})`, remedy };
+  const named: Partial<Record<YAMLError['code'], NamedProblem>> = YAML_PROBLEMS;
+  const [cause, remedy] = withRemedy(openedAt === null ? (named[code] ?? 'yaml.misplaced') : 'yaml.unclosed');
+  return faultIn(file, message('yaml.not-valid', { problem: cause, code }), remedy, { line });
 }
 
 /** Of an alias that no anchor stands before; most often a value in want of quotes. */
 function withoutAnchor(file: string, alias: Alias, lines: LineCounter): ConfigurationFault {
-  const [message, remedy] = ['not valid YAML: the alias has no anchor', 'put a value that begins with * in quotes'];
-  return { file, line: lines.linePos(alias.range?.[0] ?? 0).line, path: '', message, remedy };
+  const { line } = lines.linePos(alias.range?.[0] ?? 0);
+  return faultIn(file, message('yaml.alias-unknown'), message('yaml.alias-unnamed.remedy'), { line });
 }
 
 /** Offset of the key that leads to the value, of the list's element, or of the nearest thing around. */

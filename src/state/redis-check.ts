@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -14,7 +14,7 @@ export function checkRepeatedly(
   client: RedisClient,
   log: Logger,
   everyMs = MINUTE_MS,
-  from: string | null = null,
+  from: Text | null = null,
 ): () => void {
   const stop = new AbortController();
   const timer = setInterval(() => {
@@ -38,7 +38,7 @@ export function checkRepeatedly(
  * @throws MirrorError `settings` when it is another one, or does not take our login; `remote`, code `redis-unreachable`, when it didn't
  * answer
  */
-export async function checkRedis(client: RedisClient, signal: AbortSignal, from: string | null = null): Promise<void> {
+export async function checkRedis(client: RedisClient, signal: AbortSignal, from: Text | null = null): Promise<void> {
   const cancellation = Promise.withResolvers<never>();
   const giveUp = () => cancellation.reject(signal.reason);
   if (signal.aborted) giveUp();
@@ -50,7 +50,12 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal, from:
     if (error instanceof MirrorError) throw error;
     if (error instanceof Error && error.message.startsWith('NOPERM')) await requireRights(client);
     const failure = (await refusedLogin(client)) ?? redisUnreachable(error, addressOf(client));
-    throw from === null ? failure : failure.reworded(failure.message, `${failure.remedy}; it is read from ${from}`);
+    throw from === null
+      ? failure
+      : failure.reworded(
+          failure.texts.message,
+          message('secret.read-from', { remedy: failure.texts.remedy ?? '', sources: from }),
+        );
   } finally {
     signal.removeEventListener('abort', giveUp);
   }

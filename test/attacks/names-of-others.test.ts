@@ -41,7 +41,7 @@ describe('a name of before that is somebody’s', () => {
   test('because they had it before is refused in the later file', () => {
     const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'alt'), 'tenants/b.yaml': tenant('9', 'alt') });
     expect(faultLines(dir)).toEqual([
-      expect.stringMatching(/^tenants\/b\.yaml:14 formerly: the tenant a was formerly the same/),
+      expect.stringMatching(/^tenants\/b\.yaml:14 formerly: the tenant a had the same name before/),
     ]);
   });
 
@@ -105,7 +105,7 @@ describe('while the daemon runs, who has a name keeps it', () => {
     const { tenants, unusable } = again();
     expect([...tenants.keys()]).toEqual(['zwei']);
     expect(unusable).toMatchObject([
-      { id: 'uno', faults: [{ message: expect.stringContaining('zwei was formerly') }] },
+      { id: 'uno', faults: [{ message: expect.stringContaining('zwei had this name before') }] },
     ]);
   });
 });
@@ -120,7 +120,7 @@ describe('a target’s name of before', () => {
       /targets\.verdi\.formerly: there is a target rossi → remove formerly/,
     );
     expect(faults(target('verdi', 'b', 'alt') + target('bianchi', 'c', 'alt'))).toMatch(
-      /targets\.bianchi\.formerly: the target verdi was formerly the same/,
+      /targets\.bianchi\.formerly: the target verdi had the same name before/,
     );
   });
 

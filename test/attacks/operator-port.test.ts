@@ -146,7 +146,7 @@ describe('settings', () => {
     'that show metrics to other machines without a token are refused: %s',
     (host) => {
       expect(faults(`operator: { host: "${host}" }`)).toEqual([
-        expect.stringMatching(/operator\.host: others than this machine could read the metrics → add operator\.token/),
+        expect.stringMatching(/operator\.host: other hosts could read the metrics → add operator\.token/),
       ]);
       expect(token(`operator: { host: "${host}", token: { env: TOKEN } }`)).toBe(TOKEN);
     },

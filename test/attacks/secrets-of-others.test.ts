@@ -107,7 +107,7 @@ describe('a tenant’s file is refused', () => {
   ])('%s, by its variable', (_, name) => {
     expect(refused(directory(`{ env: ${name} }`))).toMatch(
       new RegExp(
-        `uno\\.yaml:7 connections\\.work\\.password: the environment variable ${name} is not one of this tenant → set TENANT_UNO__`,
+        `uno\\.yaml:7 connections\\.work\\.password: the environment variable ${name} does not belong to this tenant → set TENANT_UNO__`,
       ),
     );
   });
@@ -124,7 +124,7 @@ describe('a tenant’s file is refused', () => {
     ['a file that is not there, in the same words', '/no/such/file'],
   ])('%s, by its path', (_, name) => {
     expect(refused(directory(`{ file: ${name} }`))).toMatch(
-      /uno\.yaml:7 connections\.work\.password: the secret's file is not in this tenant's folder → put it at secrets\/uno\/…/,
+      /uno\.yaml:7 connections\.work\.password: the secret's file is not in the folder of this tenant → put it at secrets\/uno\/…/,
     );
   });
 
@@ -136,7 +136,9 @@ describe('a tenant’s file is refused', () => {
   ])('a link %s', (_, target, name) => {
     const dir = directory(`{ file: secrets/uno/${name} }`);
     symlinkSync(target, join(dir, 'secrets/uno/dav-link'));
-    expect(refused(dir)).toMatch(/the secret's file leads out of this tenant's folder → put the file itself there/);
+    expect(refused(dir)).toMatch(
+      /the secret's file leads out of the folder of this tenant → replace the link with the file itself/,
+    );
   });
 
   test.each([
@@ -145,7 +147,7 @@ describe('a tenant’s file is refused', () => {
   ])('a hard link %s: it lies in the tenant’s folder and nothing leads out of it', (_, target) => {
     const dir = directory('{ file: secrets/uno/dav-link }');
     linkSync(join(dir, target), join(dir, 'secrets/uno/dav-link'));
-    expect(refused(dir)).toMatch(/has another name elsewhere \(a hard link\) → put a copy of the file there/);
+    expect(refused(dir)).toMatch(/has another name elsewhere \(a hard link\) → replace the hard link with a copy/);
   });
 
   test('a folder that is a link to another tenant’s', () => {
@@ -158,11 +160,9 @@ describe('a tenant’s file is refused', () => {
 
   test('what the settings use, though it bears the tenant’s name or lies in its folder', () => {
     const byVariable = SETTINGS.replaceAll('CLIENT_SECRET', 'TENANT_UNO__DAV');
-    expect(refused(directory('{ env: TENANT_UNO__DAV }', byVariable))).toMatch(
-      /the settings use this secret themselves/,
-    );
+    expect(refused(directory('{ env: TENANT_UNO__DAV }', byVariable))).toMatch(/the settings use the same secret/);
     const byFile = SETTINGS.replaceAll('{ env: CLIENT_SECRET }', '{ file: keys/../secrets/uno/dav }');
-    expect(refused(directory('{ file: secrets/uno/dav }', byFile))).toMatch(/the settings use this secret themselves/);
+    expect(refused(directory('{ file: secrets/uno/dav }', byFile))).toMatch(/the settings use the same secret/);
   });
 
   test('a link that leads elsewhere since the file was found to be without faults', () => {
@@ -173,7 +173,7 @@ describe('a tenant’s file is refused', () => {
     for (const _ of [1, 2]) expect(passwordOf(dir)).toBe('of uno, nested');
     rmSync(join(dir, 'secrets/uno/dav-link'));
     symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
-    expect(refused(dir)).toMatch(/leads out of this tenant's folder/);
+    expect(refused(dir)).toMatch(/leads out of the folder of this tenant/);
   });
 });
 

@@ -129,7 +129,7 @@ const FILES: Mistake[] = [
   {
     name: 'missing directory',
     ...saidBy('status', async (made) => rm(made.configDir, { recursive: true })),
-    ...inFile(/config\/clinic-mirror\.yaml/, /there is no such file/, /clinic-mirror init.*--config <directory>/),
+    ...inFile(/config\/clinic-mirror\.yaml/, /the file does not exist/, /clinic-mirror init.*--config <directory>/),
   },
   {
     name: 'missing answer',

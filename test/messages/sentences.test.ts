@@ -10,7 +10,7 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map((path) =>
 );
 
 /** Sentences for people that are not in `messages/` yet: the number only becomes smaller. */
-const MOST_IN_CODE = 1_083;
+const MOST_IN_CODE = 781;
 
 describe('a sentence of src', () => {
   test('is written in one file', () => {
@@ -26,6 +26,7 @@ describe('a sentence of src', () => {
     const source = readSource(
       'src/a.ts',
       `z.string().describe('a field that holds something');
+      const fields = { taxCode: sensitive('text', 'tax code of the patient') };
       log.warn({ count }, 'the records are left as before');
       program.option('--write <file>', 'write the file to this place');
       operation({ summary: 'read all of the records' });
@@ -34,7 +35,7 @@ describe('a sentence of src', () => {
     );
     const kinds = ['description', 'log', 'declared', 'assertion', 'code', 'page', 'terminal'] as const;
     expect(Object.fromEntries(kinds.map((kind) => [kind, sentencesOf(source, kind)]))).toEqual({
-      description: ['a field that holds something'],
+      description: ['a field that holds something', 'tax code of the patient'],
       log: ['the records are left as before'],
       declared: ['write the file to this place', 'read all of the records'],
       assertion: ['this can never be so here'],

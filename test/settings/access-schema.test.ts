@@ -30,10 +30,14 @@ describe('who may look and act', () => {
   });
 
   test.each<[string, string, RegExp]>([
-    ['without a rule', oidc('people: []'), /name somebody in people or groups/],
+    ['without a rule', oidc('people: []'), /name at least one person or group/],
     ['without openid', oidc(`${ANNA}, scopes: [email]`), /openid must be one of them/],
-    ['of nobody', oidc('people: [{ level: owner }]'), /email or subject, one of them/],
-    ['of one person by two names', oidc('people: [{ email: a@b.example, subject: a, level: owner }]'), /one of them/],
+    ['of nobody', oidc('people: [{ level: owner }]'), /either email or subject/],
+    [
+      'of one person by two names',
+      oidc('people: [{ email: a@b.example, subject: a, level: owner }]'),
+      /either email or subject/,
+    ],
     ['of no address', oidc('people: [{ email: "*@clinic.example", level: owner }]'), /e-mail address/],
     ['of a level that there is not', oidc('people: [{ subject: a, level: admin }]'), /level/],
     ['of no clinic', oidc('people: [{ subject: a, level: owner, tenants: [] }]'), /tenants/],
@@ -60,8 +64,8 @@ describe('who may look and act', () => {
 test('two persons, and reasons, are asked for only where their evidence has a place', () => {
   const asking = 'approvals: { forget: true }\nauditLog: { reasonFor: [forget] }\n';
   expect(faultLines(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}${asking}` }))).toEqual([
-    expect.stringMatching(/approvals: approvals need a dataDirectory → set dataDirectory/),
-    expect.stringMatching(/auditLog: auditLog need a dataDirectory → set dataDirectory/),
+    expect.stringMatching(/approvals: approvals requires a dataDirectory → set dataDirectory/),
+    expect.stringMatching(/auditLog: auditLog requires a dataDirectory → set dataDirectory/),
   ]);
   const { settings } = load(
     writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}dataDirectory: /tmp/data\n${asking}` }),

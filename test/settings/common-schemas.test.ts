@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { issueText, message } from '../../src/messages/message.ts';
 import { guessZone, zone } from '../../src/settings/common-schemas.ts';
 
 describe('a zone that does not exist', () => {
@@ -53,6 +54,6 @@ describe('a zone that does not exist', () => {
   test('is refused with the guess, by the schema', () => {
     const { error } = zone().safeParse('Europe/Milan');
     expect(error).toBeInstanceOf(z.ZodError);
-    expect(error?.issues).toMatchObject([{ message: 'did you mean Europe/Rome?' }]);
+    expect(error?.issues).toMatchObject([{ message: issueText(message('settings.guess', { guess: 'Europe/Rome' })) }]);
   });
 });

@@ -67,7 +67,7 @@ describe('sensitive fields', () => {
 
   test('an allowance that nothing uses is a fault, and so is one of a field that needs none', () => {
     expect(onlyFault('mapping: { p: email }\nsensitive: { taxCode: asked by R. }')).toContain(
-      'sensitive.taxCode: nothing in the mapping uses it',
+      'sensitive.taxCode: no rule of the mapping uses it',
     );
     expect(onlyFault('mapping: { p: email }\nsensitive: { email: asked by R. }')).toContain(
       'no sensitive field "email"',
@@ -96,11 +96,11 @@ describe('transforms', () => {
   test.each([
     [
       '{ from: derived.visits, transforms: [lower] }',
-      "the transform lower can't be applied to what is of the kind number",
+      'the transform lower cannot be applied to a value of the kind number',
     ],
     ['{ from: updatedAt, transforms: [date, year] }', undefined],
-    ['{ from: updatedAt, transforms: [year, date] }', "date can't be applied to what is of the kind number"],
-    ['{ from: lastName, transforms: [year] }', 'what fits: e164, lower, upper, title-case, first-line'],
+    ['{ from: updatedAt, transforms: [year, date] }', 'date cannot be applied to a value of the kind number'],
+    ['{ from: lastName, transforms: [year] }', 'transforms that fit: e164, lower, upper, title-case, first-line'],
     ['{ from: isActive, transforms: [upper] }', 'leave it out'],
   ])('of %s', (rule, fault) => {
     const lines = `mapping: { p: ${rule} }`;
@@ -158,7 +158,9 @@ describe('the target that holds the contacts', () => {
 
   test('must be in the same place', () => {
     const elsewhere = people.replace('connection: crm,', 'connection: other,');
-    expect(faults(elsewhere + visits(', contacts: people'))).toEqual([expect.stringContaining('another place')]);
+    expect(faults(elsewhere + visits(', contacts: people'))).toEqual([
+      expect.stringContaining('another CRM or account'),
+    ]);
   });
 
   test('is not named by patients', () => {

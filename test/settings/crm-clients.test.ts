@@ -120,7 +120,7 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
     [
       '{ kind: salesforce, client: main }',
       HUBSPOT,
-      /work\.client: there is no Salesforce client "main" → there is no Salesforce client yet; add it to salesforceClients/,
+      /work\.client: there is no Salesforce client "main" → none is defined yet; add it to salesforceClients/,
     ],
     [
       '{ kind: oauth, client: crm }',
@@ -130,22 +130,22 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
     [
       '{ kind: salesforce-app, client: main, subject: bot@clinic.test }',
       salesforce(`, clientSecret: ${SECRET}`),
-      /client: the Salesforce client main can't log in as a named user → give it a certificate in .*, or leave subject out/,
+      /client: the Salesforce client main has no certificate, so it cannot connect as a named user → give it a certificate in .*, or remove subject/,
     ],
     [
       '{ kind: salesforce-app, client: main }',
       salesforce(', certificate: { env: PEM }'),
-      /client: the Salesforce client main can't log in without a person → give it a clientSecret in .*, or name a subject/,
+      /client: the Salesforce client main has no secret, so it cannot connect without a user → give it a clientSecret in .*, or name a subject/,
     ],
     [
       '{ kind: salesforce-app, client: main }',
       salesforce(`, clientSecret: ${SECRET}`),
-      /client: the Salesforce client main logs in where its secret alone is not taken → set its loginUrl .*own address/,
+      /client: the loginUrl of the Salesforce client main accepts no secret without a user → set its loginUrl .*own URL/,
     ],
     [
       '{ kind: salesforce-app, client: main }',
       salesforce(`, clientSecret: ${SECRET}, loginUrl: "https://test.salesforce.com/"`),
-      /logs in where its secret alone is not taken/,
+      /accepts no secret without a user/,
     ],
     ['{ kind: hubspot, client: main, subject: x }', HUBSPOT, /work\.subject: unknown key/],
     ['{ kind: hubspto, client: main }', HUBSPOT, /work\.kind: is not valid: "hubspto" → allowed: .*hubspot/],
@@ -168,9 +168,7 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
   ])('an endpoint such as %s has %s', (address) => {
     const clients = oauth().replace('https://crm.test/token/', `"${address}"`);
     const lines = faults(directory('{ kind: oauth, client: main }', clients));
-    expect(lines).toMatch(
-      /oauthClients\.main\.tokenEndpoint: .* → give an https:\/\/ address without user and fragment/,
-    );
+    expect(lines).toMatch(/oauthClients\.main\.tokenEndpoint: .* → give an https:\/\/ URL without user and fragment/);
     expect(lines).not.toContain('user:pass');
   });
 
@@ -185,7 +183,7 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
   test('scopes are entries, not words of one', () => {
     const clients = oauth('    scopes: ["crm.read crm.write"]\n');
     expect(faults(directory('{ kind: oauth, client: main }', clients))).toMatch(
-      /scopes\.0: .* → write each scope as an entry of its own/,
+      /scopes\.0: .* → write each scope as a separate element/,
     );
   });
 
@@ -193,9 +191,9 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
     [
       '{ kind: bearer, token: { env: TENANT_UNO__CANARY } }',
       'Bearer canary-1',
-      /work\.token: .* → refer to the token alone/,
+      /work\.token: .* → refer to the token only/,
     ],
-    ['{ kind: bearer, token: { env: TENANT_UNO__CANARY } }', 'canary\n1', /work\.token: .* → refer to the token alone/],
+    ['{ kind: bearer, token: { env: TENANT_UNO__CANARY } }', 'canary\n1', /work\.token: .* → refer to the token only/],
     [
       '{ kind: api-key, header: x, key: { env: TENANT_UNO__CANARY } }',
       'canary\n1',

@@ -29,16 +29,16 @@ describe('the part for a CRM', () => {
   test.each([
     ['two origins of one value', '{ from: firstName, value: x }', 'give exactly one of from, value and expression'],
     ['none', '{ transforms: [lower] }', 'give exactly one of from, value and expression'],
-    ['a kind without an expression', '{ from: firstName, kind: text }', 'kind belongs to an expression alone'],
+    ['a kind without an expression', '{ from: firstName, kind: text }', 'give kind only with an expression'],
     ['transforms of a constant', '{ value: X, transforms: [lower] }', 'without transforms'],
     ['words beside a constant', '{ value: X, values: { a: b } }', 'without transforms and values'],
     ['words of two kinds', '{ from: language, values: { it: 1, en: English } }', 'give values of one kind'],
-    ['a number as a rule', '5', 'put it in quotes, so that it is a text'],
-    ['a list as a rule', '[firstName]', 'give a text'],
+    ['a number as a rule', '5', 'put it in quotes, so that it is a string'],
+    ['a list as a rule', '[firstName]', 'give a string'],
     ['an empty rule', '""', 'write something here'],
     ['an unknown key', '{ from: firstName, transform: [lower] }', 'did you mean transforms?'],
     ['an unknown transform', '{ from: firstName, transforms: [titlecase] }', 'did you mean title-case?'],
-    ['a constant that is a list', '{ value: [1] }', 'give a text, a number, true or false'],
+    ['a constant that is a list', '{ value: [1] }', 'give a string, a number, true or false'],
     ['an unknown kind', '{ expression: firstName, kind: txt }', 'did you mean text?'],
   ])('%s is a fault at the rule, with a remedy', (_, rule, remedy) => {
     const [fault, ...others] = faultsOf(tenantWithPart(`mapping:\n  firstname: ${rule}`));

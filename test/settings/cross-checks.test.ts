@@ -81,7 +81,7 @@ describe('references', () => {
       /connector: there is no connector "calender" → did you mean calendar\?/,
     ],
     ['connection: work', 'connection: wrok', /connection: there is no connection "wrok" → did you mean work\?/],
-    ['connection: work', 'connection: clinic', /connection: the login to the clinic can write to no target/],
+    ['connection: work', 'connection: clinic', /connection: the connection to the clinic cannot write to a target/],
     [
       'client: main, tenantId',
       'client: mian, tenantId',
@@ -95,7 +95,7 @@ describe('references', () => {
     ['  work:', '  clinic:', /connections\.clinic: the key is not allowed → choose another name/],
     ['kind: google, client: main', 'kind: gogle', /connections\.work\.kind: is not valid: "gogle" → allowed: google, /],
     ['calendar: a', 'calender: a', /settings\.calender: unknown key → did you mean calendar\?/],
-    ['    settings: { calendar: a }', '', /settings\.calendar: is missing → add it: a text/],
+    ['    settings: { calendar: a }', '', /settings\.calendar: is missing → add it: a string/],
     ['agendas: all', 'agendas: ["1", "1"]', /agendas: is not valid: a list → name each one once/],
     ['agendas: all', 'agendas: [12]', /agendas\.0: is not valid: 12 → put it in quotes/],
     ['agendas: all', 'agendas: []', /agendas: is not valid: a list → at least 1 element$/],
@@ -103,27 +103,27 @@ describe('references', () => {
     [
       'agendas: all',
       'agendas: all\n    title: full',
-      /title: the title full tells of the patient, and no reason is given/,
+      /title: the title full identifies the patient, and no reason is given/,
     ],
     [
       'agendas: all',
       'agendas: all\n    titleFormat: "{treatment}: {title}"',
-      /titleFormat: titles would tell the treatment, which is not among fields → add treatment to fields/,
+      /titleFormat: the title contains treatment, which is not among fields → add treatment to fields/,
     ],
     [
       'agendas: all',
       'agendas: all\n    titleFormat: "{patient}"',
-      /titleFormat: is not valid: .* → write texts and \{title\}, \{location\}, \{agenda\}, \{treatment\}, \{status\}; what stands in/,
+      /titleFormat: is not valid: .* → write words and \{title\}, \{location\}, \{agenda\}, \{treatment\}, \{status\}; what is in/,
     ],
     [
       'agendas: all',
       'agendas: all\n    tentative: [booked, no_show]',
-      /tentative: no_show is among free too, which is cancelled, no_show → name each status in one of the two/,
+      /tentative: no_show is also among free, which is cancelled, no_show → name each status in one of the two/,
     ],
     [
       'agendas: all',
       'agendas: all\n    labels: [{ colour: red }, { category: Surgery }]',
-      /labels\.0\.colour: calendar has no place for it → give a category/,
+      /labels\.0\.colour: calendar does not support it → give a category/,
     ],
     [
       'agendas: all',
@@ -133,18 +133,18 @@ describe('references', () => {
     [
       'agendas: all',
       'agendas: all\n    reminderMinutes: none',
-      /reminderMinutes: calendar has no place for it → leave it out: entries are made without reminders/,
+      /reminderMinutes: calendar does not support it → leave it out: events are written without reminders/,
     ],
     [
       'agendas: all',
       'agendas: all\n    links: [page, teleVisit]',
-      /links: the clinic profile tells no address for page → set appointments\.pageUrl there, or leave it out/,
+      /links: the clinic profile has no URL for page → set appointments\.pageUrl there, or remove it/,
     ],
     ['zone: Europe/Rome', 'zone: "+01:00"', /zone: is not valid: "\+01:00" → give an IANA time zone/],
     [
       '{ kind: google, client: main }',
       '{ kind: microsoft, client: other }',
-      /work\.client: there is no Microsoft client "other" → there is no Microsoft client yet; add it to microsoftClients/,
+      /work\.client: there is no Microsoft client "other" → none is defined yet; add it to microsoftClients/,
     ],
     [
       '{ kind: google, client: main }',
@@ -163,7 +163,7 @@ describe('references', () => {
     const connection = '{ kind: caldav, username: u, password: { env: TENANT_UNO__SECRET } }';
     const tenant = TENANT.replace('{ kind: google, client: main }', connection);
     expect(faultLines(writeConfiguration({ 'tenants/uno.yaml': tenant }))).toEqual([
-      "tenants/uno.yaml:11 targets.rossi.connection: the connection work is of the kind caldav, which this connector can't " +
+      'tenants/uno.yaml:11 targets.rossi.connection: the connection work is of the kind caldav, which this connector cannot ' +
         'use → name a connection of the kind google or google-service-account',
     ]);
   });

@@ -26,7 +26,7 @@ describe('triggers of a tenant', () => {
   });
 
   test.each([
-    ['http on the internet', 'https://portal', 'http://portal', 'https address'],
+    ['http on the internet', 'https://portal', 'http://portal', 'https URL'],
     ['a secret that is none', 'env: TENANT_UNO__HOOK', 'env: TENANT_UNO__PLAIN', 'whsec_'],
     ['no secret', '[{ env: TENANT_UNO__HOOK }]', '[]', 'secrets'],
     ['an event that is not there', 'invoice.issued', 'invoice.paid', 'events'],
@@ -42,7 +42,7 @@ describe('triggers of a tenant', () => {
     const again =
       '    twin: { url: "https://portal.example/in", secrets: [{ env: TENANT_UNO__HOOK }], events: [invoice.issued] }\n';
     const [fault, ...others] = faultLines(written(TRIGGERS + again), options);
-    expect(fault).toContain('triggers.endpoints.twin: is the same address as the endpoint portal');
+    expect(fault).toContain('triggers.endpoints.twin: has the same address as the endpoint portal');
     expect(others).toEqual([]);
     const apart = TRIGGERS.replace('[report.available, invoice.issued]', '[report.available]');
     expect(load(written(apart + again), options).tenants.get('uno')?.triggers?.endpoints.size).toBe(2);

@@ -21,7 +21,7 @@ describe('faults', () => {
     expect(lines[2]).toMatch(/^profiles\/plain\.yaml:1 scopePrefx: unknown key → did you mean scopePrefix\?/);
     expect(lines[3]).toBe('tenants/due.yaml:4 zone: is not valid: "Europe/Roma" → did you mean Europe/Rome?');
     expect(lines[4]).toBe(
-      'tenants/due.yaml:5 clinic.tenantId: is not valid: 8 → put it in quotes, so that it is a text',
+      'tenants/due.yaml:5 clinic.tenantId: is not valid: 8 → put it in quotes, so that it is a string',
     );
   });
 
@@ -39,12 +39,12 @@ describe('faults', () => {
       'tenants/Four!.yaml': '',
     });
     expect(faultLines(dir).toSorted()).toEqual([
-      expect.stringMatching(/^tenants\/Four!\.yaml:- : the file's name can't be an id →/),
+      expect.stringMatching(/^tenants\/Four!\.yaml:- : the name of the file cannot be an id →/),
       'tenants/due.yaml:- : the file is empty → fill it in, or remove it',
-      'tenants/tre.yml:- : the file would not be read → rename it to end in .yaml',
+      'tenants/tre.yml:- : the file is not read, since its name does not end in .yaml → rename it to end in .yaml',
     ]);
     expect(faultLines(join(dir, 'nowhere'))[0]).toMatch(
-      /clinic-mirror\.yaml:- : there is no such file → make it with .clinic-mirror init., or name the folder that has it with --config/,
+      /clinic-mirror\.yaml:- : the file does not exist → create it with .clinic-mirror init., or name the folder that holds it with --config/,
     );
   });
 

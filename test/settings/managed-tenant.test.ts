@@ -126,7 +126,7 @@ describe('tenants that no file configures', () => {
     const due = managed('due', documentOf('2').replace(/ {2}dav: .*\n/, ''), {});
     expect(readAgain(all(due))).toMatchObject({
       changed: ['due'],
-      unusable: [{ id: file, faults: [{ file, message: 'the file does not count: the tenant due is managed' }] }],
+      unusable: [{ id: file, faults: [{ file, message: 'the file is ignored: the tenant due is managed' }] }],
     });
     // What is planned for it is the same: nothing of its state is another's.
     expect(readAgain(all())).toMatchObject({ ...NONE, reopened: ['due'] });
@@ -138,7 +138,7 @@ describe('tenants that no file configures', () => {
     const { readAgain, dir, files } = await world(all(due));
     rmSync(join(dir, 'tenants'), { recursive: true });
     expect(readAgain(all(due))).toMatchObject({
-      ...{ removed: [], refused: [{ tenant: null, faults: [{ message: 'no tenant of a file would be left' }] }] },
+      ...{ removed: [], refused: [{ tenant: null, faults: [{ message: 'no file of a tenant would remain' }] }] },
     });
     expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
     // Adopted: there is no tenant of a file any more.
@@ -173,13 +173,11 @@ describe('a document that somebody wants', () => {
     const named = documentOf('2').replace('{ sealed: dav }', '{ env: TENANT_UNO__SECRET }');
     const { files, open, dir } = await world(all());
     expect((await files.faultsOf(managed('due', named))).map(({ message }) => message)).toEqual([
-      'the environment variable TENANT_UNO__SECRET is not one of this tenant',
+      'the environment variable TENANT_UNO__SECRET does not belong to this tenant',
     ]);
     writeFileSync(join(dir, 'tenants/tre.yaml'), documentOf('3'));
     const { unusable } = (await open(all(managed('due', documentOf('2'))))).configuration;
-    expect(unusable).toMatchObject([
-      { id: 'tre', faults: [{ message: 'only a managed tenant has secrets that are kept sealed' }] },
-    ]);
+    expect(unusable).toMatchObject([{ id: 'tre', faults: [{ message: 'only a managed tenant has sealed secrets' }] }]);
   });
 
   test('becomes a file with variables in place of what is sealed, and keeps every comment', () => {

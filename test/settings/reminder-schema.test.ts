@@ -100,7 +100,7 @@ describe('links in reminders', () => {
     (url) => {
       const faults = loadError(withLinks(url)).faults.map((fault) => JSON.stringify(fault));
       expect(faults).toHaveLength(1);
-      expect(faults[0]).toContain('links in reminders need a public address');
+      expect(faults[0]).toContain('links in reminders require a public address');
       expect(faults[0]).toContain('reminders.links');
     },
   );

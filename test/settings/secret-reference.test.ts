@@ -97,7 +97,7 @@ describe('secrets', () => {
     });
     expect(lines.map((line) => line.split(' → ')[0])).toEqual([
       'clinic-mirror.yaml:2 redis.url: the environment variable REDIS_URL is not set',
-      "clinic-mirror.yaml:5 secrets.sealingKeys.0.key: the secret's file can't be read (ENOENT)",
+      "clinic-mirror.yaml:5 secrets.sealingKeys.0.key: the secret's file cannot be read (ENOENT)",
       'clinic-mirror.yaml:12 clinicClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
       'clinic-mirror.yaml:14 googleClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
     ]);
@@ -136,7 +136,7 @@ describe('secrets', () => {
     expect(load(dir, { env: { ...ENV, TENANT_UNO__ACCOUNT: key } }).tenants.size).toBe(1);
     expect(faultLines(dir, { env: { ...ENV, TENANT_UNO__ACCOUNT: 'no json' } })).toEqual([
       'tenants/uno.yaml:7 connections.work.keyFile: is not valid: (not shown) → ' +
-        'refer to the JSON key file that Google gave for the service account',
+        'refer to the JSON key file that Google issued for the service account',
     ]);
   });
 });

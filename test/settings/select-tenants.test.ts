@@ -77,7 +77,7 @@ describe('a file that breaks', () => {
     renameSync(join(dir, 'tenants'), join(dir, 'elsewhere'));
     const { refused, removed } = readAgain();
     expect(refused).toMatchObject([
-      { tenant: null, faults: [{ message: 'no tenant of a file would be left' }] },
+      { tenant: null, faults: [{ message: 'no file of a tenant would remain' }] },
       { tenant: 'due' },
     ]);
     expect(removed).toEqual([]);

@@ -168,7 +168,7 @@ export type SentenceKind = 'page' | 'terminal' | 'code' | Exclude<TextRole, 'oth
 /** Templates of pages, documents and views of the terminal: the goal leaves texts with their template. */
 const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
   ['page', /^src\/(http-server\/(pages\/|login-page\.ts)|documents\/)/],
-  ['terminal', /^src\/cli\/(render-[a-z-]+|operation-texts)\.ts$/],
+  ['terminal', /^src\/(cli\/(render-[a-z-]+|operation-texts)|settings\/summary)\.ts$/],
 ];
 
 /** Sentences of one kind of a file, each once; none of `messages/`. */

@@ -137,6 +137,9 @@ const OF_OPERATIONS = /^(summary|description|about|help|when|needs)$/;
 const LOG_LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 const DEFECTS = /^(Error|TypeError|RangeError)$/;
 
+/** Functions whose arguments are a kind and the description of a field of a CRM mapping. */
+const DESCRIBED_FIELDS = /^(open|sensitive)$/;
+
 /** Role of the texts in one field of a node; null where it is that of the node. */
 function roleWithin(node: Node, field: string): TextRole | null {
   if (node.type === 'Property' && field === 'value') {
@@ -150,7 +153,8 @@ function roleWithin(node: Node, field: string): TextRole | null {
     return DEFECTS.test(called) ? 'assertion' : OF_COMMANDS.test(called) ? 'declared' : null;
   const { name: objectName = '', property: member } = (object ?? {}) as { name?: string; property?: { name?: string } };
   if (LOG_LEVELS.test(called) && /log(ger)?$/i.test(member?.name ?? objectName)) return 'log';
-  if (DESCRIBING.test(called)) return 'description';
+  const isField = object === undefined && DESCRIBED_FIELDS.test(called);
+  if (isField || DESCRIBING.test(called)) return 'description';
   return object !== undefined && OF_COMMANDS.test(called) ? 'declared' : null;
 }
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type Page, type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
-import { message } from '../../messages/message.ts';
+import { message, type Text } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/access-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
-import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../../settings/faults.ts';
+import { ConfigurationError, type ConfigurationFault, faultIn, faultsAsSeen } from '../../settings/faults.ts';
 import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../../settings/managed-tenant.ts';
 import { EMPTY_SECRET_REMEDY, sealedNamesIn } from '../../settings/secret-reference.ts';
 import { tenantVariable } from '../../settings/tenant-secrets.ts';
@@ -308,8 +308,8 @@ function secretFaults(file: string, name: string, value: string, named: readonly
   return [faultOf(file, path, 'the document names no such secret', `write { sealed: NAME } where it is used`)];
 }
 
-function faultOf(file: string, path: string, message: string, remedy: string): ConfigurationFault {
-  return { file, line: null, path, message, remedy };
+function faultOf(file: string, path: string, text: Text, remedy: Text): ConfigurationFault {
+  return faultIn(file, text, remedy, { path });
 }
 
 function faultsOf(

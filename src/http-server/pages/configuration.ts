@@ -10,7 +10,7 @@ import { formOf } from '../browser-request.ts';
 import { type OperatorServices, visitorOf } from '../operators.ts';
 import { contextOf, operationContext, type PageContext, type PageVisit, reasonField } from './context.ts';
 import { ADD_CLINIC_PATH, sendPage } from './layout.ts';
-import { copyable, csrfField, failureNotice, hiddenFields, notice, section, table } from './parts.ts';
+import { copyable, csrfField, failureNotice, hiddenFields, notice, said, section, table } from './parts.ts';
 import { CONFIGURATION } from './texts/configuration.ts';
 
 /** A document of 512 KiB, in which a form may write each character as three. */
@@ -180,11 +180,16 @@ ${yaml}</textarea></p><p><button class="button main" name="step" value="check">$
 function renderFaults(context: PageContext, faults: readonly ConfigurationFault[]): Html {
   const words = CONFIGURATION[context.language];
   const columns = [words.field, words.line, words.message, words.remedy];
-  const rows = faults.map(({ line, path, message, remedy }) => ({
-    cells: [html`<code>${path}</code>`, line === null ? null : String(line), message, remedy],
+  const rows = faults.map(({ line, path, texts: { message, remedy } }) => ({
+    cells: [
+      html`<code>${path}</code>`,
+      line === null ? null : String(line),
+      said(context, message),
+      said(context, remedy ?? ''),
+    ],
   }));
   const heading = words.faults(faults.length);
-  return html`<div class="notice act" role="alert"><p>${heading}</p></div><div lang="en">${table(heading, columns, rows)}</div>`;
+  return html`<div class="notice act" role="alert"><p>${heading}</p></div>${table(heading, columns, rows)}`;
 }
 
 /** What would change, and the button that saves it. @param reason where a reason is given */

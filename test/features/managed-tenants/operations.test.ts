@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CONFIGURATION_OPERATIONS } from '../../../src/features/managed-tenants/operations.ts';
 import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
+import { faultIn } from '../../../src/settings/faults.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openActing } from '../../control/acting.ts';
 import { openConfigurations, openManagedStore, RING } from '../../control/open-configurations.ts';
@@ -64,7 +65,7 @@ describe('the commands', () => {
     const desk = openConfigurations(redis.connect(), {
       faultsOf: ({ open: read }) =>
         read().yaml.includes('broken')
-          ? [{ file: 'managed tenant nuova', line: 1, path: 'name', message: 'is broken', remedy: 'mend it' }]
+          ? [faultIn('managed tenant nuova', 'is broken', 'mend it', { line: 1, path: 'name' })]
           : [],
     });
     const files: Record<string, string> = { 'secrets.yaml': 'dav: correct-horse\n', 'broken.yaml': 'name: broken\n' };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { faultIn } from '../../../src/settings/faults.ts';
 import { allPages, openApiWorld, problemLike, ROSSI } from '../../control/services-world.ts';
 import { useRedis } from '../../support/redis.ts';
 
@@ -15,7 +16,7 @@ async function open(policy = {}) {
     policy,
     faultsOf: ({ id, open: read }) =>
       read().yaml.includes('broken')
-        ? [{ file: `managed tenant ${id}`, line: 1, path: 'name', message: 'is broken', remedy: 'mend it' }]
+        ? [faultIn(`managed tenant ${id}`, 'is broken', 'mend it', { line: 1, path: 'name' })]
         : [],
   });
   const owner = world.as('owner');
@@ -164,7 +165,7 @@ describe('an owner of some tenants', () => {
 
   test('reads that another tenant has its clinic, and not which one', async () => {
     const fault = { file: 'tenants/aurora.yaml', line: 2, path: 'clinic.tenantId', message: `the tenant ${ROSSI} is` };
-    const faults = [{ ...fault, remedy: 'keep one file', other: ROSSI }];
+    const faults = [{ ...faultIn(fault.file, fault.message, 'keep one file', fault), other: ROSSI }];
     const { app, as } = await openApiWorld(redis.connect(), { refused: [{ tenant: 'aurora', faults }] });
     const read = (visitor: string) => as(visitor)('GET', '/tenants/aurora/configuration');
     expect((await read('owner')).body.faults).toEqual([{ ...fault, remedy: 'keep one file' }]);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { diffLines } from '../../../src/http-server/pages/configuration.ts';
+import { faultIn } from '../../../src/settings/faults.ts';
 import { openConfigurations } from '../../control/open-configurations.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -20,7 +21,7 @@ async function open(visitor = OWNER) {
     inFiles: { 'studio-rossi': FILE },
     faultsOf: ({ id, open: read }) =>
       read().yaml.includes('broken')
-        ? [{ file: `managed tenant ${id}`, line: 3, path: 'targets.x', message: 'is <broken>', remedy: 'mend it' }]
+        ? [faultIn(`managed tenant ${id}`, 'is <broken>', 'mend it', { line: 3, path: 'targets.x' })]
         : [],
   });
   const pages = await openPages({ installation: openInstallation({ tenants: [] }), visitor, desk: { configurations } });
