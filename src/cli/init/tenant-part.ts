@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { ValueTests } from '../../control/value-tests.ts';
+import { render } from '../../messages/message.ts';
 import type { Agenda, Location } from '../../model/records.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { isZone } from '../../model/time.ts';
@@ -64,7 +65,7 @@ export async function askTenant(asker: Asker): Promise<NewTenant> {
   const zone = await asker.text({
     ...{ id: 'zone', ask: 'Time zone of the clinic', usual: Intl.DateTimeFormat().resolvedOptions().timeZone },
     why: 'an IANA name; appointments stand in calendars as its clocks show them',
-    check: (text) => (isZone(text) ? undefined : `${zoneRemedy(text)}; it must be an IANA name`),
+    check: (text) => (isZone(text) ? undefined : `${render(zoneRemedy(text))}; it must be an IANA name`),
   });
   return { id, name, language, zone };
 }
