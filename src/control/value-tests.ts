@@ -2,7 +2,7 @@ import { caldav } from '../connectors/caldav/index.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import { createHttpClient } from '../http/client.ts';
 import { silentLogger } from '../log/logger.ts';
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { abandonable, createBasicAuthorizer } from '../oauth/authorizer.ts';
@@ -64,7 +64,7 @@ export function openValueTests(interrupted: AbortSignal): ValueTests {
       within(async (signal) => {
         const { server, username, password } = values;
         const settings = caldav.settingsSchema.safeParse({ server, calendar: { home: 'discover', create: '-' } });
-        if (!settings.success) throw unusable('the address of the server', 'give an https:// address without a login');
+        if (!settings.success) throw unusable(message('caldav.server'), message('caldav.server.remedy'));
         const connector = caldav.open({
           settings: settings.data,
           ownerTag: '0'.repeat(16),
@@ -103,7 +103,7 @@ function providerOf(values: ClientValues): Provider {
   }
 }
 
-function unusable(what: string, remedy: string): MirrorError {
+function unusable(what: Text, remedy: Text): MirrorError {
   return new MirrorError(message('value-unusable', { what }), {
     actor: 'settings',
     code: 'value-unusable',
