@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { StateProbe } from '../control/doctor.ts';
-import type { Finding } from '../control/findings.ts';
+import type { inEnglish } from '../control/findings.ts';
 import type { Installation } from '../control/installation.ts';
 import { toJson } from '../operations/schemas.ts';
 import type { ProfileCheck } from '../profile-finder/check-spec.ts';
@@ -19,6 +19,8 @@ export interface DoctorCommand {
   signal: AbortSignal;
   exit(code: number): void;
 }
+
+type EnglishFinding = ReturnType<typeof inEnglish>;
 
 const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
 
@@ -45,13 +47,15 @@ async function askAll(
   { withState, out, signal, exit }: DoctorCommand,
   tenant: string | undefined,
   isSilent: boolean,
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
+): Promise<EnglishFinding[]> {
+  const findings: EnglishFinding[] = [];
   await withState(tenant, async (installation, state) => {
     const { examine } = await import('../control/doctor.ts');
+    const { inEnglish } = await import('../control/findings.ts');
     for await (const finding of examine(installation, state, { only: tenant }, signal)) {
-      findings.push(finding);
-      if (!isSilent) out(renderFinding(finding));
+      const english = inEnglish(finding);
+      findings.push(english);
+      if (!isSilent) out(renderFinding(english));
     }
   });
   if (!isSilent) out(renderEnd(findings));
@@ -60,14 +64,14 @@ async function askAll(
 }
 
 /** What was found, in a line or two. */
-function renderFinding({ tenant, subject, result, what, code }: Finding): string {
+function renderFinding({ tenant, subject, result, what, code }: EnglishFinding): string {
   const who = tenant === null ? subject : `${tenant}, ${subject}`;
   const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, '           ').split('\n');
   return [stateWord(SIGNS[result].padEnd(11)) + first.trimStart(), ...more].join('\n');
 }
 
 /** What to do, in order; all is well where there is nothing. */
-function renderEnd(findings: readonly Finding[]): string {
+function renderEnd(findings: readonly EnglishFinding[]): string {
   const isWell = findings.every(({ result }) => result !== 'problem');
   const head = isWell ? ['', 'Nothing stands in the way.'] : [];
   const toDo = findings.filter(({ result }) => result === 'problem' || result === 'warning');

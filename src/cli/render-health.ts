@@ -1,6 +1,7 @@
 import { DECISIONS } from '../control/explain.ts';
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
 import { fieldName } from '../documents/names.ts';
+import { render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
 import { firstRows } from './output.ts';
 import { renderConnection } from './render-status.ts';
@@ -12,7 +13,7 @@ const INDENT = '  ';
 
 /** What the codes of rules mean. */
 const WHY: Readonly<Record<string, string>> = {
-  agenda: DECISIONS.agenda,
+  agenda: render(DECISIONS.agenda),
   treatment: 'its treatment is not shown',
   'blocked-time': 'blocked time, of no patient',
   status: 'its status is not shown',

@@ -80,7 +80,7 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
     lines.push(`nothing is kept outside Redis: ${why}${noAuditLog}`);
   }
   if (durability === 'unsupported') {
-    lines.push(`${DURABILITY_UNSUPPORTED.sentence} → ${DURABILITY_UNSUPPORTED.remedy}`);
+    lines.push(`${render(DURABILITY_UNSUPPORTED.sentence)} → ${render(DURABILITY_UNSUPPORTED.remedy)}`);
   }
   if (durability === 'late') lines.push(render(message('redis-late')));
   return lines.length === 0 ? [] : [lines.map((line) => wrap(line)).join('\n')];

@@ -6,6 +6,7 @@ import { alertChannels } from '../features/alerts/send.ts';
 import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
+import { render } from '../messages/message.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
@@ -140,7 +141,7 @@ async function reportDurability(
   const { durability, directory } = await stateCounter.view();
   if (durability === 'unsupported' && reportedBefore !== 'unsupported') {
     const { sentence, remedy } = DURABILITY_UNSUPPORTED;
-    log.warn({ durability, remedy }, sentence);
+    log.warn({ durability, remedy: render(remedy) }, render(sentence));
   }
   if (directory !== 'kept') {
     log.warn({ directory }, 'nothing is kept outside Redis: what it loses while no daemon looks is not noticed');

@@ -164,7 +164,7 @@ export async function createAccessToken(
 /** Ends a token at once. @throws MirrorError `settings`, code `no-such-token` */
 export async function revokeAccessToken(services: AccessServices, name: string): Promise<void> {
   if (await services.tokens.revoke(name)) return;
-  throw accessRefused('no-such-token', `there is no token "${name}"`, 'see: clinic-mirror access token list');
+  throw accessRefused('no-such-token', message('no-such-token', { name }), message('no-such-token.remedy'));
 }
 
 /**
@@ -173,31 +173,29 @@ export async function revokeAccessToken(services: AccessServices, name: string):
  */
 export async function releaseAccount(services: AccessServices, address: string): Promise<void> {
   const oidc = services.settings()?.oidc;
-  if (oidc === undefined) throw accessRefused('oidc-off', message('oidc-off'), 'set operator.access.oidc');
+  if (oidc === undefined) throw accessRefused('oidc-off', message('oidc-off'), message('oidc-off.remedy'));
   if (await services.accounts.release(oidc.issuer, address.toLowerCase())) return;
-  const remedy = 'give an address of operator.access.oidc.people with which somebody has signed in';
-  throw accessRefused('address-unclaimed', 'nobody has signed in with this address', remedy);
+  throw accessRefused('address-unclaimed', message('address-unclaimed'), message('address-unclaimed.remedy'));
 }
 
 function noSuchTenant(id: string): MirrorError {
-  return accessRefused('no-such-tenant', message('no-such-tenant', { id }), 'name tenants of the folder tenants/');
+  return accessRefused('no-such-tenant', message('no-such-tenant', { id }), message('no-such-tenant.folder'));
 }
 
 function nameTaken(name: string): MirrorError {
-  const remedy = `choose another name, or end it first: clinic-mirror access token revoke ${name}`;
-  return accessRefused('token-name-taken', `there is a token "${name}" already`, remedy);
+  const remedy = message('token-name-taken.remedy', { name });
+  return accessRefused('token-name-taken', message('token-name-taken', { name }), remedy);
 }
 
 function passphraseOff(): MirrorError {
-  const remedy = 'set operator.access in clinic-mirror.yaml, with passphrase: true where it has oidc';
-  return accessRefused('passphrase-off', 'nobody signs in with a passphrase here', remedy);
+  return accessRefused('passphrase-off', message('passphrase-off'), message('passphrase-off.remedy'));
 }
 
 function noAddress(): MirrorError {
-  return accessRefused('no-operator-address', 'it is not known how browsers reach the pages', 'set operator.publicUrl');
+  return accessRefused('no-operator-address', message('no-operator-address'), message('no-operator-address.remedy'));
 }
 
-function accessRefused(code: string, text: Text, remedy: string): MirrorError {
+function accessRefused(code: string, text: Text, remedy: Text): MirrorError {
   return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }
 

@@ -1,3 +1,4 @@
+import { type Message, message } from '../messages/message.ts';
 import type { AuditEntry } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
@@ -58,16 +59,16 @@ export async function verifyAuditLog(services: ActServices, elsewhere: readonly 
 /** @throws MirrorError `settings`, code `no-audit-log` */
 function requireLog({ log }: ActServices): AuditLog {
   if (log !== null) return log;
-  throw logRefusal('no-audit-log', 'no audit log is kept', 'set dataDirectory in clinic-mirror.yaml');
+  throw logRefusal('no-audit-log', message('no-audit-log'), message('no-audit-log.remedy'));
 }
 
 function keyOfRecord({ keyed }: ActServices, tenant: string | null, record: string): string {
   if (tenant !== null) return keyed(tenant, record);
-  throw logRefusal('record-needs-tenant', 'a record is one of a tenant', 'give --tenant too');
+  throw logRefusal('record-needs-tenant', message('record-needs-tenant'), message('record-needs-tenant.remedy'));
 }
 
-function logRefusal(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+function logRefusal(code: string, text: Message, remedy: Message): MirrorError {
+  return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }
 
 /** What somebody did, by the entry that tells most of it; an act that ended is told by its end alone. */

@@ -41,7 +41,7 @@ export async function auditNow(
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const view: AuditView = { tenant: id, targets: [] };
   for (const [index, target] of targets.entries()) {
-    progress('reading the targets back', index, targets.length);
+    progress('reading targets back', index, targets.length);
     const drift = await auditTarget(tenant, target, signal, { whole: true });
     const { failure } = drift === null ? await tenant.targetStore.read(target.id) : { failure: null };
     const reportedFailure = failure && { code: failure.code, message: failure.message, remedy: failure.remedy };

@@ -5,7 +5,7 @@ import { compilePaths, folded, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
-import { message } from '../messages/message.ts';
+import { type Message, message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { didYouMean } from '../settings/describe-issue.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
@@ -33,10 +33,13 @@ function inputValues(question: ClinicQuestion): JsonObject[] {
   const { gives, takes, needs, takesSeveral, wantsFile, check } = callOf(operationOf(question));
   const inputs: readonly JsonObject[] = isSeveral(values) ? values : [values];
   const [first = {}] = inputs;
-  if (inputs.length !== 1 && !takesSeveral) throw notTaken('several objects in --data', 'give one');
-  if (pdf !== null && !wantsFile) throw notTaken('--pdf', 'leave it out');
+  if (inputs.length !== 1 && !takesSeveral) throw notTaken(message('not-taken.several'), message('not-taken.give-one'));
+  if (pdf !== null && !wantsFile) throw notTaken('--pdf', message('not-taken.leave-out'));
   if (parameters.length > 0 && (gives !== 'list' || takes !== null)) {
-    const remedy = takes === null ? 'leave it out' : `give --data with some of: ${Object.keys(takes).join(', ')}`;
+    const remedy =
+      takes === null
+        ? message('not-taken.leave-out')
+        : message('not-taken.choose-data', { names: Object.keys(takes).join(', ') });
     throw notTaken(`--params with ${parameters.map(([name]) => name).join(', ')}`, remedy);
   }
   const missing = needs.filter((name) => (first[name] ?? null) === null);
@@ -59,7 +62,7 @@ function isSeveral(values: ClinicQuestion['values']): values is readonly JsonObj
 }
 
 /** The error of something that an operation can't be given. */
-export function notTaken(what: string, remedy: string): MirrorError {
+export function notTaken(what: Text, remedy: Message): MirrorError {
   return new MirrorError(message('not-taken', { what }), {
     actor: 'settings',
     code: 'not-taken',
@@ -255,8 +258,8 @@ function unknownValue({ name, value, list }: Filter, existing: ReadonlyMap<strin
   const label = suggestion === null ? '' : ` Nearest: ${suggestion}${nameOf(suggestion, existing)}.`;
   const where =
     list === 'statuses'
-      ? `statuses are in appointments.statuses of the clinic profile`
-      : `look it up: clinic-mirror clinic <tenant> ${list}`;
+      ? message('status-filter.remedy')
+      : message('value-lookup', { command: `clinic-mirror clinic <tenant> ${list}` });
   // An id of a patient is in no message: what somebody typed there may be a name.
   const shown = list === 'patients' ? 'the given patient' : `"${value.slice(0, 60)}"`;
   return new MirrorError(message('unknown-filter-value', { name, what: ONE[list], shown, label }), {
@@ -274,7 +277,7 @@ function ignoredFilter({ name, list }: Filter): MirrorError {
     code: 'filter-ignored',
     retry: 'never',
     remedy: message('filter-ignored.remedy', {
-      where: list === 'agendas' ? ' (appointments.filters.agenda of the clinic profile)' : '',
+      where: list === 'agendas' ? ' (appointments.filters.agenda)' : '',
     }),
   });
 }

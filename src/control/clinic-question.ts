@@ -1,5 +1,6 @@
 import type { JsonObject } from '../clinic/http/rows.ts';
 import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts';
+import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 
 /** What is wanted of the clinic. */
@@ -66,19 +67,19 @@ export function operationOf({
 }: Pick<ClinicQuestion, 'resource' | 'verb' | 'ids'>): ClinicOperation {
   const own = COMMANDS.filter(({ command }) => command.resource === resource);
   if (own.length === 0)
-    throw noSuch('the clinic API has no such resource', `name one of: ${CLINIC_RESOURCES.join(', ')}`);
+    throw noSuch(message('resource-unknown'), message('no-such-tenant.remedy', { ids: CLINIC_RESOURCES.join(', ') }));
   const meant = own.filter(({ command }) => command.verb === verb);
   if (meant.length === 0) {
     const verbs = [...new Set(own.map(({ command }) => command.verb))];
-    throw noSuch(`${resource} have no such operation`, `there are: ${verbs.join(', ')}`);
+    throw noSuch(message('operation-unknown', { resource }), message('available-names', { names: verbs.join(', ') }));
   }
   const found = meant.find(({ command }) => command.ids.length === ids.length);
   if (found !== undefined) return found.operation;
   const forms = new Set(meant.map(({ command }) => command.ids.join(' and ') || 'no id'));
-  const what = ids.length === 0 ? 'an id' : 'another number of ids';
-  throw noSuch(`this operation of ${resource} needs ${what}`, `give ${[...forms].join(', or ')}`);
+  const text = message(ids.length === 0 ? 'operation-needs-id' : 'operation-needs-ids', { resource });
+  throw noSuch(text, message('operation-needs-ids.remedy', { forms: [...forms].join(', or ') }));
 }
 
-function noSuch(message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code: 'no-such-operation', retry: 'never', remedy });
+function noSuch(text: Message, remedy: Message): MirrorError {
+  return new MirrorError(text, { actor: 'settings', code: 'no-such-operation', retry: 'never', remedy });
 }

@@ -79,9 +79,9 @@ export async function* readClinicRaw(
   const operation = operationOf(question);
   const { resource, ids, values, parameters } = question;
   if (!Object.hasOwn(RESOURCES, resource) || ids.length > 1) throw onlyLists();
-  if (Object.keys(values).length > 0) throw notTaken('--data with --raw', 'give --params, by the clinic’s own names');
+  if (Object.keys(values).length > 0) throw notTaken('--data with --raw', message('not-taken.raw-data'));
   const [id] = ids;
-  if (id !== undefined && parameters.length > 0) throw notTaken('--params', 'leave it out');
+  if (id !== undefined && parameters.length > 0) throw notTaken('--params', message('not-taken.leave-out'));
   const list = resource as ResourceName;
   try {
     const tenantId = await access.tenantId(signal);
@@ -119,7 +119,8 @@ export async function readInvoiceDoctors(
   const operation = operationOf(question);
   const { invoices } = apiOf(access);
   const [id] = question.ids;
-  if (operation.subject !== 'invoices' || id === undefined) throw notTaken('--doctors', 'give the id of an invoice');
+  if (operation.subject !== 'invoices' || id === undefined)
+    throw notTaken('--doctors', message('not-taken.give-invoice'));
   try {
     const { tenantId } = await inputOf(access.tenantId, question, signal);
     const found = await invoices.read(tenantId, id, signal);
@@ -249,8 +250,7 @@ function explained(error: unknown, wanted: ClinicOperation, { context }: ClinicA
   const failed = OPERATIONS.find(({ name }) => error.message.startsWith(`clinic.${name}:`)) ?? wanted;
   if (failed.scope === null) return error;
   const scope = `${context.profile.scopePrefix}${failed.scope}`;
-  const remedy = `the login lacks the scope ${scope}: name ${failed.scope} in clinic.scopes of the tenant file, connect the clinic again and grant it`;
-  return error.reworded(error.message, remedy);
+  return error.reworded(error.texts.message, message('clinic.lacks-scope', { scope, name: failed.scope }));
 }
 
 function unreadable({ code, field }: InvalidRow): MirrorError {

@@ -58,11 +58,7 @@ export async function* examine(
   yield redis;
   // Everything else is asked of it.
   if (ENDS_ALL.has(redis.code ?? '')) return;
-  yield await found(
-    { tenant: null, subject: 'keys' },
-    () => state.requireIdentity(),
-    'the identity key is that of the state',
-  );
+  yield await found({ tenant: null, subject: 'keys' }, () => state.requireIdentity(), message('doctor.identity'));
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
   const stateView = await state.view();
   yield directoryFinding(stateView);
@@ -93,19 +89,18 @@ export async function* examine(
 const UNTRUSTED_PROXY: Finding = {
   ...{ tenant: null, subject: 'reverse proxy', code: 'proxy-not-trusted' },
   result: 'warning',
-  what: 'a public address is https, but no reverse proxy is trusted: all clients behind it share one limit',
-  next: 'set http.trustedProxies in clinic-mirror.yaml to the network of your reverse proxy',
+  what: message('proxy-not-trusted'),
+  next: message('proxy-not-trusted.remedy'),
 };
 
 /** Nothing more can be asked of Redis then. */
 const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rights']);
 
 async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
-  const well = 'keeps an append-only file, evicts nothing, lets our user do all that work takes';
   const checked = await found(
     { tenant: null, subject: 'Redis' },
     () => state.check(signal).then(() => state.requireRights()),
-    well,
+    message('doctor.redis'),
   );
   if (checked.result === 'problem') return checked;
   const times: number[] = [];
@@ -115,10 +110,9 @@ async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Fin
     times.push(performance.now() - begunAt);
   }
   const medianMs = times.sort((one, other) => one - other)[Math.floor(PINGS / 2)] ?? 0;
-  const what = `${checked.what}; answers in ${medianMs.toFixed(1)} ms`;
+  const what = message('doctor.redis-time', { well: checked.what, ms: medianMs.toFixed(1) });
   if (medianMs <= SLOW_MS) return { ...checked, what };
-  const next = 'bring Redis and the daemon nearer to each other, or look at what else its machine does';
-  return { ...checked, result: 'problem', code: 'redis-slow', what, next };
+  return { ...checked, result: 'problem', code: 'redis-slow', what, next: message('redis-slow.remedy') };
 }
 
 /** Sealing keys that are not those of before are told at once for all logins: each of them would be said to need a person. */
@@ -127,18 +121,16 @@ async function sealingFinding(state: StateProbe, tenants: readonly string[]): Pr
   const errors: MirrorError[] = [];
   for (const tenant of tenants) errors.push(...(await state.unopened(tenant)));
   const [first] = errors;
-  if (first === undefined) return ok(null, subject, 'open every login that is kept');
-  const what = `${errors.length} ${errors.length === 1 ? 'login' : 'logins'} of the state can't be opened: ${first.message}`;
-  const next =
-    first.remedy ??
-    'put the key of before back into secrets.sealingKeys in clinic-mirror.yaml under its id: with it the logins go on as they are';
+  if (first === undefined) return ok(null, subject, message('doctor.sealing'));
+  const what = message('sealed-unopened', { count: errors.length, cause: first.texts.message });
+  const next = first.texts.remedy ?? message('sealed-unopened.remedy');
   return { tenant: null, subject, result: 'problem', what, code: first.code, next };
 }
 
 /** Work goes on meanwhile; somebody else may take the secret. */
 function openSecretFindings(state: StateProbe, tenant: string | null): Finding[] {
   return state.openSecrets(tenant).map((secret) => {
-    const what = `everybody on this machine may read the file of ${secret.at}`;
+    const what = message('secret-readable', { place: secret.at });
     return { tenant, subject: 'secrets', result: 'warning', what, code: 'secret-readable', next: closingOf(secret) };
   });
 }
@@ -162,17 +154,17 @@ function nameChecker({ resolve }: StateProbe) {
     for (const { host, at } of byHost.values()) {
       const code = await why(host);
       if (code === null) continue;
-      const what = code === 'ENOTFOUND' ? `no machine is called ${host} (${at})` : `${host} (${at}) can't be looked up`;
-      const next =
-        code === 'ENOTFOUND'
-          ? `correct ${at} in ${settings}, or have this machine's DNS know it`
-          : 'see to the DNS server of this machine: it does not answer';
+      const isUnknown = code === 'ENOTFOUND';
+      const what = message(isUnknown ? 'name-unknown' : 'name-unresolved', { host, place: at });
+      const next = isUnknown
+        ? message('settings.correct-or-dns', { part: at, place: settings })
+        : message('name-unresolved.remedy');
       unknown.push({ tenant, subject, result: 'problem', what, code: 'name-unknown', next });
     }
     yield* unknown;
     if (tenant !== null || unknown.length > 0) return;
-    if (resolve === null) yield { ...ok(null, subject, 'names are looked up by the proxy'), result: 'not-asked' };
-    else yield ok(null, subject, `knows ${byHost.size} of ${byHost.size} names of the settings`);
+    if (resolve === null) yield { ...ok(null, subject, message('doctor.names-by-proxy')), result: 'not-asked' };
+    else yield ok(null, subject, message('doctor.names', { count: byHost.size }));
   };
 }
 
@@ -188,24 +180,18 @@ async function lookUp(resolve: StateProbe['resolve'], host: string): Promise<str
 
 function directoryFinding({ directory, directoryFailure = null }: StateCounterView): Finding {
   const subject = 'data directory';
-  if (directory === 'kept') return ok(null, subject, 'decisions are kept outside Redis too');
-  return {
-    ...{ tenant: null, subject, result: 'problem', what: missingDirectoryText(directory, directoryFailure) },
-    code: directory === 'none' ? 'no-data-directory' : 'data-directory-failed',
-    next:
-      directory === 'none'
-        ? 'set dataDirectory in clinic-mirror.yaml: by it a Redis that was lost is noticed, and acts leave entries that can be checked'
-        : directoryFailure === 'ENOSPC'
-          ? 'make room on the disk of dataDirectory (clinic-mirror.yaml), or move that folder to another disk'
-          : 'make dataDirectory in clinic-mirror.yaml a folder that the daemon may write to',
-  };
-}
-
-function missingDirectoryText(directory: StateCounterView['directory'], failure: string | null): string {
-  const nothing = 'nothing is kept outside Redis';
-  return directory === 'none'
-    ? `${nothing}, and there is no audit log: acts are told as lines of the log alone`
-    : `${nothing}: ${failure === 'ENOSPC' ? 'the disk is full' : 'nothing can be written to dataDirectory'} (${failure ?? 'unknown'})`;
+  if (directory === 'kept') return ok(null, subject, message('doctor.data-directory'));
+  const about = { tenant: null, subject, result: 'problem' } as const;
+  if (directory === 'none') {
+    return {
+      ...{ ...about, code: 'no-data-directory' },
+      ...{ what: message('no-data-directory'), next: message('no-data-directory.remedy') },
+    };
+  }
+  const failure = directoryFailure ?? 'unknown';
+  const text = failure === 'ENOSPC' ? 'data-directory-full' : 'data-directory-failed';
+  const what = message(text, { failure });
+  return { ...about, code: 'data-directory-failed', what, next: message(`${text}.remedy`) };
 }
 
 /** A Redis that was found to be older than what is known outside of it. After a day only the status tells. */
@@ -213,9 +199,8 @@ function lossFindings({ wentBackAt, writesLostAt }: StateCounterView, now: Insta
   const noticedAt = Math.max(wentBackAt ?? 0, writesLostAt ?? 0);
   if (noticedAt < now - DAY_MS) return [];
   const time = `${new Date(noticedAt).toISOString().slice(0, 16)}Z`;
-  const what = `Redis is older than what dataDirectory in clinic-mirror.yaml holds, as of a backup: noticed at ${time}; targets are read again`;
-  const next =
-    'stop the daemon and restore the newest backup of Redis; where there is none, go on: docs/operating.md#when-redis-lost-something';
+  const what = message('state-went-back', { time });
+  const next = message('state-went-back.remedy');
   return [{ tenant: null, subject: 'state', result: 'warning', what, code: 'state-went-back', next }];
 }
 
@@ -223,9 +208,9 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
   const before = installation.clock();
   const theirs = await state.time();
   const apartMs = theirs - (before + installation.clock()) / 2;
-  const what = `Redis' clock and ours are ${(Math.abs(apartMs) / SECOND_MS).toFixed(1)} s apart`;
+  const what = message('clock-differs', { seconds: (Math.abs(apartMs) / SECOND_MS).toFixed(1) });
   if (Math.abs(apartMs) <= CLOCKS_APART_MS) return ok(null, 'clock', what);
-  const next = 'run timedatectl on this machine and on that of Redis, and set the wrong clock by NTP';
+  const next = message('clock-differs.remedy');
   return { tenant: null, subject: 'clock', result: 'problem', what, code: 'clock-differs', next };
 }
 
@@ -243,7 +228,7 @@ async function* examineTenant(
 ): AsyncGenerator<Finding> {
   const { id, configuration, targets } = tenant;
   if (configuration.paused) {
-    yield { ...ok(id, 'clinic', 'paused by its file'), result: 'not-asked' };
+    yield { ...ok(id, 'clinic', message('doctor.paused')), result: 'not-asked' };
     return;
   }
   const logins = problems.filter((problem) => subjectOf(problem).kind === 'login');
@@ -252,7 +237,7 @@ async function* examineTenant(
     logins.filter(({ code, breaksAt }) => code !== 'scope-missing' && breaksAt === null).map(({ subject }) => subject),
   );
   const notAsked = (subject: string, login: string): Finding => {
-    return { ...ok(id, subject, `is asked once there is a login to ${login}`), result: 'not-asked' };
+    return { ...ok(id, subject, message('doctor.asked-later', { login })), result: 'not-asked' };
   };
   let catalogue: Catalogue | null = null;
   if (ended.has('login clinic')) yield notAsked('clinic', 'the clinic');
@@ -265,7 +250,7 @@ async function* examineTenant(
         recordClinic(clinics, tenant, clinicId);
         catalogue = await catalogueOf(tenant, signal);
       },
-      () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
+      () => message('doctor.agendas', { count: catalogue?.agendas.size ?? 0 }),
     );
     if (catalogue !== null) yield* remarkFindings(tenant, signal);
     for (const [rule, named] of tenant.reminders?.rules.rules ?? []) {
@@ -275,7 +260,7 @@ async function* examineTenant(
   }
   for (const target of targets.values()) {
     const { connection, paused } = target.configuration;
-    if (paused) yield { ...ok(id, `target ${target.id}`, 'paused by its file'), result: 'not-asked' };
+    if (paused) yield { ...ok(id, `target ${target.id}`, message('doctor.paused')), result: 'not-asked' };
     else if (ended.has(`login ${connection}`)) yield notAsked(`target ${target.id}`, connection);
     else yield await targetFinding(tenant, target, settings, signal);
     const { agendas, treatments, labels } = target.configuration;
@@ -312,7 +297,7 @@ async function* remarkFindings(
       result: 'warning',
       what,
       code: remark.code,
-      next: 'correct the clinic profile',
+      next: message('remark.remedy'),
     };
   }
 }
@@ -374,15 +359,15 @@ function* unlistedFindings(
 ): Generator<Finding> {
   for (const part of ['agenda', 'treatment'] as const) {
     const list = catalogue[`${part}s`];
-    const ids = new Set(
+    const wanted = new Set(
       named.flatMap((each) => ((each[`${part}s`] ?? 'all') === 'all' ? [] : (each[`${part}s`] ?? []))),
     );
-    const unknown = list === null ? null : unlisted([...ids], list);
+    const unknown = list === null ? null : unlisted([...wanted], list);
     if (unknown === null) continue;
-    const what = `the clinic lists no ${part} ${unknown.what.join(', ')}${oneOfThese(unknown.soon)}`;
-    const next = `correct ${part}s in ${settings}`;
     const code = part === 'agenda' ? 'agenda-unknown' : 'treatment-unknown';
-    yield { tenant, subject, result: 'problem', what, code, next };
+    const ids = `${unknown.what.join(', ')}${oneOfThese(unknown.soon)}`;
+    const next = message('settings.correct', { part: `${part}s`, place: settings });
+    yield { tenant, subject, result: 'problem', what: message(code, { ids }), code, next };
   }
 }
 
@@ -393,6 +378,13 @@ function isAskedOfNobody(problem: Problem): boolean {
   return ['all-reminders', 'reminders', 'triggers', 'configuration', 'state', 'cycles'].includes(kind);
 }
 
-function findingOf({ tenant, subject, sentence, code, next, needs }: Problem): Finding {
-  return { tenant, subject, result: needs === 'person' ? 'problem' : 'ok', what: sentence, code, next };
+function findingOf({ tenant, subject, texts, code, needs }: Problem): Finding {
+  return {
+    tenant,
+    subject,
+    result: needs === 'person' ? 'problem' : 'ok',
+    what: texts.sentence,
+    code,
+    next: texts.next,
+  };
 }

@@ -1,4 +1,5 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { type Message, message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
@@ -148,21 +149,21 @@ export interface Explanation {
 
 /** Why an appointment is shown in a target, or is not. */
 export const DECISIONS = {
-  'tenant-paused': 'the tenant is paused',
-  'target-paused': 'the target is paused',
-  absent: 'the clinic has no such appointment',
-  unread: 'the clinic could not be asked, or its answer could not be used',
-  forgotten: 'an operator had its patient forgotten',
-  agenda: 'its agenda does not feed this target',
-  treatment: 'the target does not show its treatment',
-  'blocked-time': 'the target does not show blocked time',
-  status: 'the target does not show its status',
-  'before-window': 'it lies before the window: what was written stays',
-  'beyond-window': 'it lies beyond the window: it is written when it comes nearer',
-  pinned: "an undo put it back, whatever the target's rules say",
-  'of-contact': "it passes this target's rules; its patient must be held by the target of contacts too: see health",
-  shown: 'its agenda feeds this target, its status is shown, and it lies in the window',
-} satisfies Record<Exclusion, string> & Record<string, string>;
+  'tenant-paused': message('decision.tenant-paused'),
+  'target-paused': message('decision.target-paused'),
+  absent: message('decision.absent'),
+  unread: message('decision.unread'),
+  forgotten: message('decision.forgotten'),
+  agenda: message('decision.agenda'),
+  treatment: message('decision.treatment'),
+  'blocked-time': message('decision.blocked-time'),
+  status: message('decision.status'),
+  'before-window': message('decision.before-window'),
+  'beyond-window': message('decision.beyond-window'),
+  pinned: message('decision.pinned'),
+  'of-contact': message('decision.of-contact'),
+  shown: message('decision.shown'),
+} satisfies Record<Exclusion, Message> & Record<string, Message>;
 
 /** Such a reason. */
 export type DecisionCode = keyof typeof DECISIONS;
@@ -263,8 +264,8 @@ function decide(
   { source, appointment }: { source: SourceView; appointment: Appointment | null },
   { isPinned, isForgotten }: { isPinned: boolean; isForgotten: boolean },
 ): TargetExplanation['decision'] {
-  const no = (code: DecisionCode, because: string = DECISIONS[code]) => ({ shown: false, code, because });
-  const yes = (code: DecisionCode, because: string = DECISIONS[code]) => ({ shown: true, code, because });
+  const no = (code: DecisionCode, text: Message = DECISIONS[code]) => ({ shown: false, code, because: render(text) });
+  const yes = (code: DecisionCode, text: Message = DECISIONS[code]) => ({ shown: true, code, because: render(text) });
   if (tenant.configuration.paused) return no('tenant-paused');
   if (target.configuration.paused) return no('target-paused');
   if (source.state === 'absent') return no('absent');
@@ -274,12 +275,12 @@ function decide(
   const exclusion = isPinned ? null : exclusionOf(appointment, target.configuration);
   if (exclusion !== null) return no(exclusion);
   const isStatusShown = statuses.includes(appointment.status) || (isPinned && appointment.status !== 'cancelled');
-  if (!isStatusShown) return no('status', `the target does not show the status ${appointment.status}`);
+  if (!isStatusShown) return no('status', message('decision.status-named', { status: appointment.status }));
   const window = windowOf(target, tenant.clock());
   if (hasPassed(appointment.time, window)) return no('before-window');
   if (appointment.time.startAt >= window.toAt) return no('beyond-window');
   if (isPinned) return yes('pinned');
   if (target.crm === null) return yes('shown');
-  const contacts = target.configuration.crm?.contacts;
-  return yes('of-contact', `it passes this target's rules; its patient must be held by ${contacts} too: see health`);
+  const { contacts = '' } = target.configuration.crm ?? {};
+  return yes('of-contact', message('decision.of-contact-named', { contacts }));
 }

@@ -1,5 +1,5 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { forTenant } from '../messages/message.ts';
+import { forTenant, message, render, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFault } from '../settings/faults.ts';
 import { isForPerson } from './problems.ts';
@@ -12,10 +12,15 @@ export interface Finding {
   /** A `warning` keeps nothing from going on. */
   result: 'ok' | 'warning' | 'problem' | 'not-asked';
   /** What was found: constant words, ids and figures. */
-  what: string;
+  what: Text;
   code: string | null;
-  /** What a person does next; null where nothing is to be done. */
-  next: string | null;
+  /** What an operator does next; null if nothing is to be done. */
+  next: Text | null;
+}
+
+/** A finding in English. */
+export function inEnglish({ what, next, ...about }: Finding) {
+  return { ...about, what: render(what), next: next === null ? null : render(next) };
 }
 
 /** What also a wrong address, or another calendar than was meant, may lead to. */
@@ -31,34 +36,40 @@ const ADDRESS_CODES = new Set([
 export async function found(
   { tenant, subject, addressIn }: { tenant: string | null; subject: string; addressIn?: string },
   ask: () => Promise<unknown>,
-  well: string | (() => string),
+  well: Text | (() => Text),
 ): Promise<Finding> {
   try {
     await ask();
-    return ok(tenant, subject, typeof well === 'string' ? well : well());
+    return ok(tenant, subject, typeof well === 'function' ? well() : well);
   } catch (error) {
-    const { message, code, remedy, actor } = asMirrorError(error);
-    const nextStep = forTenant(remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
-    const isOfAddress = addressIn !== undefined && ADDRESS_CODES.has(code);
-    const next = isOfAddress ? [nextStep, `see ${addressIn}`].filter(Boolean).join('; ') : nextStep;
-    return { tenant, subject, result: 'problem', what: message, code, next };
+    const { texts, code, actor } = asMirrorError(error);
+    const remedy =
+      forTenant(texts.remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : message('wait-or-ask'));
+    const about = { tenant, subject, result: 'problem', what: texts.message, code } as const;
+    if (addressIn === undefined || !ADDRESS_CODES.has(code)) return { ...about, next: remedy };
+    return {
+      ...about,
+      next: message(remedy === null ? 'see-place' : 'remedy-and-place', { remedy: remedy ?? '', place: addressIn }),
+    };
   }
 }
 
 /** What is as it should be. */
-export function ok(tenant: string | null, subject: string, what: string): Finding {
+export function ok(tenant: string | null, subject: string, what: Text): Finding {
   return { tenant, subject, result: 'ok', what, code: null, next: null };
 }
 
 /** A tenant that is not run for faults of its configuration: the first of them, and how many more there are. */
 export function invalidTenantFinding(tenant: string, faults: readonly ConfigurationFault[]): Finding {
-  const [first] = faults;
-  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : '';
-  const what = first === undefined ? 'its file has faults' : `${locationOf(first)}: ${first.message}${more}`;
-  const next = [first?.remedy, 'then run: clinic-mirror config check'].filter(Boolean).join('; ');
+  const [first, ...others] = faults;
+  const about = { tenant, subject: 'configuration', result: 'problem', code: 'tenant-set-aside' } as const;
+  if (first === undefined) return { ...about, what: message('file-faulty'), next: message('tenant-faulty.remedy') };
+  const values = { place: locationOf(first), fault: first.message };
+  const more = others.length;
   return {
-    ...{ tenant, subject: 'configuration', result: 'problem', code: 'tenant-set-aside' },
-    ...{ what: `it is not run: ${what}`, next },
+    ...about,
+    what: more === 0 ? message('file-faulty.at', values) : message('file-faulty.at-more', { ...values, more }),
+    next: message('first-remedy-check', { remedy: first.remedy }),
   };
 }
 
@@ -88,13 +99,13 @@ export async function targetFinding(
     if (named === null || named === container)
       await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
   };
-  const well = container === null ? 'answers; nothing was written to it yet' : 'answers';
+  const well = message(container === null ? 'doctor.answers-first' : 'doctor.answers');
   const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: location }, ask, well);
   if (finding.result !== 'ok' || named === null || named === container) return finding;
   return {
     ...{ ...finding, result: 'warning', code: 'calendar-changed' },
-    what: `it writes to the calendar ${container} until its next cycle, and its settings name ${named}`,
-    next: `to fill the new calendar, run: clinic-mirror sync ${id}; events in the other calendar stay there; to keep that calendar, correct ${location}`,
+    what: message('calendar-changed', { calendar: container ?? '', named }),
+    next: message('calendar-changed.remedy', { tenant: id, place: location }),
   };
 }
 

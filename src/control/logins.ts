@@ -183,7 +183,7 @@ function linkTooLong(): MirrorError {
 
 function requireRemote({ remote }: LoginServices): RemoteLoginUrls {
   if (remote !== null) return remote;
-  throw noPublicPort('browsers can not reach the daemon');
+  throw noPublicPort(message('browsers-shut-out'));
 }
 
 /** What needs the port for the outside where there is none. @param text what that means */

@@ -1,5 +1,5 @@
 import { redact } from '../log/redact.ts';
-import { message } from '../messages/message.ts';
+import { type Message, message } from '../messages/message.ts';
 import type { ActFacts, ActVerb, AuditDraft, AuditVerb, Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS } from '../model/time.ts';
@@ -128,15 +128,15 @@ function checkWords({ who, why }: Acting): void {
     if (isPlain && redact({ words }).words === words) continue;
     throw actRefusal(
       'reason-unusable',
-      'the reason, or the name, is empty, too long, or holds what looks like an address or a secret',
-      `give at most ${MOST_CHARACTERS} characters in one line, best the number of a ticket, and nothing of patients`,
+      message('reason-unusable'),
+      message('reason-unusable.remedy', { most: MOST_CHARACTERS }),
     );
   }
 }
 
 function checkReason({ why, actServices }: Acting, { verb }: ActAbout): void {
   if (why !== null || !actServices.reasonFor.some((each) => each === verb)) return;
-  throw actRefusal('reason-missing', `"${verb}" is done here only with a reason`, 'give it with --reason');
+  throw actRefusal('reason-missing', message('reason-missing', { verb }), message('reason-missing.remedy'));
 }
 
 async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
@@ -192,7 +192,7 @@ function otherWay({ by, expiresAt }: ApprovalRequest): MirrorError {
     retry: 'never',
     remedy: message('second-person-other-way.remedy', {
       until: new Date(expiresAt).toISOString().slice(0, 16),
-      action: by.kind === 'account' ? 'sign in' : 'give the command on the machine',
+      action: message(by.kind === 'account' ? 'sign-in' : 'sign-in-on-host'),
     }),
   });
 }
@@ -215,6 +215,6 @@ function samePerson({ expiresAt }: ApprovalRequest): MirrorError {
   });
 }
 
-function actRefusal(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+function actRefusal(code: string, text: Message, remedy: Message): MirrorError {
+  return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { message, type Text } from '../messages/message.ts';
+import { type Message, message } from '../messages/message.ts';
 import type { Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -287,7 +287,7 @@ function about(verb: 'sign-in' | 'sign-out', what: Record<string, string | numbe
 function requireOidc(services: AccessServices): OidcSettings {
   const oidc = services.settings()?.oidc;
   if (oidc !== undefined && services.publicUrl() !== null) return oidc;
-  throw signInRefused('oidc-off', message('oidc-off'), 'set operator.access.oidc and operator.publicUrl');
+  throw signInRefused('oidc-off', message('oidc-off'), message('oidc-off.remedy'));
 }
 
 /** What another one sealed, or a browser changed, is no beginning. */
@@ -300,29 +300,21 @@ function openStored({ sealer }: AccessServices, stored: string): StoredSignIn {
 }
 
 function notAllowed(): MirrorError {
-  return signInRefused(
-    'sign-in-not-allowed',
-    'this account may not look at anything here',
-    'an owner adds it to operator.access.oidc, by an address that the provider has verified, its subject or a group',
-  );
+  return signInRefused('sign-in-not-allowed', message('sign-in-not-allowed'), message('sign-in-not-allowed.remedy'));
 }
 
 function accountChanged(): MirrorError {
-  return signInRefused(
-    'account-changed',
-    'another account of the provider signed in with this address before',
-    'where the person got a new account, an owner gives: clinic-mirror access release-account <address>',
-  );
+  return signInRefused('account-changed', message('account-changed'), message('account-changed.remedy'));
 }
 
 function wrongPassphrase(): MirrorError {
-  const remedy = 'on the machine, make an address to set another one: clinic-mirror access sign-in';
-  return signInRefused('passphrase-wrong', 'this is not the passphrase', remedy);
+  return signInRefused('passphrase-wrong', message('passphrase-wrong'), message('passphrase-wrong.remedy'));
 }
 
 function unusable(): MirrorError {
-  const remedy = `choose one of ${SHORTEST_PASSPHRASE} to ${LONGEST_PASSPHRASE} characters, such as four words by chance`;
-  return signInRefused('passphrase-unusable', 'the passphrase is too short or too long', remedy);
+  const lengths = { shortest: SHORTEST_PASSPHRASE, longest: LONGEST_PASSPHRASE };
+  const remedy = message('passphrase-unusable.remedy', lengths);
+  return signInRefused('passphrase-unusable', message('passphrase-unusable'), remedy);
 }
 
 function tooOften(retryAfterMs: number): MirrorError {
@@ -335,6 +327,6 @@ function tooOften(retryAfterMs: number): MirrorError {
   });
 }
 
-function signInRefused(code: string, text: Text, remedy: string): MirrorError {
+function signInRefused(code: string, text: Message, remedy: Message): MirrorError {
   return new MirrorError(text, { actor: 'authorization', code, retry: 'never', remedy });
 }

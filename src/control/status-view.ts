@@ -1,4 +1,5 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { message } from '../messages/message.ts';
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
 import type { SyncState } from '../model/sync-state.ts';
@@ -18,10 +19,9 @@ import type { ConnectionStatus, Forecast } from './installation.ts';
 
 /** What the durability `unsupported` means for an administrator, and what they can do. */
 export const DURABILITY_UNSUPPORTED = {
-  sentence:
-    'Redis does not tell when a decision is on its disk, since it is older than 7.2 or does not let us use WAITAOF: if its machine crashes, the last second may be lost',
-  remedy: 'run Redis 7.2 or newer and allow WAITAOF to our user, or accept it: nothing else is affected',
-} as const;
+  sentence: message('wait-aof-unsupported'),
+  remedy: message('wait-aof-unsupported.remedy'),
+};
 
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one

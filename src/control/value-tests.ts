@@ -64,7 +64,7 @@ export function openValueTests(interrupted: AbortSignal): ValueTests {
       within(async (signal) => {
         const { server, username, password } = values;
         const settings = caldav.settingsSchema.safeParse({ server, calendar: { home: 'discover', create: '-' } });
-        if (!settings.success) throw unusable('the address of the server', 'give an https:// address without a login');
+        if (!settings.success) throw unusable(message('caldav.server'), message('caldav.server.remedy'));
         const connector = caldav.open({
           settings: settings.data,
           ownerTag: '0'.repeat(16),

@@ -1,5 +1,11 @@
-import type { Explanation, SourceView, TargetExplanation, WayWrite } from '../control/explain.ts';
-import type { Language } from '../messages/message.ts';
+import {
+  DECISIONS,
+  type Explanation,
+  type SourceView,
+  type TargetExplanation,
+  type WayWrite,
+} from '../control/explain.ts';
+import { type Language, render } from '../messages/message.ts';
 import {
   code,
   type Document,
@@ -13,7 +19,7 @@ import {
   toned,
 } from './document.ts';
 import { fieldNames, HOLD_NAMES } from './names.ts';
-import { COMPARISONS, DECISIONS, EXPLAIN } from './texts/explain.ts';
+import { COMPARISONS, EXPLAIN } from './texts/explain.ts';
 
 /** One appointment's way into each target: five steps, each with when and by which evidence. */
 export function explanationDocument(explanation: Explanation, language: Language): Document {
@@ -84,7 +90,7 @@ function rulesStep({ askedAt }: Explanation, { decision }: TargetExplanation, la
   const words = EXPLAIN[language];
   const { shown, code: rule, because } = decision;
   // English words come from the verb, which knows more than the code tells.
-  const reason = language === 'en' ? because : DECISIONS[language][rule];
+  const reason = language === 'en' ? because : render(DECISIONS[rule], language);
   const line = [toned('strong', shown ? words.shown : words.notShown), ': ', reason];
   return { name: words.rules, at: askedAt, state: shown ? 'done' : 'none', lines: [line] };
 }

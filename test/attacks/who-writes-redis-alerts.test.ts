@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { status } from '../../src/control/status.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import { type AlertMemory, type Digest, NOTHING_REPORTED } from '../../src/features/alerts/digest.ts';
-import { payloadOf, textOf } from '../../src/features/alerts/message.ts';
+import { payloadOf, textOf } from '../../src/features/alerts/texts.ts';
 import { createReminderLedger } from '../../src/features/reminders/store.ts';
 import { createTriggerStore } from '../../src/features/triggers/store.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';

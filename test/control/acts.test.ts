@@ -111,6 +111,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'revokeAccessToken',
   ],
   'records acts': ['recordAct', 'note'],
+  'renders a finding': ['inEnglish'],
   'is what a calendar does that fetches': ['showFeed'],
   'tells people': ['createAlertWatch'],
 };

@@ -63,8 +63,8 @@ test('an audit on demand tells of each target by its policy, and asks for the cy
     ],
   });
   expect(steps).toEqual([
-    ['reading the targets back', 0, 2],
-    ['reading the targets back', 1, 2],
+    ['reading targets back', 0, 2],
+    ['reading targets back', 1, 2],
   ]);
   expect(installation.pulled).toEqual(['studio-rossi']);
   const { tenants } = await status(installation);

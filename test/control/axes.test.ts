@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
-import { payloadOf, textOf } from '../../src/features/alerts/message.ts';
+import { payloadOf, textOf } from '../../src/features/alerts/texts.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
+import { inEnglish } from '../../src/control/findings.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
@@ -38,7 +39,8 @@ async function findingsOf(probe: Partial<StateProbe>, managed: readonly string[]
     ...probe,
   };
   const installation = openInstallation({ tenants: [tenant], managed });
-  return Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(paced(20_000))));
+  const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(paced(20_000))));
+  return findings.map(inEnglish);
 }
 
 test('names that nobody knows are told with the setting that names them, each once, and those of a clinic with its file', async () => {
@@ -52,16 +54,16 @@ test('names that nobody knows are told with the setting that names them, each on
   const found = await namesOf(resolve, () => places);
   expect(found.map(({ tenant, code, what, next }) => [tenant, code, what, next])).toEqual([
     [
-      ...[null, 'name-unknown', 'no machine is called api.exmaple (clinicClients.main.baseUrl)'],
-      "correct clinicClients.main.baseUrl in clinic-mirror.yaml, or have this machine's DNS know it",
+      ...[null, 'name-unknown', 'the DNS knows no host api.exmaple (clinicClients.main.baseUrl)'],
+      'correct clinicClients.main.baseUrl in clinic-mirror.yaml, or add the host to the DNS of this host',
     ],
     [
-      ...[null, 'name-unknown', "mail.example (alerts.email.host) can't be looked up"],
-      'see to the DNS server of this machine: it does not answer',
+      ...[null, 'name-unknown', 'cannot look up mail.example (alerts.email.host)'],
+      'check the DNS server of this host: it does not answer',
     ],
     [
-      ...['studio-rossi', 'name-unknown', 'no machine is called dav.example (targets.doctor.settings.rootUrl)'],
-      "correct targets.doctor.settings.rootUrl in tenants/studio-rossi.yaml, or have this machine's DNS know it",
+      ...['studio-rossi', 'name-unknown', 'the DNS knows no host dav.example (targets.doctor.settings.rootUrl)'],
+      'correct targets.doctor.settings.rootUrl in tenants/studio-rossi.yaml, or add the host to the DNS of this host',
     ],
   ]);
   expect(asked.toSorted()).toEqual(['api.exmaple', 'dav.example', 'login.example', 'mail.example']);
@@ -71,7 +73,7 @@ test('that all names are known is told once; behind a proxy nothing is looked up
   const places = () => [{ host: 'api.example', at: 'clinicClients.main.baseUrl' }];
   const { resolve } = lookingUp(['api.example', 'dav.example']);
   expect(await namesOf(resolve, places)).toMatchObject([
-    { tenant: null, result: 'ok', what: 'knows 1 of 1 names of the settings' },
+    { tenant: null, result: 'ok', what: 'the DNS knows every host of the settings: 1' },
   ]);
   expect(await namesOf(null, places)).toMatchObject([{ tenant: null, result: 'not-asked' }]);
 });

@@ -16,14 +16,20 @@ function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
 }
 
 describe('an explanation', () => {
-  const shownBecause = 'its agenda feeds this target, its status is shown, and it lies in the window';
+  const shownBecause = 'its agenda feeds this target, its status is shown, and its time is in the window';
 
   test.each([
     ['is shown', {}, {}, {}, shownBecause],
     ['of another agenda', { agendaId: 'a2' }, {}, { agendas: ['a1'] }, 'its agenda does not feed this target'],
     ['of a status', { status: 'no_show' }, {}, { statuses: ['booked'] }, 'the target does not show the status no_show'],
-    ['in the past', { inHours: -24 * 9 }, {}, {}, 'it lies before the window: what was written stays'],
-    ['far ahead', { inHours: 24 * 90 }, {}, {}, 'it lies beyond the window: it is written when it comes nearer'],
+    ['in the past', { inHours: -24 * 9 }, {}, {}, 'the appointment is before the window: what was written stays'],
+    [
+      'far ahead',
+      { inHours: 24 * 90 },
+      {},
+      {},
+      'the appointment is after the window: it is written when it comes nearer',
+    ],
     ['of a paused tenant', {}, { paused: true }, {}, 'the tenant is paused'],
     ['of a paused target', {}, {}, { paused: true }, 'the target is paused'],
   ] as const)('of an appointment that %s says so', async (_, appointment, changes, configuration, because) => {
@@ -91,6 +97,6 @@ describe('an explanation', () => {
     clinic.lookupsFail = true;
     const unknown = await explain(installation, 'studio-rossi', '0', NEVER);
     expect(unknown.source).toMatchObject({ state: 'unknown', code: 'server-error' });
-    expect(unknown.targets[0]?.decision.because).toContain('could not be asked');
+    expect(unknown.targets[0]?.decision.because).toContain('did not answer');
   });
 });

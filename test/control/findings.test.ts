@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { found, invalidTenantFinding } from '../../src/control/findings.ts';
+import { found, inEnglish, invalidTenantFinding } from '../../src/control/findings.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 
 const ABOUT = { tenant: 'rossi', subject: 'target doctor' };
@@ -26,10 +26,10 @@ test('what answers is told with the words for it, made after the answer', async 
 
 test('what fails is told with its remedy for this tenant; without one only time is waited for', async () => {
   const remedy = 'run: clinic-mirror login <tenant>';
-  expect(await found(ABOUT, failing('login-refused', 'authorization', remedy), 'answers')).toMatchObject({
+  expect(inEnglish(await found(ABOUT, failing('login-refused', 'authorization', remedy), 'answers'))).toMatchObject({
     ...{ result: 'problem', what: 'it did not answer', code: 'login-refused', next: 'run: clinic-mirror login rossi' },
   });
-  expect(await found(ABOUT, failing('server-error', 'remote'), 'answers')).toMatchObject({
+  expect(inEnglish(await found(ABOUT, failing('server-error', 'remote'), 'answers'))).toMatchObject({
     next: 'wait, or ask again',
   });
   expect(await found(ABOUT, failing('x', 'settings'), 'answers')).toMatchObject({ next: null });
@@ -37,9 +37,9 @@ test('what fails is told with its remedy for this tenant; without one only time 
 
 test('where the address may be wrong the setting that names it is told, and elsewhere not', async () => {
   const about = { ...ABOUT, addressIn: 'targets.doctor.settings in rossi.yaml' };
-  const { next } = await found(about, failing('not-found', 'settings', 'look'), 'answers');
+  const { next } = inEnglish(await found(about, failing('not-found', 'settings', 'look'), 'answers'));
   expect(next).toBe('look; see targets.doctor.settings in rossi.yaml');
-  expect((await found(about, failing('server-error', 'remote'), 'answers')).next).not.toContain('rossi.yaml');
+  expect(inEnglish(await found(about, failing('server-error', 'remote'), 'answers')).next).not.toContain('rossi.yaml');
 });
 
 test('a tenant that is not run is told with its first fault and how many more there are', () => {
@@ -47,9 +47,9 @@ test('a tenant that is not run is told with its first fault and how many more th
     ...{ file: 'rossi.yaml', line, column: null, path, message: 'is no zone', remedy: 'name one' },
   });
   const finding = invalidTenantFinding('rossi', [fault(3, 'zone'), fault(null, ''), fault(null, '')] as never);
-  expect(finding).toMatchObject({
-    what: 'it is not run: rossi.yaml line 3, zone: is no zone, and 2 more',
+  expect(inEnglish(finding)).toMatchObject({
+    what: 'the tenant does not run: rossi.yaml line 3, zone: is no zone, and 2 more',
     next: 'name one; then run: clinic-mirror config check',
   });
-  expect(invalidTenantFinding('rossi', []).what).toBe('it is not run: its file has faults');
+  expect(inEnglish(invalidTenantFinding('rossi', [])).what).toBe('the tenant does not run: its file has faults');
 });

@@ -5,7 +5,7 @@ import type { Installation } from '../../src/control/installation.ts';
 import { status } from '../../src/control/status.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import type { Digest } from '../../src/features/alerts/digest.ts';
-import { textOf } from '../../src/features/alerts/message.ts';
+import { textOf } from '../../src/features/alerts/texts.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { problemsWithin } from '../../src/model/problems.ts';

@@ -3,6 +3,7 @@ import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
+import { inEnglish } from '../../src/control/findings.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import { planTenant } from '../../src/control/plan.ts';
 import { planDocument } from '../../src/documents/plan.ts';
@@ -87,7 +88,9 @@ describe('what readings show of the clinic profile', () => {
     const { tenant, installation } = opened();
     await cycle(tenant);
     Object.assign(tenant.clinic, { remarks: () => REMARKS.slice(0, 1) });
-    const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(20_000)));
+    const findings = (await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(20_000)))).map(
+      inEnglish,
+    );
     const told = findings.filter(({ code }) => code === 'zone-unread' || code === 'path-empty');
     expect(told).toEqual(
       ['zone-unread', 'path-empty'].map((code, at) => ({

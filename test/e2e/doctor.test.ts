@@ -197,8 +197,8 @@ test('a user of Redis with too few rights, a password that is not the right one 
   const other = await told(otherKey);
   expect(other.first).toMatchObject({
     ...{ tenant: null, subject: 'sealing keys', code: 'seal-broken' },
-    what: expect.stringMatching(/^3 logins of the state can't be opened: /),
-    next: expect.stringContaining('put the key of before back into secrets.sealingKeys'),
+    what: expect.stringMatching(/^3 stored logins do not open: /),
+    next: expect.stringContaining('put the previous key back into secrets.sealingKeys'),
   });
   // Nobody is sent to log in, which would be needless.
   const status = await runHere({ configDir: world.configDir, env: { ...world.env, ...otherKey } }, ['status']);

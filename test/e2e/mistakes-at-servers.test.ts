@@ -120,7 +120,7 @@ const CLINIC: Mistake[] = [
     name: 'base URL: name',
     ...examinedBy('doctor', (made) => useBaseUrl(made, 'https://clinic.invalid')),
     where: /clinicClients\.main\.baseUrl in clinic-mirror\.yaml/,
-    cause: /no machine is called clinic\.invalid/,
+    cause: /the DNS knows no host clinic\.invalid/,
     next: /correct clinicClients\.main\.baseUrl/,
   },
   {
@@ -164,7 +164,7 @@ const TARGETS: Mistake[] = [
       await made.edit(TENANT, ({ targets }) => (targets['doctor-2'].settings.calendar = { id: other }));
     }),
     where: /correct targets\.doctor-2\.settings in tenants\/clinic-1\.yaml/,
-    cause: /target doctor-2: it writes to the calendar \S+ until its next cycle, and its settings name \S+/,
+    cause: /target doctor-2: clinic-mirror writes to the calendar \S+ until the next cycle, but the settings name \S+/,
     next: /run: clinic-mirror sync clinic-1/,
   },
   {

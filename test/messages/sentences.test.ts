@@ -44,4 +44,18 @@ describe('a sentence of src', () => {
       terminal: [],
     });
   });
+
+  test('is of a template or a description by its file', () => {
+    const kindsOf = (path: string) => {
+      const source = readSource(path, "tell('a person reads this sentence');");
+      return (['page', 'terminal', 'description', 'code'] as const).filter(
+        (kind) => sentencesOf(source, kind).length > 0,
+      );
+    };
+    expect(kindsOf('src/features/undo/texts.ts')).toEqual(['page']);
+    expect(kindsOf('src/http-server/answers.ts')).toEqual(['page']);
+    expect(kindsOf('src/features/triggers/metrics.ts')).toEqual(['description']);
+    expect(kindsOf('src/cli/render-status.ts')).toEqual(['terminal']);
+    expect(kindsOf('src/features/undo/undo.ts')).toEqual(['code']);
+  });
 });

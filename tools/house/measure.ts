@@ -165,9 +165,16 @@ function isSentence(text: string): boolean {
 /** What a sentence outside of `messages/` is: of a page, by the role of its text, or a sentence for people in code. */
 export type SentenceKind = 'page' | 'terminal' | 'code' | Exclude<TextRole, 'other'>;
 
-/** Templates of pages, documents and views of the terminal: the goal leaves texts with their template. */
+/**
+ * Templates of pages, documents and views of the terminal, and texts of a feature in both languages: the goal leaves texts with their template.
+ * Help of metrics and descriptions of interfaces for programs are descriptions.
+ */
 const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
-  ['page', /^src\/(http-server\/(pages\/|login-page\.ts)|documents\/)/],
+  [
+    'page',
+    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|features\/[a-z-]+\/texts\.ts)/,
+  ],
+  ['description', /^src\/((control|features\/[a-z-]+)\/metrics|http-server\/api\/openapi|mcp-server\/server)\.ts$/],
   ['terminal', /^src\/(cli\/(render-[a-z-]+|operation-texts)|settings\/summary)\.ts$/],
 ];
 

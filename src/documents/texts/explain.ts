@@ -1,6 +1,5 @@
-import type { Comparison } from '../../control/explain.ts';
-import { type DecisionCode, DECISIONS as ENGLISH_DECISIONS } from '../../control/explain.ts';
-import type { Language } from '../../messages/message.ts';
+import { type Comparison, DECISIONS } from '../../control/explain.ts';
+import { type Language, type Message, render } from '../../messages/message.ts';
 import type { Texts } from '../document.ts';
 
 const en = {
@@ -19,7 +18,7 @@ const en = {
   readBack: 'Read back',
   there: (status: string, agenda: string) => `${status}, agenda ${agenda}, starts`,
   changedAt: 'changed in the clinic',
-  absent: ENGLISH_DECISIONS.absent,
+  absent: render(DECISIONS.absent),
   unusable: (code: string, field: string) => `its row can’t be used (${code} in ${field})`,
   unknown: 'the clinic could not be asked',
   lastCycle: 'last cycle',
@@ -78,7 +77,7 @@ export const EXPLAIN: Texts<typeof en> = {
     readBack: 'Riletto',
     there: (status, agenda) => `${status}, agenda ${agenda}, inizia`,
     changedAt: 'cambiato nella clinica',
-    absent: 'la clinica non ha questo appuntamento',
+    absent: render(DECISIONS.absent, 'it'),
     unusable: (code, field) => `la sua riga non è utilizzabile (${code} in ${field})`,
     unknown: 'non si è potuta interrogare la clinica',
     lastCycle: 'ultimo ciclo',
@@ -117,27 +116,6 @@ export const EXPLAIN: Texts<typeof en> = {
   },
 };
 
-/** Why an appointment is shown, or is not. */
-export const DECISIONS: Texts<Readonly<Record<DecisionCode, string>>> = {
-  en: ENGLISH_DECISIONS,
-  it: {
-    'tenant-paused': 'la clinica è in pausa',
-    'target-paused': 'la destinazione è in pausa',
-    absent: 'la clinica non ha questo appuntamento',
-    unread: 'non si è potuta interrogare la clinica, o la risposta non era utilizzabile',
-    forgotten: 'il suo paziente è stato dimenticato su richiesta',
-    agenda: 'la sua agenda non alimenta questa destinazione',
-    treatment: 'la destinazione non mostra la sua prestazione',
-    'blocked-time': 'la destinazione non mostra il tempo bloccato',
-    status: 'la destinazione non mostra il suo stato',
-    'before-window': 'è prima della finestra: quel che è scritto resta',
-    'beyond-window': 'è oltre la finestra: sarà scritto quando si avvicina',
-    pinned: 'un annullamento lo ha rimesso, qualunque siano le regole',
-    'of-contact': 'passa le regole; anche il suo paziente deve essere tra i contatti',
-    shown: 'la sua agenda alimenta questa destinazione, lo stato è mostrato ed è nella finestra',
-  },
-};
-
 /** What a comparison found. */
 export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, string>>>> = {
   en: {
@@ -162,6 +140,6 @@ export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, 
 
 /** A rule that leaves appointments out, in words; a code that has none is shown as it is. */
 export function ruleName(rule: string, language: Language): string {
-  const names: Readonly<Record<string, string>> = DECISIONS[language];
-  return names[rule] ?? rule;
+  const names: Readonly<Record<string, Message>> = DECISIONS;
+  return render(names[rule] ?? rule, language);
 }

@@ -8,7 +8,7 @@ import type { Instant } from '../../model/time.ts';
 import type { AlertSettings } from '../../settings/delivery-schema.ts';
 import { OPERATORS_REACH } from '../../settings/outbound-schema.ts';
 import type { Digest } from './digest.ts';
-import { payloadOf, textOf } from './message.ts';
+import { payloadOf, textOf } from './texts.ts';
 
 /** A way of telling, by its name in the settings. */
 export type AlertChannel = 'email' | 'webhook';

@@ -72,7 +72,7 @@ export async function eraseRecords(
     // CRMs first: what they tell of appointments holds for calendars too.
     const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
     for (const [index, target] of inOrder.entries()) {
-      progress('looking into the targets', index, targets.length);
+      progress('searching the targets', index, targets.length);
       if (written.has(target.id)) await searchTarget(tenant, target, records, { progress, signal: guarded });
     }
     const erasures: ErasureOfTarget[] = [];

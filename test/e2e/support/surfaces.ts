@@ -11,7 +11,7 @@ import type { Metrics } from '../../../src/control/metrics.ts';
 import { status } from '../../../src/control/status.ts';
 import type { Statuses } from '../../../src/control/statuses.ts';
 import { NOTHING_REPORTED, nextDigest } from '../../../src/features/alerts/digest.ts';
-import { textOf } from '../../../src/features/alerts/message.ts';
+import { textOf } from '../../../src/features/alerts/texts.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { addApi } from '../../../src/http-server/api/api.ts';
 import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
