@@ -1,3 +1,5 @@
+import { CLINIC_EN } from './clinic-en.ts';
+import { CLINIC_IT } from './clinic-it.ts';
 import { EN } from './en.ts';
 import { ERRORS_EN } from './errors-en.ts';
 import { ERRORS_IT } from './errors-it.ts';
@@ -10,8 +12,13 @@ export type Language = 'en' | 'it';
 /** Locales whose times have 24 hours and no characters that a text message can't hold. */
 export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };
 
-const ENGLISH = { ...EN, ...ERRORS_EN, ...VENDORS_EN };
-const ITALIAN: Fitting<typeof IT & typeof ERRORS_IT & typeof VENDORS_IT> = { ...IT, ...ERRORS_IT, ...VENDORS_IT };
+const ENGLISH = { ...EN, ...CLINIC_EN, ...ERRORS_EN, ...VENDORS_EN };
+const ITALIAN: Fitting<typeof IT & typeof CLINIC_IT & typeof ERRORS_IT & typeof VENDORS_IT> = {
+  ...IT,
+  ...CLINIC_IT,
+  ...ERRORS_IT,
+  ...VENDORS_IT,
+};
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };
 
