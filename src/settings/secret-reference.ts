@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, 
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
+import { message, type Text } from '../messages/message.ts';
 import { name } from './common-schemas.ts';
 import type { SeenFiles } from './list-files.ts';
 
@@ -45,9 +46,9 @@ export class Secret<Value = string> {
 }
 
 /** A remedy for refused secrets, with the files and variables that hold them; as given where the configuration itself holds them all. */
-export function namingSources(remedy: string, secrets: readonly (Secret<unknown> | null | undefined)[]): string {
+export function namingSources(remedy: Text, secrets: readonly (Secret<unknown> | null | undefined)[]): Text {
   const sources = [...new Set(secrets.flatMap((secret) => secret?.readFrom ?? []))];
-  return sources.length === 0 ? remedy : `${remedy}; the secret is read from ${sources.join(' or ')}`;
+  return sources.length === 0 ? remedy : message('secret-read-from', { remedy, sources: sources.join(', ') });
 }
 
 /** Bytes of a key for HMAC-SHA256 or AES-256. */

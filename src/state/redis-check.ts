@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -50,7 +50,12 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal, from:
     if (error instanceof MirrorError) throw error;
     if (error instanceof Error && error.message.startsWith('NOPERM')) await requireRights(client);
     const failure = (await refusedLogin(client)) ?? redisUnreachable(error, addressOf(client));
-    throw from === null ? failure : failure.reworded(failure.message, `${failure.remedy}; it is read from ${from}`);
+    throw from === null
+      ? failure
+      : failure.reworded(
+          failure.texts.message,
+          message('read-from', { remedy: failure.texts.remedy ?? '', place: from }),
+        );
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
@@ -170,10 +175,13 @@ const COMMANDS = `
 export async function requireRights(client: RedisClient): Promise<void> {
   for (const server of client instanceof Cluster ? await serversOf(client) : [client]) {
     const { commands, keys } = await refusedBy(server);
-    if (keys.length > 0) throw rightsMissing(`use keys such as ${keys.join(' and ')}`);
+    if (keys.length > 0) throw rightsMissing(message('redis-rights.keys', { names: keys.join(', ') }));
     if (commands.length === 0) continue;
     const more = commands.length - NAMED;
-    throw rightsMissing(`give ${commands.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more commands` : ''}`);
+    const names = commands.slice(0, NAMED).join(', ');
+    throw rightsMissing(
+      more > 0 ? message('redis-rights.more', { names, count: more }) : message('redis-rights.commands', { names }),
+    );
   }
 }
 
@@ -240,7 +248,7 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; keys: str
   }
 }
 
-function rightsMissing(what: string): MirrorError {
+function rightsMissing(what: Text): MirrorError {
   return new MirrorError(message('redis-rights', { what }), {
     actor: 'settings',
     code: 'redis-rights',
