@@ -66,20 +66,26 @@ export const CLINIC_EN = {
   'oauth.client-proof-missing': 'the client of the connection "{connection}" has no secret',
   'oauth.client-proof-missing.remedy': 'give the client a clientSecret or a certificate',
   'oauth.client-refused': 'the provider refuses the client of the connection "{connection}"',
-  'oauth.client-refused.remedy': 'check clientId, its secret or certificate (they expire), the URL of the directory or login, and the clock',
+  'oauth.client-refused.remedy':
+    'check clientId, its secret or certificate (they expire), the URL of the directory or login, and the clock',
   'oauth.application-not-allowed': 'the provider does not allow the application of the connection "{connection}"',
-  'oauth.application-not-allowed.consent': 'an administrator of the directory consents to the application and its calendar permission',
-  'oauth.application-not-allowed.approve-user': 'an administrator registers the certificate with the application and approves it for an active user; check subject and loginUrl',
-  'oauth.application-not-allowed.client-credentials': 'an administrator enables the client credentials flow of the application and names an active user for it; check loginUrl',
+  'oauth.application-not-allowed.consent':
+    'an administrator of the directory consents to the application and its calendar permission',
+  'oauth.application-not-allowed.approve-user':
+    'an administrator registers the certificate with the application and approves it for an active user; check subject and loginUrl',
+  'oauth.application-not-allowed.client-credentials':
+    'an administrator enables the client credentials flow of the application and names an active user for it; check loginUrl',
   'oauth.metadata-foreign': "{name} of the authorization server's metadata leads to a forbidden address",
   'oauth.metadata-insecure': 'the metadata of the authorization server names an endpoint that is not https',
   'oauth.server-url': 'the URL of the authorization server',
   'oauth.service-account-key': 'the key file of the connection "{connection}" is not the key of a service account',
   'oauth.service-account-key.remedy': 'use the JSON key file of the service account without changes',
   'oauth.delegation-missing': 'the service account of the connection "{connection}" may not use its scopes',
-  'oauth.delegation-missing.remedy': 'an administrator of the organization allows its client id, for domain-wide delegation: {scopes}',
+  'oauth.delegation-missing.remedy':
+    'an administrator of the organization allows its client id, for domain-wide delegation: {scopes}',
   'oauth.service-account-refused': 'the provider refuses the service account of the connection "{connection}"',
-  'oauth.service-account-refused.remedy': 'check that its key still exists, that the subject is an account of the organization, and the clock',
+  'oauth.service-account-refused.remedy':
+    'check that its key still exists, that the subject is an account of the organization, and the clock',
   'login-page.complete': 'The login is complete. You can close this window.',
   'login-page.failed': 'The login failed. See the terminal.',
   'login-page.not-found': 'This page does not exist.',
@@ -89,7 +95,8 @@ export const CLINIC_EN = {
   'mail.recipient-refused': 'the mail server refuses the recipient',
   'mail.refused': 'the mail server refuses the mail',
   'mail.sender-refused': 'the mail server refuses the sender',
-  'mail.sender-refused.remedy': 'correct login and from; many servers accept mails only from their own domains, and only after a login',
+  'mail.sender-refused.remedy':
+    'correct login and from; many servers accept mails only from their own domains, and only after a login',
   'mail.busy': 'the mail server failed or asks for a later attempt',
   'mail.login-refused': 'the mail server refuses the login',
   'mail.login-refused.remedy': 'correct user and password',
@@ -113,8 +120,10 @@ export const CLINIC_EN = {
   'managed-forged': 'the record in Redis is not what clinic-mirror wrote last (record-forged)',
   'managed-forged.missing': 'the record is missing in Redis, and clinic-mirror did not remove it (record-forged)',
   'managed-forged.all': 'all records are missing in Redis, and clinic-mirror did not remove them (record-forged)',
-  'managed-forged.remedy': 'find out who else can write to Redis, and replace or remove the tenant; if an older Redis was restored: clinic-mirror tenants accept {id}',
-  'managed-forged.all-remedy': 'restore them with: clinic-mirror restore --all <file>; if there are to be none: clinic-mirror tenants accept --all',
+  'managed-forged.remedy':
+    'find out who else can write to Redis, and replace or remove the tenant; if an older Redis was restored: clinic-mirror tenants accept {id}',
+  'managed-forged.all-remedy':
+    'restore them with: clinic-mirror restore --all <file>; if there are to be none: clinic-mirror tenants accept --all',
   'read-from': '{remedy}; it is read from {place}',
   'redis-rights.keys': 'use keys such as {names}',
   'redis-rights.commands': 'run {names}',

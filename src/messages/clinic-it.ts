@@ -70,20 +70,27 @@ export const CLINIC_IT = {
   'oauth.client-proof-missing': 'il client della connessione "{connection}" non ha un secret',
   'oauth.client-proof-missing.remedy': 'assegna al client un clientSecret o un certificato',
   'oauth.client-refused': 'il fornitore rifiuta il client della connessione "{connection}"',
-  'oauth.client-refused.remedy': "controlla clientId, il suo secret o certificato (scadono), l'URL della directory o dell'accesso, e l'orologio",
+  'oauth.client-refused.remedy':
+    "controlla clientId, il suo secret o certificato (scadono), l'URL della directory o dell'accesso, e l'orologio",
   'oauth.application-not-allowed': 'il fornitore non consente l\'applicazione della connessione "{connection}"',
-  'oauth.application-not-allowed.consent': "un amministratore della directory concede il consenso all'applicazione e al suo permesso per i calendari",
-  'oauth.application-not-allowed.approve-user': "un amministratore registra il certificato nell'applicazione e la approva per un utente attivo; controlla subject e loginUrl",
-  'oauth.application-not-allowed.client-credentials': "un amministratore attiva il flusso client credentials dell'applicazione e vi indica un utente attivo; controlla loginUrl",
+  'oauth.application-not-allowed.consent':
+    "un amministratore della directory concede il consenso all'applicazione e al suo permesso per i calendari",
+  'oauth.application-not-allowed.approve-user':
+    "un amministratore registra il certificato nell'applicazione e la approva per un utente attivo; controlla subject e loginUrl",
+  'oauth.application-not-allowed.client-credentials':
+    "un amministratore attiva il flusso client credentials dell'applicazione e vi indica un utente attivo; controlla loginUrl",
   'oauth.metadata-foreign': '{name} nei metadati del server di autorizzazione porta a un indirizzo vietato',
   'oauth.metadata-insecure': 'i metadati del server di autorizzazione indicano un endpoint non https',
   'oauth.server-url': "l'URL del server di autorizzazione",
-  'oauth.service-account-key': 'il file della chiave della connessione "{connection}" non è la chiave di un account di servizio',
+  'oauth.service-account-key':
+    'il file della chiave della connessione "{connection}" non è la chiave di un account di servizio',
   'oauth.service-account-key.remedy': "usa il file JSON della chiave dell'account di servizio senza modifiche",
   'oauth.delegation-missing': 'l\'account di servizio della connessione "{connection}" non può usare i suoi scope',
-  'oauth.delegation-missing.remedy': "un amministratore dell'organizzazione autorizza il suo client id, per la delega a livello di dominio: {scopes}",
+  'oauth.delegation-missing.remedy':
+    "un amministratore dell'organizzazione autorizza il suo client id, per la delega a livello di dominio: {scopes}",
   'oauth.service-account-refused': 'il fornitore rifiuta l\'account di servizio della connessione "{connection}"',
-  'oauth.service-account-refused.remedy': "controlla che la sua chiave esista ancora, che il subject sia un account dell'organizzazione, e l'orologio",
+  'oauth.service-account-refused.remedy':
+    "controlla che la sua chiave esista ancora, che il subject sia un account dell'organizzazione, e l'orologio",
   'login-page.complete': 'Accesso completato. Puoi chiudere questa finestra.',
   'login-page.failed': 'Accesso non riuscito. Controlla il terminale.',
   'login-page.not-found': 'Questa pagina non esiste.',
@@ -93,7 +100,8 @@ export const CLINIC_IT = {
   'mail.recipient-refused': 'il server di posta rifiuta il destinatario',
   'mail.refused': 'il server di posta rifiuta la mail',
   'mail.sender-refused': 'il server di posta rifiuta il mittente',
-  'mail.sender-refused.remedy': 'correggi login e from; molti server accettano mail solo dai propri domini, e solo dopo un accesso',
+  'mail.sender-refused.remedy':
+    'correggi login e from; molti server accettano mail solo dai propri domini, e solo dopo un accesso',
   'mail.busy': 'il server di posta ha un errore o chiede di riprovare più tardi',
   'mail.login-refused': "il server di posta rifiuta l'accesso",
   'mail.login-refused.remedy': 'correggi utente e password',
@@ -117,8 +125,10 @@ export const CLINIC_IT = {
   'managed-forged': "il record in Redis non è l'ultimo scritto da clinic-mirror (record-forged)",
   'managed-forged.missing': "il record manca in Redis, e clinic-mirror non l'ha rimosso (record-forged)",
   'managed-forged.all': 'tutti i record mancano in Redis, e clinic-mirror non li ha rimossi (record-forged)',
-  'managed-forged.remedy': 'controlla chi altro può scrivere in Redis, e sostituisci o rimuovi il tenant; se è stato ripristinato un Redis precedente: clinic-mirror tenants accept {id}',
-  'managed-forged.all-remedy': 'ripristinali con: clinic-mirror restore --all <file>; se non deve essercene nessuno: clinic-mirror tenants accept --all',
+  'managed-forged.remedy':
+    'controlla chi altro può scrivere in Redis, e sostituisci o rimuovi il tenant; se è stato ripristinato un Redis precedente: clinic-mirror tenants accept {id}',
+  'managed-forged.all-remedy':
+    'ripristinali con: clinic-mirror restore --all <file>; se non deve essercene nessuno: clinic-mirror tenants accept --all',
   'read-from': '{remedy}; è letto da {place}',
   'redis-rights.keys': 'usare chiavi come {names}',
   'redis-rights.commands': 'eseguire {names}',
