@@ -1,3 +1,4 @@
+import { message } from '../messages/message.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { ClinicContext, PdfDownload, PdfSource } from './http/call.ts';
 import { clinicError } from './http/errors.ts';
@@ -124,10 +125,12 @@ function instantOf(written: unknown, name: string): number {
 
 /** A name is repeated when it can be one of a field: a person may have put anything in its place. */
 function noSuchField(shape: Shape, name: string): MirrorError {
-  const shown = /^[A-Za-z][\w.]{0,40}$/.test(name) ? `the field ${name}` : 'a field';
-  const fields = Object.keys(shape);
-  const remedy = fields.length === 0 ? 'leave --data out' : `give some of: ${fields.join(', ')}`;
-  return clinicError('no-such-field', `a value is given for ${shown}, which is not taken here`, { remedy });
+  const isName = /^[A-Za-z][\w.]{0,40}$/.test(name);
+  const text = isName ? message('clinic.no-such-field', { field: name }) : message('clinic.no-such-field.unnamed');
+  const fields = Object.keys(shape).join(', ');
+  const remedy =
+    fields === '' ? message('clinic.no-such-field.none') : message('clinic.no-such-field.some', { fields });
+  return clinicError('no-such-field', text, { remedy });
 }
 
 /** What an operation is called with; each looks at what it needs. */
@@ -265,16 +268,16 @@ function idOf({ ids }: OperationInput, index = 0): string {
 
 function needed(pdf: PdfSource | null): PdfSource {
   if (pdf !== null) return pdf;
-  throw clinicError('file-needed', 'a report needs a file');
+  throw clinicError('file-needed', message('clinic.file-needed'));
 }
 
 /** @throws MirrorError `contract`, code `bad-value`, for what is not of its kind, and for a window that ends before it begins */
 function questionOf(values: OperationInput['values']): SlotQuestion {
   const { fromAt, toAt, agendaId = null, locationId = null, doctorId = null } = values;
   const agendaIds = agendaId === null || Array.isArray(agendaId) ? agendaId : [agendaId];
-  if (agendaIds?.length === 0) badValue('agendaId', 'give one id, several in a list, or leave it out for all');
+  if (agendaIds?.length === 0) badValue('agendaId', message('clinic.bad-value.ids'));
   if (!Number.isFinite(fromAt)) badValue('fromAt');
-  if (!Number.isFinite(toAt) || Number(toAt) <= Number(fromAt)) badValue('toAt', 'give a time after fromAt');
+  if (!Number.isFinite(toAt) || Number(toAt) <= Number(fromAt)) badValue('toAt', message('clinic.bad-value.after'));
   return {
     window: { fromAt: Number(fromAt), toAt: Number(toAt) },
     agendaIds: agendaIds?.map((id: unknown) => requireId(id, 'agendaId')) ?? null,
@@ -284,5 +287,5 @@ function questionOf(values: OperationInput['values']): SlotQuestion {
 }
 
 function requireId(value: unknown, name: string): string {
-  return asId(value) ?? badValue(name, 'give an id as text');
+  return asId(value) ?? badValue(name, message('clinic.bad-value.id'));
 }

@@ -201,7 +201,7 @@ function namingSecrets(holders: readonly (object | undefined)[], open: () => Ope
 /** Adds to a refusal the places that the refused secrets are read from; other errors stay as they are. */
 function explained(error: unknown, secrets: readonly Secret<unknown>[]): unknown {
   if (!(error instanceof MirrorError) || !REFUSALS.has(error.code)) return error;
-  return error.reworded(error.message, namingSources(error.remedy ?? 'correct the secret', secrets));
+  return error.reworded(error.texts.message, namingSources(error.texts.remedy ?? 'correct the secret', secrets));
 }
 
 /** Wraps an object so that every error of its methods is explained, thrown or rejected. */

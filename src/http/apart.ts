@@ -126,8 +126,8 @@ function replyOf(
   const { promise, resolve, reject } = Promise.withResolvers<ApartReply>();
   const endsAt = performance.now() + elapsedMs;
   let usedBefore: number | null = null;
-  const fail = (words: string) => reject(unreadable('answer-too-large', `${words}: ${host}`));
-  const ended = () => fail(`reading the answer takes more than ${mebibytes} MiB of memory`);
+  const fail = (cause: Text) => reject(unreadable('answer-too-large', message('about', { cause, names: host })));
+  const ended = () => fail(message('answer-too-big', { count: mebibytes }));
   const look = async () => {
     const used = await worker.cpuUsage().then(
       ({ user, system }) => (user + system) / 1_000,
@@ -135,7 +135,7 @@ function replyOf(
     );
     usedBefore ??= used;
     const isOverdue = used !== null && usedBefore !== null && used - usedBefore > processorMs;
-    if (isOverdue || performance.now() > endsAt) fail(`reading the answer takes more than ${processorMs} ms`);
+    if (isOverdue || performance.now() > endsAt) fail(message('answer-too-slow', { count: processorMs }));
   };
   const timer = setInterval(look, TICK_MS);
   worker.once('message', resolve);

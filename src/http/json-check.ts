@@ -1,3 +1,4 @@
+import { message, type Text } from '../messages/message.ts';
 import type { MirrorError } from '../model/errors.ts';
 import { layoutWorkIn, MOST_LAYOUT_WORK, MOST_VALUES, mayHoldManyNames, parseJson, valuesIn } from '../model/json.ts';
 import { APART_LIMITS, Apart } from './apart.ts';
@@ -42,10 +43,9 @@ export function checkInThread(pieces: readonly Uint8Array[]): void {
   let work = 0;
   for (const text of textsIn(body)) {
     values += valuesIn(text, mostValues);
-    if (values > mostValues) throw tooLarge(`the answer holds more than ${mostValues} values, or nests too deep`);
+    if (values > mostValues) throw tooLarge(message('too-many-values', { values: mostValues }));
     work += layoutWorkIn(text);
-    if (work > MOST_LAYOUT_WORK)
-      throw tooLarge(`the answer holds more than ${MOST_LAYOUT_WORK} different names and orders of members`);
+    if (work > MOST_LAYOUT_WORK) throw tooLarge(message('too-many-layouts', { count: MOST_LAYOUT_WORK }));
     parseJson(text, mostValues);
   }
 }
@@ -65,6 +65,6 @@ function textsIn(body: Buffer): Buffer[] {
   );
 }
 
-function tooLarge(message: string): MirrorError {
-  return answerTooLarge(message);
+function tooLarge(text: Text): MirrorError {
+  return answerTooLarge(text);
 }

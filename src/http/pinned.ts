@@ -85,19 +85,19 @@ function requireAllowed({ host, isPlain }: Destination, addresses: readonly stri
   }
 }
 
-const NAMES: Readonly<Record<AddressClass, string>> = {
-  public: 'an address of the public internet without TLS',
-  private: 'an address of a private network',
-  loopback: 'an address of this machine (loopback)',
-  'link-local': 'a link-local address',
-  metadata: "an address of a cloud's metadata service",
-  unusable: 'an address that no server has',
+const KINDS: Readonly<Record<AddressClass, Message>> = {
+  public: message('address-kind.public'),
+  private: message('address-kind.private'),
+  loopback: message('address-kind.loopback'),
+  'link-local': message('address-kind.link-local'),
+  metadata: message('address-kind.metadata'),
+  unusable: message('address-kind.unusable'),
 };
 const NEVER: readonly AddressClass[] = ['link-local', 'metadata', 'unusable'];
 
 function notAllowed(host: string, found: AddressClass, { purpose }: Reach): MirrorError {
   const use = purpose === null ? '' : ` for ${purpose}`;
-  return new MirrorError(message('address-not-allowed', { use, host, kind: NAMES[found] }), {
+  return new MirrorError(message('address-not-allowed', { use, host, kind: KINDS[found] }), {
     actor: 'settings',
     code: 'address-not-allowed',
     retry: 'never',

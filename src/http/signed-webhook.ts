@@ -86,7 +86,7 @@ export function signatureRefused({ secrets }: Pick<WebhookEndpoint, 'secrets'>, 
     code: 'webhook-unauthorized',
     retry: 'later',
     status,
-    remedy: namingSources('give both sides the same signing secret', secrets),
+    remedy: namingSources(message('same-signing-secret'), secrets),
   });
 }
 

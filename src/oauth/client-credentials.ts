@@ -1,5 +1,5 @@
 import * as openid from 'openid-client';
-import type { Text } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { type Certificate, readCertificate } from './assertion.ts';
@@ -21,12 +21,12 @@ export interface ClientCredentialsSettings {
   /** Microsoft takes one scope, `<resource>/.default`: what an administrator consented to. Null: none is asked for. */
   scope: string | null;
   /** What to do when the application is refused, where it isn't what Microsoft's administrators do. */
-  remedy?: string;
+  remedy?: Text;
   /** The provider tells with each token where its API is. Default false. */
   isFromFile?: boolean;
 }
 
-const CONSENT = 'an administrator of the directory consents to the application and its calendar permission';
+const CONSENT = message('oauth.application-not-allowed.consent');
 
 const NEVER_ABORTED = new AbortController().signal;
 
@@ -55,14 +55,14 @@ function proofOf({ connection, certificate }: ClientCredentialsSettings, provide
   if (certificate !== null) {
     const read = readCertificate(certificate);
     if (read !== null) return (tokenEndpoint) => signedProof(read, tokenEndpoint);
-    throw settingsError('client-certificate', `the certificate for the connection "${connection}" is unreadable`, {
-      remedy: 'give one PEM file with the private RSA key and its certificate',
+    throw settingsError('client-certificate', message('client-certificate', { connection }), {
+      remedy: message('client-certificate.remedy'),
     });
   }
   const secret = provider.clientSecret;
   if (secret !== null) return async () => openid.ClientSecretPost(secret);
-  throw settingsError('client-proof-missing', `the client of the connection "${connection}" has no secret`, {
-    remedy: 'give the client a clientSecret or a certificate',
+  throw settingsError('client-proof-missing', message('oauth.client-proof-missing', { connection }), {
+    remedy: message('oauth.client-proof-missing.remedy'),
   });
 }
 
@@ -103,19 +103,18 @@ async function signedProof({ key, thumbprint }: Certificate, tokenEndpoint: stri
 export function applicationError(error: MirrorError, connection: string, notAllowed: Text): MirrorError {
   const code = oauthErrorCode(error);
   if (error.code === 'client-rejected') {
-    return settingsError('client-rejected', `the client of the connection "${connection}" is refused`, {
-      remedy: 'check clientId, its secret or certificate (they expire), the directory or login address, and the clock',
+    return settingsError('client-rejected', message('oauth.client-refused', { connection }), {
+      remedy: message('oauth.client-refused.remedy'),
       cause: error,
     });
   }
   if (error.actor !== 'authorization' && code !== 'unauthorized_client' && code !== 'invalid_scope') return error;
-  return settingsError(
-    'application-not-allowed',
-    `the application of the connection "${connection}" is not allowed in`,
-    { remedy: notAllowed, cause: error },
-  );
+  return settingsError('application-not-allowed', message('oauth.application-not-allowed', { connection }), {
+    remedy: notAllowed,
+    cause: error,
+  });
 }
 
-function settingsError(code: string, message: string, more: { remedy: Text; cause?: unknown }): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', ...more });
+function settingsError(code: string, text: Text, more: { remedy: Text; cause?: unknown }): MirrorError {
+  return new MirrorError(text, { actor: 'settings', code, retry: 'never', ...more });
 }

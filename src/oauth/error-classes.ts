@@ -148,8 +148,8 @@ const FINAL_OF_ENTRA: ReadonlyMap<number, string> = new Map([
   [530032, 'BlockedByConditionalAccessOnSecurityPolicy'],
   [700020, 'InteractionRequired'],
   [700082, 'ExpiredOrRevokedGrantInactiveToken'],
-  // A token of a single-page application, at the end of its fixed life: the page gives it no name.
-  [700084, 'the refresh token was issued to a single page app'],
+  // A token of a single-page application, at the end of its fixed life: the name is our own.
+  [700084, 'ExpiredSinglePageAppToken'],
 ]);
 
 /** Descriptions of other vendors with which a refresh is refused for a reason that passes, whatever the error code. */

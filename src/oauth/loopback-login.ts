@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { message } from '../messages/message.ts';
+import { message, render, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { PendingLogins } from './credential.ts';
@@ -28,7 +28,7 @@ export async function loginOnLoopback(
     show(url);
     const complete = async (callback: URL) => {
       const result = await completeLogin({ callback }, pending, () => target, signal);
-      return { result, text: 'The login is complete. You can close this window.' };
+      return { result, text: message('login-page.complete') };
     };
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(LOGIN_TIME_MS)]);
     return await receiver.receive(url.searchParams.get('state') ?? '', complete, inTime);
@@ -51,7 +51,7 @@ interface LoopbackReceiver {
    */
   receive<Result>(
     state: string,
-    complete: (callback: URL) => Promise<{ result: Result; text: string }>,
+    complete: (callback: URL) => Promise<{ result: Result; text: Text }>,
     signal: AbortSignal,
   ): Promise<Result>;
   close(): Promise<void>;
@@ -65,11 +65,11 @@ const CLOSE_PATIENCE_MS = 500;
  * @throws MirrorError `settings`, code `login-port-unavailable`, when it can't be had
  */
 async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
-  let handle: (url: URL) => Promise<{ status: number; text: string }> = async () => notExpected();
+  let handle: (url: URL) => Promise<{ status: number; text: Text }> = async () => notExpected();
   const server = process.getBuiltinModule('node:http').createServer((request, response) => {
     answer(request, redirectUri, (url) => handle(url)).then(
       ({ status, text }) => send(response, status, text),
-      () => send(response, 500, 'The login failed. See the terminal.'),
+      () => send(response, 500, message('login-page.failed')),
     );
   });
   server.listen(port, '127.0.0.1');
@@ -117,16 +117,16 @@ async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
 async function answer(
   request: IncomingMessage,
   redirectUri: string,
-  handle: (url: URL) => Promise<{ status: number; text: string }>,
-): Promise<{ status: number; text: string }> {
+  handle: (url: URL) => Promise<{ status: number; text: Text }>,
+): Promise<{ status: number; text: Text }> {
   const expected = new URL(redirectUri);
   const url = new URL(request.url ?? '/', redirectUri);
   const isOurs =
     request.headers.host === expected.host && url.host === expected.host && url.pathname === expected.pathname;
-  return request.method === 'GET' && isOurs ? handle(url) : { status: 404, text: 'There is nothing here.' };
+  return request.method === 'GET' && isOurs ? handle(url) : { status: 404, text: message('login-page.not-found') };
 }
 
-function send(response: ServerResponse, status: number, text: string): void {
+function send(response: ServerResponse, status: number, text: Text): void {
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-store',
@@ -134,16 +134,16 @@ function send(response: ServerResponse, status: number, text: string): void {
     'x-content-type-options': 'nosniff',
     connection: 'close',
   });
-  response.end(`${text}\n`);
+  response.end(`${render(text)}\n`);
 }
 
-function notExpected(): { status: number; text: string } {
-  return { status: 400, text: 'This login is not expected here. Begin it again in the terminal.' };
+function notExpected(): { status: number; text: Text } {
+  return { status: 400, text: message('login-page.unexpected') };
 }
 
 /** What the browser shows of a login that failed: constant words of ours, with what to do. A failure of the program stays a 500. */
-function failed(error: unknown): { status: number; text: string } {
-  if (!(error instanceof MirrorError)) return { status: 500, text: 'The login failed. See the terminal.' };
+function failed(error: unknown): { status: number; text: Text } {
+  if (!(error instanceof MirrorError)) return { status: 500, text: message('login-page.failed') };
   const remedy = error.remedy === null || error.remedy === undefined ? '' : ` To do: ${error.remedy}.`;
   const isAway = error.actor === 'remote' && error.code !== 'provider-failed';
   return { status: isAway ? 502 : 400, text: `Not connected: ${error.message}.${remedy}` };

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import type { TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isPublicAddress } from '../settings/outbound-schema.ts';
@@ -74,7 +74,7 @@ const GOOGLE_ISSUER = 'https://accounts.google.com';
  * @throws MirrorError `settings` when an address is neither https nor loopback
  */
 export function clinicProvider(settings: ClinicProviderSettings): Provider {
-  const issuer = requireSecureUrl(settings.authUrl, 'the address of the authorization server');
+  const issuer = requireSecureUrl(settings.authUrl, message('oauth.server-url'));
   const base = issuer.replace(/\/+$/, '');
   const discovery = settings.discovery ?? true;
   return {
@@ -185,7 +185,7 @@ export function isPlainHttp(address: string): boolean {
  * @param what names the address in the error
  * @throws MirrorError `settings`, code `insecure-address`
  */
-export function requireSecureUrl(address: string, what: string): string {
+export function requireSecureUrl(address: string, what: Text): string {
   if (isSecureUrl(address)) return address;
   throw new MirrorError(message('insecure-address', { what }), {
     actor: 'settings',

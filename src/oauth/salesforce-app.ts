@@ -19,10 +19,8 @@ export interface SalesforceAppSettings {
 
 /** Salesforce takes assertions that end at most three minutes ahead; our clock may be some seconds off. */
 const ASSERTION_LIFE_MS = 2 * MINUTE_MS;
-const APPROVE_USER =
-  'an administrator registers the certificate with the application and approves it for an active user; check subject and loginUrl';
-const SWITCH_ON =
-  "an administrator switches on the application's client credentials flow and names an active user for it; check loginUrl";
+const APPROVE_USER = message('oauth.application-not-allowed.approve-user');
+const SWITCH_ON = message('oauth.application-not-allowed.client-credentials');
 
 /**
  * Makes the authorizer of an application's own login: by certificate as a named user (JWT bearer), else by its secret

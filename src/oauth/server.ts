@@ -225,7 +225,7 @@ function discoveryError(error: MirrorError): MirrorError {
 /** What a document on the internet says is no reason to send secrets into our own network. */
 function requireLawful(metadata: openid.ServerMetadata, { provider }: Reach): openid.ServerMetadata {
   const name = ASKED.find((each) => metadata[each] !== undefined && !mayBeNamedBy(provider.issuer, metadata[each]));
-  if (name !== undefined) throw insecure(`${name} of the authorization server's metadata leads where it must not`);
+  if (name !== undefined) throw insecure(message('oauth.metadata-foreign', { name }));
   return metadata;
 }
 
@@ -243,7 +243,7 @@ function configuredMetadata(provider: Provider): openid.ServerMetadata {
 
 function requireSecureEndpoints(metadata: openid.ServerMetadata): void {
   if (ASKED.every((name) => metadata[name] === undefined || isSecureUrl(metadata[name]))) return;
-  throw insecure("the authorization server's metadata names an endpoint that is not https");
+  throw insecure(message('oauth.metadata-insecure'));
 }
 
 function insecure(text: Text): MirrorError {

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
+import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { requestByAssertion, signAssertion } from './assertion.ts';
@@ -91,13 +92,9 @@ function readKeyFile({ connection, keyFile }: ServiceAccountSettings): ServiceKe
     };
   } catch {
     // What was thrown may quote the key.
-    throw settingsError(
-      'service-account-key',
-      `the key file of the connection "${connection}" is not one of a service account`,
-      {
-        remedy: 'give the JSON key file of the service account, unchanged',
-      },
-    );
+    throw settingsError('service-account-key', message('oauth.service-account-key', { connection }), {
+      remedy: message('oauth.service-account-key.remedy'),
+    });
   }
 }
 
@@ -105,22 +102,18 @@ function readKeyFile({ connection, keyFile }: ServiceAccountSettings): ServiceKe
 function accountError(error: MirrorError, { connection, scopes }: ServiceAccountSettings): MirrorError {
   const code = oauthErrorCode(error);
   if (code === 'unauthorized_client' || code === 'access_denied' || code === 'invalid_scope') {
-    return settingsError(
-      'delegation-missing',
-      `the service account of the connection "${connection}" may not use its scopes`,
-      {
-        remedy: `an administrator of the organisation allows its client id, for domain-wide delegation: ${scopes.join(', ')}`,
-        cause: error,
-      },
-    );
+    return settingsError('delegation-missing', message('oauth.delegation-missing', { connection }), {
+      remedy: message('oauth.delegation-missing.remedy', { scopes: scopes.join(', ') }),
+      cause: error,
+    });
   }
   if (error.actor !== 'authorization') return error;
-  return settingsError('service-account-refused', `the service account of the connection "${connection}" is refused`, {
-    remedy: 'check that its key still exists, that the subject is an account of the organisation, and the clock',
+  return settingsError('service-account-refused', message('oauth.service-account-refused', { connection }), {
+    remedy: message('oauth.service-account-refused.remedy'),
     cause: error,
   });
 }
 
-function settingsError(code: string, message: string, more: { remedy: string; cause?: unknown }): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', ...more });
+function settingsError(code: string, text: Text, more: { remedy: Text; cause?: unknown }): MirrorError {
+  return new MirrorError(text, { actor: 'settings', code, retry: 'never', ...more });
 }

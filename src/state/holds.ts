@@ -141,17 +141,17 @@ const DECIDED_IN_PARTS: ReadonlySet<Hold['kind']> = new Set(['cancelled', 'vanis
 /** What of a hold is decided, and what goes on waiting. @throws MirrorError as `decide` */
 function partsOf(hold: Hold, { seen = null, only = null }: HoldChoice): { chosen: string[]; rest: string[] } {
   const { id, kind, state, recordIds } = hold;
-  if (state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${state} already`);
+  if (state !== 'open') throw holdError('hold-decided', message('hold-decided', { id, state }));
   if (seen !== null && seen !== seenCode(hold)) {
-    throw holdError('hold-changed', `the hold "${id}" is not what was seen any more: it has ${recordIds.length} items`);
+    throw holdError('hold-changed', message('hold-changed', { id, count: recordIds.length }));
   }
   const chosen = recordIds.filter((recordId) => only?.has(recordId) ?? true);
   const rest = recordIds.filter((recordId) => only?.has(recordId) === false);
   if (only !== null && (chosen.length === 0 || chosen.length < only.size)) {
-    throw holdError('hold-changed', `${only.size - chosen.length} of the chosen items are not in the hold "${id}"`);
+    throw holdError('hold-changed', message('hold-changed.missing', { id, count: only.size - chosen.length }));
   }
   if (rest.length > 0 && !DECIDED_IN_PARTS.has(kind)) {
-    throw holdError('hold-whole-only', `the hold "${id}" (${kind}) can only be decided whole`);
+    throw holdError('hold-whole-only', message('hold-whole-only', { id, kind }));
   }
   return { chosen, rest };
 }

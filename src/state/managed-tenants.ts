@@ -167,28 +167,21 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
   return { seal, state: readCurrent };
 }
 
-const REMEDY =
-  'see who else may write into Redis, and replace or remove it; if a person restored an older Redis: clinic-mirror tenants accept ';
-
-const REMEDY_OF_ALL =
-  'put them back with: clinic-mirror restore --all <file>; if there shall be none: clinic-mirror tenants accept --all';
-
 /** In place of a tenant that is not as clinic-mirror wrote it last. */
 function forgedTenant(id: string, now: Looked): ManagedTenant {
   const isMissing = !now.revisions.has(id);
   const isOfAll = id === ALL_MANAGED;
-  const whole = 'Redis has none any more, and clinic-mirror did not remove them (record-forged)';
-  const one = isMissing
-    ? 'Redis has it no more, and clinic-mirror did not remove it (record-forged)'
-    : 'what Redis has of it is not what clinic-mirror wrote last (record-forged)';
+  const text = isOfAll
+    ? message('managed-forged.all')
+    : message(isMissing ? 'managed-forged.missing' : 'managed-forged');
   return {
     ...{ id, revision: revisionShown(now, id), isForged: true, isMissing },
     open() {
-      throw new MirrorError(isOfAll ? whole : one, {
+      throw new MirrorError(text, {
         actor: 'contract',
         code: 'record-forged',
         retry: 'never',
-        remedy: isOfAll ? REMEDY_OF_ALL : `${REMEDY}${id}`,
+        remedy: isOfAll ? message('managed-forged.all-remedy') : message('managed-forged.remedy', { id }),
       });
     },
   };

@@ -175,10 +175,13 @@ const COMMANDS = `
 export async function requireRights(client: RedisClient): Promise<void> {
   for (const server of client instanceof Cluster ? await serversOf(client) : [client]) {
     const { commands, keys } = await refusedBy(server);
-    if (keys.length > 0) throw rightsMissing(`use keys such as ${keys.join(' and ')}`);
+    if (keys.length > 0) throw rightsMissing(message('redis-rights.keys', { names: keys.join(', ') }));
     if (commands.length === 0) continue;
     const more = commands.length - NAMED;
-    throw rightsMissing(`give ${commands.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more commands` : ''}`);
+    const names = commands.slice(0, NAMED).join(', ');
+    throw rightsMissing(
+      more > 0 ? message('redis-rights.more', { names, count: more }) : message('redis-rights.commands', { names }),
+    );
   }
 }
 
@@ -245,7 +248,7 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; keys: str
   }
 }
 
-function rightsMissing(what: string): MirrorError {
+function rightsMissing(what: Text): MirrorError {
   return new MirrorError(message('redis-rights', { what }), {
     actor: 'settings',
     code: 'redis-rights',

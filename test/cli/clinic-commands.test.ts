@@ -327,7 +327,7 @@ describe('a change', () => {
       actor: 'conflict',
       code: 'transition-refused',
       retry: 'never',
-      message: 'the clinic does not let an appointment that is cancelled become confirmed',
+      message: 'the clinic does not allow the status of an appointment to change from cancelled to confirmed',
     });
     expect((thrown as MirrorError).vendorMessages()).toEqual([
       'An appointment that is Cancelled cannot become Confirmed',

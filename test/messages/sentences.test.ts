@@ -28,17 +28,26 @@ describe('a sentence of src', () => {
       `z.string().describe('a field that holds something');
       const fields = { taxCode: sensitive('text', 'tax code of the patient') };
       log.warn({ count }, 'the records are left as before');
+      tenant.log[level]({ count }, 'the target was written to at last');
+      log().warn('the collector takes the lines again');
+      const NAMES = 'several names in one text'.split(' ');
+      const MORE = words('other names in one text');
       program.option('--write <file>', 'write the file to this place');
       operation({ summary: 'read all of the records' });
       throw new TypeError('this can never be so here');
       tell('a person reads this sentence');`,
     );
-    const kinds = ['description', 'log', 'declared', 'assertion', 'code', 'page', 'terminal'] as const;
+    const kinds = ['description', 'log', 'declared', 'assertion', 'words', 'code', 'page', 'terminal'] as const;
     expect(Object.fromEntries(kinds.map((kind) => [kind, sentencesOf(source, kind)]))).toEqual({
       description: ['a field that holds something', 'tax code of the patient'],
-      log: ['the records are left as before'],
+      log: [
+        'the records are left as before',
+        'the target was written to at last',
+        'the collector takes the lines again',
+      ],
       declared: ['write the file to this place', 'read all of the records'],
       assertion: ['this can never be so here'],
+      words: ['several names in one text', 'other names in one text'],
       code: ['a person reads this sentence'],
       page: [],
       terminal: [],

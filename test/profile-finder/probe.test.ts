@@ -211,7 +211,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED);
     const failure = await failureOf(probeClinic(access, () => {}, unhurried()));
     expect(failure).toMatchObject({ code: 'tenants-not-found' });
-    expect(failure.message).toContain('it has these fields: sub, work');
+    expect(failure.message).toContain('the answer has these fields: sub, work');
   });
 
   test('a flag for cancelled ones is proposed though no appointment is cancelled yet, and another one is not', async () => {

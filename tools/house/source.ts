@@ -20,9 +20,10 @@ export interface SourceFunction {
  * - `declared` with an operation or a command: its summary, its options, its help;
  * - `log`: a message of the log, for engineers;
  * - `assertion`: of an `Error` or `TypeError` that only a defect throws;
+ * - `words`: a list of words in one text, for a parser;
  * - `other`.
  */
-export type TextRole = 'description' | 'declared' | 'log' | 'assertion' | 'other';
+export type TextRole = 'description' | 'declared' | 'log' | 'assertion' | 'words' | 'other';
 
 /** A string literal or template of a source file, with `…` in place of what a template inserts. */
 export interface SourceText {
@@ -140,19 +141,34 @@ const DEFECTS = /^(Error|TypeError|RangeError)$/;
 /** Functions whose arguments are a kind and the description of a field of a CRM mapping. */
 const DESCRIBED_FIELDS = /^(open|sensitive)$/;
 
+/** The parts of a node that is called, or of its object. */
+interface Callee {
+  name?: string;
+  object?: Node;
+  property?: { name?: string };
+  computed?: boolean;
+  callee?: { name?: string };
+}
+
 /** Role of the texts in one field of a node; null where it is that of the node. */
 function roleWithin(node: Node, field: string): TextRole | null {
   if (node.type === 'Property' && field === 'value') {
     const { name = '' } = node.key as { name?: string };
     return OF_OPERATIONS.test(name) ? 'declared' : null;
   }
+  if (node.type === 'MemberExpression' && field === 'object') {
+    return (node.property as { name?: string }).name === 'split' ? 'words' : null;
+  }
   if (field !== 'arguments') return null;
-  const { name, object, property } = node.callee as { name?: string; object?: Node; property?: { name?: string } };
+  const { name, object, property, computed } = node.callee as Callee;
   const called = name ?? property?.name ?? '';
   if (node.type === 'NewExpression')
     return DEFECTS.test(called) ? 'assertion' : OF_COMMANDS.test(called) ? 'declared' : null;
-  const { name: objectName = '', property: member } = (object ?? {}) as { name?: string; property?: { name?: string } };
-  if (LOG_LEVELS.test(called) && /log(ger)?$/i.test(member?.name ?? objectName)) return 'log';
+  if (name === 'words') return 'words';
+  // `log.warn()`, `tenant.log[level]()`, `log().warn()`
+  const { name: objectName = '', property: member, callee } = (object ?? {}) as Callee;
+  const isLog = /log(ger)?$/i.test(member?.name ?? callee?.name ?? objectName);
+  if (isLog && (computed === true || LOG_LEVELS.test(called))) return 'log';
   const isField = object === undefined && DESCRIBED_FIELDS.test(called);
   if (isField || DESCRIBING.test(called)) return 'description';
   return object !== undefined && OF_COMMANDS.test(called) ? 'declared' : null;

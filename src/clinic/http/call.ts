@@ -247,7 +247,7 @@ export function addressOf(context: Address, segments: readonly string[], paramet
 export function addressOfLink(context: Address, link: string, currentUrl: string, label: string): string {
   const url = URL.parse(link, currentUrl);
   if (url !== null && url.origin === new URL(context.baseUrl).origin) return url.href;
-  throw clinicError('foreign-link', `${label}: the link to the next page leads to another host`);
+  throw clinicError('foreign-link', message('clinic.foreign-link', { label }));
 }
 
 function usable(segment: string): string {
@@ -286,7 +286,7 @@ export async function pdfFile(path: string, fileName: string): Promise<PdfSource
       () => false,
     ));
   if (isReadable) return { fileName, sizeBytes: found.size, open: () => createReadStream(path) };
-  throw clinicError('file-unusable', 'the PDF can not be read');
+  throw clinicError('file-unusable', message('clinic.file-unusable'));
 }
 
 /** @throws MirrorError `contract`, code `not-a-pdf`, for a file that does not begin as PDF files do (ISO 32000-2 section 7.5.2) */
@@ -363,7 +363,7 @@ async function* checked(
     await source.return?.();
   }
   if (statedBytes === null || statedBytes === size) return;
-  throw clinicError('file-cut-short', `${label}: not as many bytes came as were told`);
+  throw clinicError('file-cut-short', message('clinic.file-cut-short', { label }));
 }
 
 /** The length that was told; that of a coded body is not the file's. */

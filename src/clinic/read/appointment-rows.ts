@@ -1,3 +1,4 @@
+import { message } from '../../messages/message.ts';
 import { LONGEST_URL } from '../../model/items.ts';
 import type {
   Appointment,
@@ -77,8 +78,8 @@ export function statusMeant(
   const own = theirs.find(([word]) => word === named) ?? theirs.find(([word]) => folded(word) === spelled);
   if (own !== undefined) return { status: own[1], word: own[0], isTheirs: true };
   const supported = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
-  const remedy = `give one of: ${supported.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`;
-  throw clinicError('status-unmapped', 'the clinic profile has no word for that status of an appointment', { remedy });
+  const remedy = message('clinic.status-unmapped.choose', { statuses: supported.join(', ') });
+  throw clinicError('status-unmapped', message('clinic.status-unmapped'), { remedy });
 }
 
 function swapped(words: ClinicProfile['appointments']['statusWords']): Record<string, AppointmentStatus> {

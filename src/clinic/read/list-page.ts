@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { isHtml, readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
+import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { objectsIn, parseExactly, parseJson } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';
@@ -78,7 +79,7 @@ function madeOf<Row>(rows: readonly unknown[], { map, idOf }: PageForm<Row>): Ma
 }
 
 /** Stands in the place of the rows that are cut out. */
-const CUT = 'rows are cut out here';
+const CUT = 'clinic-mirror: cut';
 
 /**
  * The same of an answer whose rows can be told apart by its bytes: what is known of them is neither parsed nor mapped. When a row is
@@ -179,21 +180,21 @@ function unwrap(answer: unknown, form: PageForm<unknown>): { body: unknown; rows
   const name = names.at(-1) ?? '';
   const rows = isJsonObject(holder) ? valueAt(holder, name) : undefined;
   if (!isJsonObject(holder) || !Array.isArray(rows)) {
-    throw noList(label, 'the answer holds no list where the profile says');
+    throw noList(label, message('clinic.not-a-list.path'));
   }
   holder[name] = [];
   return { body: answer, rows };
 }
 
 function listNameIn(answer: unknown, { list, label }: PageForm<unknown>): string {
-  if (!isJsonObject(answer)) throw noList(label, 'the answer is neither a list nor an object');
+  if (!isJsonObject(answer)) throw noList(label, message('clinic.not-a-list'));
   const [found, ...others] = new Set([...USUAL_LIST_NAMES, list].filter((name) => Array.isArray(answer[name])));
   if (found === undefined || others.length > 0) {
-    throw noList(label, `the answer holds ${found === undefined ? 0 : others.length + 1} lists, not one`);
+    throw noList(label, message('clinic.not-a-list.several', { count: found === undefined ? 0 : others.length + 1 }));
   }
   return found;
 }
 
-function noList(label: string, what: string): MirrorError {
-  return clinicError('not-a-list', `${label}: ${what}`);
+function noList(label: string, cause: Text): MirrorError {
+  return clinicError('not-a-list', message('labelled', { label, cause }));
 }

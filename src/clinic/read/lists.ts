@@ -1,4 +1,5 @@
 import type { HttpResponse } from '../../http/client.ts';
+import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { MOST_VALUES } from '../../model/json.ts';
 import type { Appointment, InvalidRow } from '../../model/records.ts';
@@ -198,8 +199,10 @@ export async function* readCatalogue<Model extends object>(
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;
   }
-  const remedy = `if it stays so, check paging in ${context.profileFile}`;
-  throw clinicError('incomplete-list', `${label}: the list is not whole (${reason})`, { remedy });
+  const remedy = message('clinic.incomplete-list.check', { file: context.profileFile });
+  throw clinicError('incomplete-list', message('clinic.incomplete-list', { label, reason: String(reason) }), {
+    remedy,
+  });
 }
 
 function notYielded<Model extends object>(

@@ -1,5 +1,6 @@
 import { readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
+import { message } from '../../messages/message.ts';
 import { type LongNumbers, longNumbersIn } from '../../model/json.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
@@ -64,7 +65,7 @@ export async function readOne<Model extends object>(
     return { unusable: { ...mapped.unusable, recordId: question.id } };
   }
   if (isAsked(mapped.record)) return { found: mapped.record };
-  throw clinicError('wrong-record', `${labelOf(question.list)}: another record came than the one asked for`);
+  throw clinicError('wrong-record', message('clinic.wrong-record', { label: labelOf(question.list) }));
 }
 
 /**
@@ -82,7 +83,7 @@ export function recordIn(
   const path = profile[of].recordPath ?? profile.recordPath;
   const record = path === null || path === ITSELF ? whole : valueAt(whole, path);
   if (isJsonObject(record)) return record;
-  throw clinicError('not-a-record', `${label}: the answer is no record`);
+  throw clinicError('not-a-record', message('clinic.not-a-record', { label }));
 }
 
 function labelOf(list: ResourceName): string {
@@ -115,8 +116,8 @@ export function ofTenant<Model>(profile: ClinicProfile, source: RowSource, map: 
 /** @throws MirrorError `contract`, code `record-of-another`, for a row that names another tenant: nothing is written on its ground */
 export function requireOwn(profile: ClinicProfile, source: RowSource, label: string, row: unknown): void {
   if (!compileOwnership(profile, source)(row)) return;
-  const remedy = `if it is the tenant's own, mend ${source.list}.tenantId in the clinic profile`;
-  throw clinicError('record-of-another', `${label}: the record names another tenant`, { remedy });
+  const remedy = message('clinic.record-of-another.correct', { list: source.list });
+  throw clinicError('record-of-another', message('clinic.record-of-another', { label }), { remedy });
 }
 
 function compileOwnership(profile: ClinicProfile, { list, tenantId }: RowSource): (row: unknown) => boolean {

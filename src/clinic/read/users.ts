@@ -1,4 +1,5 @@
 import { readJson } from '../../http/answer.ts';
+import { message, type Text } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, send } from '../http/call.ts';
@@ -57,35 +58,37 @@ function otherFields(answer: unknown): string[] {
  * hold tenants; `contract`, code `bad-tenants`, when its tenants can't be read
  */
 export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo {
+  const label = USER_INFO;
   const { path } = profile.tenants;
   const stated = path === ITSELF ? answer : valueAt(answer, path);
   if (stated === undefined && (Array.isArray(answer) || otherFields(answer).length > 0)) {
     throw clinicError(
       'tenants-not-found',
-      `${USER_INFO}: the answer has no tenants at \`${path}\`; ${fieldsText('it', answer)}`,
+      message('clinic.tenants-not-found', { label, path, fields: fieldsText(message('clinic.answer'), answer) }),
     );
   }
   const isAnswer = isJsonObject(answer) || Array.isArray(answer);
   const tenants = isAnswer ? tenantsIn(stated ?? null, profile) : null;
   if (tenants === null) {
     const [first] = Array.isArray(stated) ? stated : [stated];
+    if (first === undefined) throw clinicError('bad-tenants', message('clinic.bad-tenants', { label }));
+    const fields = fieldsText(message('clinic.tenant'), first);
     const ids = profile.tenants.fields.id.join(', ');
-    const where = first === undefined ? '' : `: no id at \`${ids}\` of a tenant; ${fieldsText('a tenant', first)}`;
-    throw clinicError('bad-tenants', `${USER_INFO}: the tenants of the user can not be read${where}`);
+    throw clinicError('bad-tenants', message('clinic.bad-tenants.id', { label, path: ids, fields }));
   }
   if (tenants.length === 0) {
-    throw clinicError('user-unknown', `${USER_INFO}: the connected user is not known to the clinic system`);
+    throw clinicError('user-unknown', message('clinic.user-unknown', { label }));
   }
   return { subject: isJsonObject(answer) ? asId(answer.sub) : null, tenants };
 }
 
-function fieldsText(what: string, value: unknown): string {
+function fieldsText(what: Text, value: unknown): Text {
   const row = Array.isArray(value) ? value.find(isJsonObject) : value;
   const names = isJsonObject(row) ? Object.keys(row).filter((name) => FIELD_NAME.test(name)) : [];
-  if (names.length === 0) return Array.isArray(value) ? `${what} is a list` : `${what} has no named fields`;
+  if (names.length === 0) return message(Array.isArray(value) ? 'clinic.fields.list' : 'clinic.fields.none', { what });
   const more = names.length > LISTED_FIELDS ? ', …' : '';
   const listed = `${names.slice(0, LISTED_FIELDS).join(', ')}${more}`;
-  return `${Array.isArray(value) ? `${what} is a list whose rows have` : `${what} has`} these fields: ${listed}`;
+  return message(Array.isArray(value) ? 'clinic.fields.rows' : 'clinic.fields', { what, names: listed });
 }
 
 /** The tenants in what stands at the path: a list of them or of ids, one of them, one id, or each under its id; null: they can't be read. */
@@ -124,17 +127,15 @@ export function chooseTenant(
   const chosen = user.tenants.find((tenant) => tenant.id === wanted);
   if (chosen !== undefined) return chosen;
   const ids = user.tenants.slice(0, LISTED_IDS).map((tenant) => tenant.id);
-  const choice = `set clinic.tenantId to one of: ${ids.join(', ')}${user.tenants.length > LISTED_IDS ? ', …' : ''}`;
-  if (configuredId !== null) {
-    throw choiceError('tenant-not-allowed', 'the configured tenant is not one of the connected user', choice);
-  }
-  if (workedIn === null) throw choiceError('tenant-choice', 'the connected user has several tenants', choice);
-  const remedy = `have the clinic give the user access to ${workedIn} again, connect as another user, or ${choice}`;
-  throw choiceError('tenant-gone', 'the tenant of all work so far is no longer one of the connected user', remedy);
+  if (user.tenants.length > LISTED_IDS) ids.push('…');
+  const choice = message('clinic.tenant-choice.remedy', { ids: ids.join(', ') });
+  if (configuredId !== null) throw choiceError('tenant-not-allowed', choice);
+  if (workedIn === null) throw choiceError('tenant-choice', choice);
+  throw choiceError('tenant-gone', message('clinic.tenant-gone.remedy', { tenant: workedIn, choice }));
 }
 
-function choiceError(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+function choiceError(code: 'tenant-choice' | 'tenant-gone' | 'tenant-not-allowed', remedy: Text): MirrorError {
+  return new MirrorError(message(`clinic.${code}`), { actor: 'settings', code, retry: 'never', remedy });
 }
 
 function readTenant(tenant: unknown, profile: ClinicProfile): TenantReference | null {
@@ -173,8 +174,9 @@ export function createAccountCalls(context: ClinicContext): AccountCalls {
       const url = addressOf(context, ['tenants', tenantId, 'info']);
       const mapped = map(recordIn(await send(context, { label, url, signal }), label, profile, 'tenantInfo'));
       if ('record' in mapped) return mapped.record;
-      const remedy = `correct tenantInfo.fields in ${context.profileFile}`;
-      throw clinicError('bad-record', `${label}: the field ${mapped.unusable.field} can not be read`, { remedy });
+      const { field } = mapped.unusable;
+      const remedy = message('clinic.bad-record.correct', { section: 'tenantInfo.fields', file: context.profileFile });
+      throw clinicError('bad-record', message('clinic.bad-record', { label, field }), { remedy });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
@@ -117,7 +118,7 @@ async function orThere(step: Promise<BookedAppointment>, { wanted, isThere, look
 
 function transitionRefused(error: MirrorError, from: AppointmentStatus, to: AppointmentStatus): MirrorError {
   const more = { status: error.status, said: error.vendorMessages(), cause: error };
-  return clinicError('transition-refused', `the clinic does not let an appointment that is ${from} become ${to}`, more);
+  return clinicError('transition-refused', message('clinic.transition-refused', { from, to }), more);
 }
 
 /** The part of the path below an appointment for each step. */
@@ -148,8 +149,8 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
 }
 
 function unreadable(label: string, { profileFile }: ClinicContext): MirrorError {
-  const remedy = `correct appointments.fields in ${profileFile}`;
-  return clinicError('bad-record', `${label}: it was done, and the appointment can not be read`, {
+  const remedy = message('clinic.bad-record.correct', { section: 'appointments.fields', file: profileFile });
+  return clinicError('bad-record', message('clinic.bad-record.done', { label }), {
     retry: 'never',
     remedy,
   });

@@ -1,4 +1,5 @@
 import { retried } from '../../http/retry.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import { addressOf, downloadPdf, type PdfDownload, send } from '../http/call.ts';
@@ -170,8 +171,8 @@ function areAdded(values: readonly Reimbursement[], before: Invoice, after: Invo
   const wanted = values.map((each) => values.filter((other) => isSame(other, each)).length);
   if (gained.every((count) => count <= 0)) return false;
   if (gained.every((count, index) => count >= (wanted[index] ?? 0))) return true;
-  const remedy = 'look at the invoice in the clinic, then add those that are not there';
-  throw clinicError('fate-unknown', `${label}: some of the reimbursements are there and others are not`, { remedy });
+  const remedy = message('clinic.reimbursements-partial.remedy');
+  throw clinicError('fate-unknown', message('clinic.reimbursements-partial', { label }), { remedy });
 }
 
 function timesIn({ reimbursements }: Invoice, one: Reimbursement): number {
@@ -189,7 +190,7 @@ function isSame(one: Reimbursement, other: Reimbursement): boolean {
 
 /** @param retry whether it may be the next one when others are through */
 function outOfSequence(retry: 'later' | 'never'): MirrorError {
-  return clinicError('out-of-sequence', 'clinic.invoices.create: the invoice is not the next of its section', {
+  return clinicError('out-of-sequence', message('clinic.out-of-sequence'), {
     retry,
   });
 }

@@ -1,3 +1,4 @@
+import { message } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { clinicError } from '../http/errors.ts';
@@ -151,10 +152,7 @@ function numbersIn(number: string | null): number[] {
 }
 
 function fateUnknown(): MirrorError {
-  const remedy = 'look in the clinic before you create it again';
-  return clinicError('fate-unknown', 'clinic.invoices.create: nobody can tell whether the invoice was made', {
-    remedy,
-  });
+  return clinicError('fate-unknown', message('clinic.fate-unknown'));
 }
 
 /** Whether two decimal texts are the same number, such as `80.5` and `80.50`. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { message, type Text } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ClinicContext } from '../http/call.ts';
 import {
@@ -59,7 +60,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
       if (fault !== null) throw fault;
       const status = error instanceof MirrorError ? error.status : undefined;
       if (status === undefined || !profile.errors.tooLarge.includes(status)) throw error;
-      throw tooLarge(label, 'the clinic takes less than medicalReports.upload.maxBytes of its profile');
+      throw tooLarge(label, message('clinic.file-too-large.profile'));
     }
   }
 
@@ -109,12 +110,12 @@ export function uploadOf(
 /** Throws for a file that is too large, before anything is sent. */
 function checkSize(sizeBytes: number, { maxBytes }: UploadRules, label: string): void {
   if (sizeBytes <= maxBytes) return;
-  throw tooLarge(label, `a PDF may have ${maxBytes} bytes at most`);
+  throw tooLarge(label, message('clinic.file-too-large.limit', { count: maxBytes }));
 }
 
 /** The error of a file that is larger than allowed. */
-function tooLarge(label: string, remedy: string): MirrorError {
-  return clinicError('file-too-large', `${label}: the file is too large`, { remedy });
+function tooLarge(label: string, remedy: Text): MirrorError {
+  return clinicError('file-too-large', message('clinic.file-too-large', { label }), { remedy });
 }
 
 /** What goes over the wire. */
@@ -134,7 +135,7 @@ async function* watched(
   let size = 0;
   for await (const chunk of file.open()) {
     size += chunk.length;
-    if (size > rules.maxBytes) fail(tooLarge(label, `a PDF may have ${rules.maxBytes} bytes at most`));
+    if (size > rules.maxBytes) fail(tooLarge(label, message('clinic.file-too-large.limit', { count: rules.maxBytes })));
     if (size > file.sizeBytes) fail(changed(label));
     yield chunk;
   }
@@ -142,7 +143,7 @@ async function* watched(
 }
 
 function changed(label: string): MirrorError {
-  return clinicError('file-changed', `${label}: the file has not the size that was said`);
+  return clinicError('file-changed', message('clinic.file-changed', { label }));
 }
 
 /** A form (RFC 7578): the metadata as one part or as one part each, then the file. */

@@ -1,4 +1,5 @@
 import type { HttpResponse } from '../../http/client.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type LongNumbers, withLongNumbers } from '../../model/json.ts';
 import type { Lookup } from '../../model/snapshots.ts';
@@ -185,11 +186,11 @@ function idInLocation({ headers }: HttpResponse): string | null {
 
 /** The error of a change to what is not there (any more). */
 export function recordGone(label: string): MirrorError {
-  return clinicError('record-gone', `${label}: there is no such record`);
+  return clinicError('record-gone', message('clinic.record-gone', { label }));
 }
 
 function unshown(label: string, cause?: unknown): MirrorError {
-  return clinicError('write-unshown', `${label}: the clinic took it and does not show it`, { cause });
+  return clinicError('write-unshown', message('clinic.write-unshown', { label }), { cause });
 }
 
 /**

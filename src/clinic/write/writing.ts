@@ -1,3 +1,4 @@
+import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { exactNumber, parseExactly } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';
@@ -102,7 +103,7 @@ function asNumber(written: unknown, label: string): unknown {
   if (typeof written === 'boolean') return written ? 1 : 0;
   const digits = String(written);
   if (!/^-?(?:0|[1-9]\d{0,38})$/.test(digits) && !/^-?\d{1,15}$/.test(digits)) {
-    return badValue(label, 'give digits: the clinic profile has it in numbers');
+    return badValue(label, message('clinic.bad-value.digits'));
   }
   return exactNumber(digits);
 }
@@ -204,8 +205,7 @@ function setSplitTime(
     if (instant === undefined) return valueAt(target, date) !== day && (valueAt(target, one.time) ?? '') !== '';
     return instant !== null && formatInstant(instant, 'date', zone) !== day;
   };
-  if (others.some(isMoved))
-    badValue(label, 'give all times that share a date with it in the clinic profile, on one day');
+  if (others.some(isMoved)) badValue(label, message('clinic.bad-value.one-day'));
   setValue(target, [date], day, label);
 }
 
@@ -223,7 +223,7 @@ function exactDecimal(decimal: string, label: string): number {
 function spelled(word: string, spellings: ChoiceWords[string], label: string): string {
   const spelling = Object.hasOwn(spellings, word) ? spellings[word] : null;
   if (typeof spelling === 'string') return spelling;
-  throw clinicError('word-unmapped', `the clinic profile has no word for this value of ${label}`);
+  throw clinicError('word-unmapped', message('clinic.word-unmapped', { field: label }));
 }
 
 /** Sets a value at the first path. */
@@ -233,14 +233,11 @@ function setValue(target: JsonObject, paths: readonly string[], value: unknown, 
   setAtPath(target, parsePath(path), value);
 }
 
-const KINDS =
-  'decimals are texts such as 125.12, dates 2026-03-29, instants 2026-03-29T10:00:00+01:00 (in the program: milliseconds)';
-
 /** Refuses a value that the caller gave. @throws MirrorError `contract`, code `bad-value` */
-export function badValue(field: string, remedy: string = KINDS): never {
-  throw clinicError('bad-value', `the value for ${field} is not of its kind`, { remedy });
+export function badValue(field: string, remedy: Text = message('clinic.bad-value.remedy')): never {
+  throw clinicError('bad-value', message('clinic.bad-value', { field }), { remedy });
 }
 
 function unmapped(field: string): MirrorError {
-  return clinicError('field-unmapped', `the clinic profile names no place for the field ${field}`);
+  return clinicError('field-unmapped', message('clinic.field-unmapped', { field }));
 }

@@ -24,7 +24,7 @@ describe('the connected user', () => {
   it.each([{}, { tenants: null }, { tenants: [] }])('is not known to the clinic system when told %j', async (told) => {
     const error = await failureOf(userInfoOf({ sub: 'u1', name: 'Ada', ...told }));
     expect(error).toMatchObject({ actor: 'authorization', code: 'user-unknown', retry: 'never' });
-    expect(error.message).toContain('not known to the clinic system');
+    expect(error.message).toContain('does not know the connected user');
   });
 
   it.each<[string, unknown, NonNullable<WrittenProfile['tenants']>, string[]]>([
@@ -47,10 +47,10 @@ describe('the connected user', () => {
   it.each([
     [
       { sub: 'u1', email: 'ada@x.example', workplaces: [{ uid: 7, title: 'Uno' }] },
-      'it has these fields: sub, email, workplaces',
+      'the answer has these fields: sub, email, workplaces',
     ],
-    [{ sub: 'u1', workplaces: [], 'ada@x.example': 1 }, 'it has these fields: sub, workplaces'],
-    [[{ uid: 7 }], 'it is a list whose rows have these fields: uid'],
+    [{ sub: 'u1', workplaces: [], 'ada@x.example': 1 }, 'the answer has these fields: sub, workplaces'],
+    [[{ uid: 7 }], 'the answer is a list whose rows have these fields: uid'],
   ])('is told apart from a user without tenants when the answer has them elsewhere: %j', async (told, fields) => {
     const error = await failureOf(userInfoOf(told));
     expect(error).toMatchObject({ actor: 'contract', code: 'tenants-not-found', retry: 'later' });
@@ -90,7 +90,7 @@ describe('the choice of a tenant', () => {
         code: 'tenant-gone',
         retry: 'never',
         remedy:
-          'have the clinic give the user access to b again, connect as another user, or set clinic.tenantId to one of: a',
+          'ask the clinic to give the user access to b again, connect as another user, or set clinic.tenantId to one of: a',
       }),
     );
   });
