@@ -7,7 +7,7 @@ import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { type Message, message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-import { didYouMean } from '../settings/describe-issue.ts';
+import { didYouMean } from '../model/text.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
 /**

@@ -127,7 +127,7 @@ function replyOf(
   const endsAt = performance.now() + elapsedMs;
   let usedBefore: number | null = null;
   const fail = (cause: Text) => reject(unreadable('answer-too-large', message('about', { cause, names: host })));
-  const ended = () => fail(message('answer-too-big', { count: mebibytes }));
+  const ended = () => fail(message('answer-too-large.memory', { count: mebibytes }));
   const look = async () => {
     const used = await worker.cpuUsage().then(
       ({ user, system }) => (user + system) / 1_000,
@@ -135,7 +135,7 @@ function replyOf(
     );
     usedBefore ??= used;
     const isOverdue = used !== null && usedBefore !== null && used - usedBefore > processorMs;
-    if (isOverdue || performance.now() > endsAt) fail(message('answer-too-slow', { count: processorMs }));
+    if (isOverdue || performance.now() > endsAt) fail(message('answer-too-large.time', { count: processorMs }));
   };
   const timer = setInterval(look, TICK_MS);
   worker.once('message', resolve);

@@ -1,7 +1,3 @@
-import { CLINIC_EN } from './clinic-en.ts';
-import { CLINIC_IT } from './clinic-it.ts';
-import { CONTROL_EN } from './control-en.ts';
-import { CONTROL_IT } from './control-it.ts';
 import { EN } from './en.ts';
 import { ERRORS_EN } from './errors-en.ts';
 import { ERRORS_IT } from './errors-it.ts';
@@ -16,11 +12,9 @@ export type Language = 'en' | 'it';
 /** Locales whose times have 24 hours and no characters that a text message can't hold. */
 export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };
 
-const ENGLISH = { ...EN, ...CLINIC_EN, ...CONTROL_EN, ...ERRORS_EN, ...SETTINGS_EN, ...VENDORS_EN };
-const ITALIAN: Fitting<
-  typeof IT & typeof CLINIC_IT & typeof CONTROL_IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof VENDORS_IT
-> = {
-  ...{ ...IT, ...CLINIC_IT, ...CONTROL_IT, ...ERRORS_IT, ...SETTINGS_IT, ...VENDORS_IT },
+const ENGLISH = { ...EN, ...ERRORS_EN, ...SETTINGS_EN, ...VENDORS_EN };
+const ITALIAN: Fitting<typeof IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof VENDORS_IT> = {
+  ...{ ...IT, ...ERRORS_IT, ...SETTINGS_IT, ...VENDORS_IT },
 };
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };

@@ -1,9 +1,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { issueText, message, type Text } from '../messages/message.ts';
-import { NAME, NAME_REMEDY } from '../model/text.ts';
+import { didYouMean, NAME, NAME_REMEDY } from '../model/text.ts';
 import { ZONE_REMEDY } from '../model/time.ts';
-import { didYouMean } from './describe-issue.ts';
 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);

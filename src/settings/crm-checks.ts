@@ -1,4 +1,5 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
+import { didYouMean } from '../model/text.ts';
 import { isModestExpression, outlineExpression, REFUSED_FUNCTIONS } from './crm-expressions.ts';
 import {
   CONSENT_PREFIX,
@@ -12,7 +13,7 @@ import {
   type SourceKind,
   TRANSFORMS,
 } from './crm-schema.ts';
-import { didYouMean, FilePart, withGuess } from './describe-issue.ts';
+import { FilePart, withGuess } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 
 /** Names that the part for a CRM may refer to. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { message, type Text, textOfIssue, withRemedy } from '../messages/message.ts';
+import { didYouMean } from '../model/text.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
 import { keysAt, type ValuePath, valueAt, type YamlFile } from './yaml-file.ts';
 
@@ -210,44 +211,6 @@ function typeRemedy(expectedType: string, value: unknown): Text {
   const isQuotable = typeof value === 'number' || typeof value === 'boolean';
   if (expectedType === 'string' && isQuotable) return message('settings.quote');
   return message('settings.give-value', { value: expected });
-}
-
-/** The known word nearest to the one that was written, when it is near enough to be a slip; else null. */
-export function didYouMean(written: string, candidates: Iterable<string>): string | null {
-  const folded = fold(written);
-  let nearest: string | null = null;
-  let nearestDistance = Math.max(2, Math.floor(folded.length / 3)) + 1;
-  for (const word of candidates) {
-    const other = fold(word);
-    // No fewer changes than one is longer than the other: a word without end is compared with none.
-    const least = Math.abs(folded.length - other.length);
-    if (least >= nearestDistance || least >= word.length) continue;
-    const distance = editDistance(folded, other);
-    if (distance < nearestDistance && distance < word.length) {
-      nearest = word;
-      nearestDistance = distance;
-    }
-  }
-  return nearest;
-}
-
-/** Case and separators are what people get wrong most: `past_days` is `pastDays`. */
-function fold(word: string): string {
-  return word.toLowerCase().replaceAll(/[-_ .]/g, '');
-}
-
-/** Levenshtein's distance: insertions, deletions and replacements of one character. */
-function editDistance(from: string, to: string): number {
-  let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= from.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column += 1) {
-      const replace = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(replace, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[to.length] ?? 0;
 }
 
 /** A part of a file as written. Checks pass over what is missing or of the wrong type, since the schema reports it. */

@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import type { AppointmentStatus } from '../../src/model/records.ts';
+import { didYouMean } from '../../src/model/text.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
-import { didYouMean } from '../../src/settings/describe-issue.ts';
 import { renderConfigurationSummary } from '../../src/settings/summary.ts';
 import { ENV, load, TENANT, writeConfiguration } from './configuration-directory.ts';
 

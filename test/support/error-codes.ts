@@ -3,7 +3,7 @@ const CODE_PROPERTY = /\bcode(?:: | = )(?:[^,;{}\n]*\? )?'([a-z]+(?:-[a-z0-9]+)*
 /** A row of a table of errors by their codes. */
 const CODE_ROW = /^ +'?([a-z]+(?:-[a-z0-9]+)*)'?: \{ actor: '/gm;
 /** Functions that make an error of a code that they are given. */
-const CODE_PARAMETER = /\b(\w+)\([^()]*\bcode: string\b/g;
+const CODE_PARAMETER = /\b(\w+)\([^()]*\bcode: (?:string\b|'[a-z-]+' \|)/g;
 /** Reasons for which a login has ended or is incomplete: they become codes. */
 const REASONS = /(?:\bMISSING_SCOPES = |\bendLogin\([^;]*?\? )'([a-z-]+)'/g;
 /** Functions whose `code` is something else than an error of ours. */

@@ -29,10 +29,14 @@ function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicS
 }
 
 function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Problem {
+  const { subject = 'target room' } = changes;
+  const [kind, ...id] = subject.split(' ');
+  const codes = { login: 'subject.login', appointment: 'subject.appointment', target: 'subject.target' } as const;
+  const code = Object.entries(codes).find(([name]) => name === kind)?.[1];
   return {
-    ...{ tenant, subject: 'target room', code: 'calendar-gone', needs: 'person', sinceAt: NOW - 90 * MINUTE_MS },
+    ...{ tenant, subject, code: 'calendar-gone', needs: 'person', sinceAt: NOW - 90 * MINUTE_MS },
     texts: {
-      subject: message('subject.target', { id: 'room' }),
+      subject: code === undefined ? subject : message(code, { id: id.join(' ') }),
       sentence: 'the calendar is gone',
       next: `clinic-mirror sync ${tenant}`,
     },
