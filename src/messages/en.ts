@@ -352,4 +352,13 @@ export const EN = {
   'wait-or-ask': 'wait, or ask again',
   'caldav.server': 'the address of the server',
   'caldav.server.remedy': 'give an https:// address without user and password',
+  'match-file.columns': 'the columns {one} and {other} are missing',
+  'match-file.decision': '{lines}: a decision is "{word}" or empty',
+  'match-file.pair': '{lines}: the column {column} is damaged or belongs to another target',
+  'match-file.twice': '{lines}: a patient or a contact is in several pairs',
+  'match-file.lines': 'line {lines}',
+  'match-file.more-lines': 'line {lines} and {count} more',
+  'backup-damaged.after-end': 'the file continues after its end mark',
+  'backup-damaged.no-end': 'the end mark is missing',
+  'backup-damaged.changed': 'the content was changed',
 } as const;

@@ -3,9 +3,9 @@ export const ERRORS_EN = {
   'account-differs': 'the connection "{connection}" is not connected with that account',
   'account-differs.remedy':
     'see whose it is with "clinic-mirror status": it may have changed since; write its id or its address',
-  'account-not-accepted': 'nobody has said that the account of the connection "{connection}" is the right one',
+  'account-not-accepted': 'no operator has confirmed the account of the connection "{connection}"',
   'account-not-accepted.remedy':
-    'see whose it is with "clinic-mirror status", then: clinic-mirror accept-account <tenant> {connection} <account>; or log in with the right one',
+    'see whose account it is with "clinic-mirror status", then run: {command}; or log in with another account',
   'account-unknown': 'it can not be told whether the login of the connection "{connection}" is whose is expected',
   'account-unknown.remedy':
     'log in again ({login}); where the provider never tells, take "account" out of the tenant file',

@@ -7,7 +7,7 @@ export const ERRORS_IT = {
     'controlla di chi è con "clinic-mirror status": può essere cambiato; scrivi il suo id o il suo indirizzo',
   'account-not-accepted': 'nessuno ha confermato che l\'account della connessione "{connection}" sia quello giusto',
   'account-not-accepted.remedy':
-    'controlla di chi è con "clinic-mirror status", poi: clinic-mirror accept-account <tenant> {connection} <account>; oppure accedi con quello giusto',
+    'controlla di chi è con "clinic-mirror status", poi: {command}; oppure accedi con quello giusto',
   'account-unknown': 'non si può stabilire se l\'accesso della connessione "{connection}" sia dell\'account previsto',
   'account-unknown.remedy':
     'accedi di nuovo ({login}); se il fornitore non lo indica mai, togli "account" dal file del tenant',

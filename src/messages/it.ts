@@ -376,4 +376,13 @@ export const IT = {
   'wait-aof-unsupported.remedy':
     'usare Redis 7.2 o successivo e permettere WAITAOF al suo utente, o accettare il rischio: null’altro ne risente',
   'wait-or-ask': 'attendere, o ripetere la richiesta',
+  'match-file.columns': 'mancano le colonne {one} e {other}',
+  'match-file.decision': '{lines}: una decisione è "{word}" o vuota',
+  'match-file.pair': '{lines}: la colonna {column} è danneggiata o di un’altra destinazione',
+  'match-file.twice': '{lines}: un paziente o un contatto è in più coppie',
+  'match-file.lines': 'riga {lines}',
+  'match-file.more-lines': 'riga {lines} e altre {count}',
+  'backup-damaged.after-end': 'il file continua dopo il segno di fine',
+  'backup-damaged.no-end': 'manca il segno di fine',
+  'backup-damaged.changed': 'il contenuto è stato modificato',
 } as const satisfies Record<keyof typeof EN, string>;

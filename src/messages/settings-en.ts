@@ -331,4 +331,21 @@ export const SETTINGS_EN = {
   'settings.category-name': 'write a name without commas, semicolons and line breaks',
   'settings.label': 'give a colour or a category',
   'settings.title-format': 'write words and {values}; what is in [brackets] needs its values',
+
+  'managed.exists': 'the managed tenant "{tenant}" exists already',
+  'managed.exists.remedy': 'read its configuration, and replace it',
+  'managed.revision-missing': 'the change names no revision',
+  'managed.revision-missing.remedy':
+    'read the configuration and send its ETag as If-Match; with commands edit the output of "clinic-mirror tenants export {tenant}", or pass --revision',
+  'managed.revision-changed': 'the configuration of the tenant "{tenant}" has changed since it was read',
+  'managed.revision-changed.remedy': 'read it again, and repeat the change',
+  'managed.unreadable': 'cannot read the configuration of the managed tenant "{tenant}"',
+  'managed.bad-id': 'the id is not valid',
+  'managed.secret-empty': 'the secret is empty',
+  'managed.secret-long': 'the secret is longer than 64 KiB',
+  'managed.secret-long.remedy': 'send only the secret',
+  'managed.secret-unnamed': 'the configuration does not name this secret',
+  'managed.secret-unnamed.remedy': 'write { sealed: NAME } where the configuration uses the secret',
+  'managed.in-file': 'the file {file} configures the tenant "{tenant}"',
+  'managed.in-file.remedy': 'edit that file, or make the tenant a managed one: clinic-mirror tenants adopt {tenant}',
 } as const;

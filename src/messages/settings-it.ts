@@ -341,4 +341,21 @@ export const SETTINGS_IT = {
   'settings.category-name': 'scrivi un nome senza virgole, punti e virgola e interruzioni di riga',
   'settings.label': 'indica un colore o una categoria',
   'settings.title-format': 'scrivi parole e {values}; ciò che è tra [parentesi quadre] richiede i suoi valori',
+
+  'managed.exists': 'il tenant gestito "{tenant}" esiste già',
+  'managed.exists.remedy': 'leggi la sua configurazione, e sostituiscila',
+  'managed.revision-missing': 'la modifica non indica una revisione',
+  'managed.revision-missing.remedy':
+    'leggi la configurazione e invia il suo ETag come If-Match; con i comandi modifica ciò che scrive "clinic-mirror tenants export {tenant}", o indica --revision',
+  'managed.revision-changed': 'la configurazione del tenant "{tenant}" è cambiata dopo la lettura',
+  'managed.revision-changed.remedy': 'leggila di nuovo, e ripeti la modifica',
+  'managed.unreadable': 'impossibile leggere la configurazione del tenant gestito "{tenant}"',
+  'managed.bad-id': 'l’id non è valido',
+  'managed.secret-empty': 'il segreto è vuoto',
+  'managed.secret-long': 'il segreto supera 64 KiB',
+  'managed.secret-long.remedy': 'invia solo il segreto',
+  'managed.secret-unnamed': 'la configurazione non indica questo segreto',
+  'managed.secret-unnamed.remedy': 'scrivi { sealed: NOME } dove la configurazione usa il segreto',
+  'managed.in-file': 'il tenant "{tenant}" è configurato dal file {file}',
+  'managed.in-file.remedy': 'modifica quel file, o rendi gestito il tenant: clinic-mirror tenants adopt {tenant}',
 } as const satisfies Record<keyof typeof SETTINGS_EN, string>;

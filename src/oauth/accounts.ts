@@ -172,7 +172,9 @@ export function accountError(connection: string, objection: AccountObjection): M
         actor: 'guard',
         code: 'account-unconfirmed',
         retry: 'never',
-        remedy: message('account-not-accepted.remedy', { connection }),
+        remedy: message('account-not-accepted.remedy', {
+          command: `clinic-mirror accept-account <tenant> ${connection} <account>`,
+        }),
       });
   }
 }

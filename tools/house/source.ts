@@ -154,6 +154,8 @@ interface Callee {
 function roleWithin(node: Node, field: string): TextRole | null {
   if (node.type === 'Property' && field === 'value') {
     const { name = '' } = node.key as { name?: string };
+    // `detail` of a vendor's error goes into the page of all errors.
+    if (name === 'detail') return 'description';
     return OF_OPERATIONS.test(name) ? 'declared' : null;
   }
   if (node.type === 'MemberExpression' && field === 'object') {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Installation } from '../../control/installation.ts';
 import { type Acting, recordAct } from '../../control/recording.ts';
-import { message } from '../../messages/message.ts';
+import { message, type Text } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
@@ -94,17 +94,17 @@ async function lookThrough(
   let end: string | null = null;
   for await (const line of lines) {
     if (line === '') continue;
-    if (end !== null) throw damaged('something stands behind its end');
+    if (end !== null) throw damaged(message('backup-damaged.after-end'));
     head ??= headOf(line);
     const entry = entryOf(line);
     end = entry.end;
     if (entry.tenant !== null) tenants.push(entry.tenant);
     if (end === null) sum.update(`${line}\n`);
   }
-  if (head === null || end === null) throw damaged('its end is missing');
+  if (head === null || end === null) throw damaged(message('backup-damaged.no-end'));
   const trailer = parseJson(backups.open(end)) as { tenants: number; sha256: string };
   if (trailer.tenants !== tenants.length || trailer.sha256 !== sum.digest('hex'))
-    throw damaged('it is not as it was written');
+    throw damaged(message('backup-damaged.changed'));
   return { at: head.at, tenants };
 }
 
@@ -123,7 +123,7 @@ function entryOf(line: string): { tenant: string | null; sealed: string; end: st
   return { tenant: textOf(value.tenant), sealed: textOf(value.sealed) ?? '', end: textOf(value.end) };
 }
 
-function damaged(how: string): MirrorError {
+function damaged(how: Text): MirrorError {
   return new MirrorError(message('backup-damaged', { how }), {
     ...{ actor: 'contract', code: 'backup-damaged', retry: 'never' },
     remedy: message('backup-damaged.remedy'),

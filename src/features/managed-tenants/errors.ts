@@ -10,24 +10,24 @@ export function noSuchTenant(tenant: string): MirrorError {
 
 /** There is one already: nothing was added. */
 export function tenantExists(tenant: string): MirrorError {
-  return tenantRefusal('tenant-exists', `there is a managed tenant "${tenant}"`, {
-    remedy: 'read it, and replace what it is configured as',
+  return tenantRefusal('tenant-exists', message('managed.exists', { tenant }), {
+    remedy: message('managed.exists.remedy'),
   });
 }
 
 /** The change names no revision: nothing was changed. */
 export function revisionMissing(tenant: string): MirrorError {
-  return tenantRefusal('revision-missing', 'the revision that is to be changed was not given', {
+  return tenantRefusal('revision-missing', message('managed.revision-missing'), {
     actor: 'conflict',
-    remedy: `read the configuration, and give its ETag as If-Match; with commands change what "clinic-mirror tenants export ${tenant}" prints, or give --revision`,
+    remedy: message('managed.revision-missing.remedy', { tenant }),
   });
 }
 
 /** Another revision is stored by now: nothing was changed. */
 export function revisionChanged(tenant: string): MirrorError {
-  return tenantRefusal('revision-changed', `the tenant "${tenant}" was changed by somebody else meanwhile`, {
+  return tenantRefusal('revision-changed', message('managed.revision-changed', { tenant }), {
     actor: 'conflict',
-    remedy: 'read it again, and make the change to what it is now',
+    remedy: message('managed.revision-changed.remedy'),
   });
 }
 

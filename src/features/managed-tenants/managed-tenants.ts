@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Page, type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
-import { message, type Text } from '../../messages/message.ts';
+import { message, type Text, withRemedy } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/access-schema.ts';
@@ -115,8 +115,7 @@ export function documentForFile({ tenant, file, yaml }: TenantDocument): {
   yaml: string;
   variables: string[];
 } {
-  if (yaml === null)
-    throw tenantRefusal('configuration', `how "${tenant}" is configured can not be read`, { remedy: CHECK });
+  if (yaml === null) throw tenantRefusal('configuration', message('managed.unreadable', { tenant }), { remedy: CHECK });
   return { file: file ?? `tenants/${tenant}.yaml`, ...withVariables(yaml, (name) => variableOf(tenant, name)) };
 }
 
@@ -285,7 +284,7 @@ function contentFor(
   before: ManagedContent | null,
 ): { content: ManagedContent } | { faults: ConfigurationFault[] } {
   const file = managedName(tenant);
-  if (!NAME.test(tenant)) return { faults: [faultOf(file, '', 'the id can not be used', NAME_REMEDY)] };
+  if (!NAME.test(tenant)) return { faults: [faultOf(file, '', message('managed.bad-id'), NAME_REMEDY)] };
   const read = readYaml(file, Buffer.from(yaml));
   if ('faults' in read) return { faults: read.faults };
   const named = sealedNamesIn(read.file.value);
@@ -301,11 +300,10 @@ function contentFor(
 
 function secretFaults(file: string, name: string, value: string, named: readonly string[]): ConfigurationFault[] {
   const path = `secrets.${NAME.test(name) ? name : '…'}`;
-  if (value.trim() === '') return [faultOf(file, path, 'the secret is empty', EMPTY_SECRET_REMEDY)];
-  if (value.length > MOST_SECRET_CHARACTERS)
-    return [faultOf(file, path, 'the secret is longer than 64 KiB', 'give the secret alone')];
+  if (value.trim() === '') return [faultOf(file, path, message('managed.secret-empty'), EMPTY_SECRET_REMEDY)];
+  if (value.length > MOST_SECRET_CHARACTERS) return [faultOf(file, path, ...withRemedy('managed.secret-long'))];
   if (named.includes(name)) return [];
-  return [faultOf(file, path, 'the document names no such secret', `write { sealed: NAME } where it is used`)];
+  return [faultOf(file, path, ...withRemedy('managed.secret-unnamed'))];
 }
 
 function faultOf(file: string, path: string, text: Text, remedy: Text): ConfigurationFault {
@@ -332,8 +330,8 @@ async function managedNow(
 function requireNoFile({ files }: ConfigurationServices, tenant: string): void {
   const file = files.fileOf(tenant);
   if (file === null) return;
-  throw tenantRefusal('tenant-in-file', `the tenant "${tenant}" is configured by the file ${file}`, {
-    remedy: `edit that file, or make it a managed one with: clinic-mirror tenants adopt ${tenant}`,
+  throw tenantRefusal('tenant-in-file', message('managed.in-file', { tenant, file }), {
+    remedy: message('managed.in-file.remedy', { tenant }),
   });
 }
 

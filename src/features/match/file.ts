@@ -1,5 +1,5 @@
 import type { MatchRow, Pair } from '../../control/matching.ts';
-import { message } from '../../messages/message.ts';
+import { message, type Text } from '../../messages/message.ts';
 import { fromCsv, toCsv } from '../../model/csv.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { TargetIdentity } from '../../sync/identity.ts';
@@ -62,22 +62,22 @@ function cellsOf({ name, birthDate, addresses, phones }: Person): string[] {
 export function fromMatchFile(text: string, identity: Pick<TargetIdentity, 'unsealed'>): ApprovedPair[] {
   const [headings = [], ...rows] = fromCsv(text);
   const [decisionAt, pairAt] = [DECISION, PAIR].map((heading) => headings.indexOf(heading)) as [number, number];
-  if (decisionAt < 0 || pairAt < 0) throw unusable(`it lacks the columns ${DECISION} and ${PAIR}`);
+  if (decisionAt < 0 || pairAt < 0) throw unusable(message('match-file.columns', { one: DECISION, other: PAIR }));
   const decided = rows.map((row, index) => ({
     decision: (row[decisionAt] ?? '').trim().toLowerCase(),
     pair: row[pairAt] ?? '',
     line: index + 2,
   }));
   const strange = decided.filter(({ decision }) => decision !== ADOPT && !SKIP_WORDS.has(decision));
-  if (strange.length > 0) throw unusable(`${linesOf(strange)}: a decision is "${ADOPT}" or empty`);
+  if (strange.length > 0) throw unusable(message('match-file.decision', { lines: linesOf(strange), word: ADOPT }));
   const approved = decided.filter(({ decision }) => decision === ADOPT);
   const pairs = approved.map(({ pair, line }) => ({ line, read: readPair(pair, identity) }));
   const unread = pairs.filter(({ read }) => read === null);
-  if (unread.length > 0) throw unusable(`${linesOf(unread)}: the column ${PAIR} is damaged, or of another target`);
+  if (unread.length > 0) throw unusable(message('match-file.pair', { lines: linesOf(unread), column: PAIR }));
   const whole = pairs.flatMap(({ line, read }) => (read === null ? [] : [{ ...read, line }]));
   const twice = [...severalOf(whole, 'recordId'), ...severalOf(whole, 'remoteId')];
   if (twice.length > 0) {
-    throw unusable(`${linesOf(twice)}: a patient has one contact, and a contact is one patient's`);
+    throw unusable(message('match-file.twice', { lines: linesOf(twice) }));
   }
   return whole;
 }
@@ -93,13 +93,16 @@ function severalOf(pairs: readonly ApprovedPair[], side: 'recordId' | 'remoteId'
   return [...Map.groupBy(pairs, (pair) => pair[side]).values()].filter(({ length }) => length > 1).flat();
 }
 
-function linesOf(rows: readonly { line: number }[]): string {
+function linesOf(rows: readonly { line: number }[]): Text {
   const lines = [...new Set(rows.map(({ line }) => line))];
-  const more = lines.length > LISTED_LINES ? ` and ${lines.length - LISTED_LINES} more` : '';
-  return `line ${lines.slice(0, LISTED_LINES).join(', ')}${more}`;
+  const listed = lines.slice(0, LISTED_LINES).join(', ');
+  const count = lines.length - LISTED_LINES;
+  return count > 0
+    ? message('match-file.more-lines', { lines: listed, count })
+    : message('match-file.lines', { lines: listed });
 }
 
-function unusable(why: string): MirrorError {
+function unusable(why: Text): MirrorError {
   return new MirrorError(message('match-file-unusable', { why }), {
     actor: 'settings',
     code: 'match-file-unusable',

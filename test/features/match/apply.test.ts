@@ -170,14 +170,14 @@ describe('applying', () => {
     [
       'two contacts for one patient',
       (file) => decide(file + file.split('\r\n')[1]),
-      /line 2, 5: a patient has one contact/,
+      /line 2, 5: a patient or a contact is in several pairs/,
     ],
     [
       'a damaged column',
       (file) => decide(file).replaceAll('pair.', 'pair.x'),
       /line 2, 3, 4: the column pair is damaged/,
     ],
-    ['columns taken out', () => 'a,b\r\n1,2\r\n', /lacks the columns decision and pair/],
+    ['columns taken out', () => 'a,b\r\n1,2\r\n', /the columns decision and pair are missing/],
   ])('takes nothing of a file with %s, and names the lines', async (_, spoil, message) => {
     const { propose, apply, live } = await useWorld(PATIENTS, CONTACTS);
     const { file } = await propose();

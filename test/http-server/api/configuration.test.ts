@@ -92,9 +92,11 @@ describe('a managed tenant', () => {
       const { body } = await owner('POST', '/configurations/check', { tenant: 'nuova', yaml: YAML, ...wanted });
       return (body.faults as { path: string; message: string }[]).map(({ path, message }) => [path, message]);
     };
-    expect(await told({ secrets: { other: 'x' } })).toEqual([['secrets.other', 'the document names no such secret']]);
+    expect(await told({ secrets: { other: 'x' } })).toEqual([
+      ['secrets.other', 'the configuration does not name this secret'],
+    ]);
     expect(await told({ secrets: { dav: ' ' } })).toEqual([['secrets.dav', 'the secret is empty']]);
-    expect(await told({ tenant: 'No Id' })).toEqual([['', 'the id can not be used']]);
+    expect(await told({ tenant: 'No Id' })).toEqual([['', 'the id is not valid']]);
     expect(await told({ yaml: 'a: [' })).toHaveLength(1);
     await app.close();
   });
@@ -125,9 +127,7 @@ describe('the tenant of a file', () => {
       await owner('POST', '/configurations/check', { tenant: ROSSI, ...wanted }),
     ]) {
       expect(answer).toEqual(inFile);
-      expect(answer.body.detail).toBe(
-        'the tenant "studio-rossi" is configured by the file config/tenants/studio-rossi.yaml',
-      );
+      expect(answer.body.detail).toBe('the file config/tenants/studio-rossi.yaml configures the tenant "studio-rossi"');
     }
     await app.close();
   });
