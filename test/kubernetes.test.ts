@@ -64,7 +64,7 @@ describe.each(['scheduler', 'worker', 'http'])('the pods of %s', (deployment) =>
     const { configDir } = podFiles(without);
     const { code, out } = await runHere({ configDir, env: {} }, ['config', 'check']);
     expect(code).toBe(2);
-    expect(out).toMatch(/aurora\.yaml\n.*connections\.practice\.password: .*can't be read \(ENOENT\)/);
+    expect(out).toMatch(/aurora\.yaml\n.*connections\.practice\.password: .*cannot be read \(ENOENT\)/);
     expect(out).not.toMatch(/belvedere\.yaml/);
   });
 });

@@ -1,3 +1,4 @@
+import { message, render } from '../messages/message.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from './configuration.ts';
 import { renderFaults } from './faults.ts';
 import { closingOf, type OpenSecret } from './secret-reference.ts';
@@ -20,7 +21,7 @@ export function renderConfigurationSummary(configuration: Configuration): string
 /** The warning of a file of a secret that everybody on the machine may read; null: one of the settings. */
 export function renderOpenSecret({ tenant, ...secret }: OpenSecret & { tenant: string | null }): string {
   const where = tenant === null ? secret.at : `${secret.at} of tenant ${tenant}`;
-  return `warning: everybody on this machine may read the file of ${where}\n  ${closingOf(secret)}`;
+  return `warning: ${render(message('secret-readable', { place: where }))}\n  ${closingOf(secret)}`;
 }
 
 function renderClients({ settings }: Configuration): string[] {

@@ -305,8 +305,8 @@ describe('a tenant’s file', () => {
       /too many aliases/,
     ],
     ['that is no YAML at all', ']'.repeat(500_000), /more than 50000 signs and words/],
-    ['that nests deeper than the parser can go', `${'- '.repeat(12_000)}a\n- b`, /nests too deep/],
-    ['that nests without end', `${'- '.repeat(500)}a`, /nests too deep/],
+    ['that nests deeper than the parser can go', `${'- '.repeat(12_000)}a\n- b`, /nest too deep/],
+    ['that nests without end', `${'- '.repeat(500)}a`, /nest too deep/],
     ['whose key comes twice', 'a: 1\nb: 2\na: 3', /given twice/],
   ])('%s is refused, and says so', (_, text, message) => {
     const read = readYaml('tenants/a.yaml', Buffer.from(text));

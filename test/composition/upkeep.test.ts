@@ -38,7 +38,7 @@ test('a Redis that does not tell when a decision is on its disk is told of with 
   expect(await linesOfStart(null, 'unsupported')).toMatchObject([
     {
       level: 'warn',
-      msg: expect.stringMatching(/older than 7\.2 or does not let us use WAITAOF.*the last second may be lost/),
+      msg: expect.stringMatching(/older than 7\.2, or the user may not run WAITAOF.*the last second may be lost/),
       remedy: expect.stringContaining('run Redis 7.2 or newer'),
     },
   ]);

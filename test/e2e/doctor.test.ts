@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { requireEntry } from '../../src/composition/open-connection.ts';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import type { Finding } from '../../src/control/findings.ts';
+import { inEnglish } from '../../src/control/findings.ts';
 import { requireTenant } from '../../src/control/installation.ts';
 import type { Status } from '../../src/control/status-view.ts';
 import { paced } from '../support/pace.ts';
@@ -59,7 +60,7 @@ test('a clinic that works has nothing in the way, before its first cycle and aft
   for (const command of [['doctor'], ['config', 'check']]) {
     const { code, out } = await world.cli(...command);
     expect(code, out).toBe(0);
-    expect(out).toContain('everybody on this machine may read the file of hubspotClients.spare.clientSecret');
+    expect(out).toContain('every user of this host may read the file of hubspotClients.spare.clientSecret');
     expect(out).toMatch(/^ +chmod 600 spare\.secret$/m);
     expect(out).not.toContain('shh-spare');
   }
@@ -131,7 +132,7 @@ test('two files whose logins lead to one clinic are said, since neither file tel
   const findings = await Array.fromAsync(
     examine({ ...installation, tenants: twice }, state, {}, AbortSignal.timeout(paced(20_000))),
   );
-  const found = findings.filter(({ code }) => code === 'clinic-twice');
+  const found = findings.filter(({ code }) => code === 'clinic-twice').map(inEnglish);
   expect(found).toMatchObject([
     { tenant: 'same', result: 'problem', what: expect.stringContaining(`tenant ${name} `) },
   ]);
@@ -167,7 +168,7 @@ test('a user of Redis with too few rights, a password that is not the right one 
   expect(await told()).toMatchObject({
     code: 1,
     first: {
-      ...{ subject: 'Redis', code: 'redis-rights', what: 'Redis does not let our user give hset, zadd' },
+      ...{ subject: 'Redis', code: 'redis-rights', what: 'Redis does not let our user run hset, zadd' },
       next: expect.stringContaining('config/redis-users.acl'),
     },
     others: [],

@@ -74,12 +74,12 @@ const FILES: Mistake[] = [
   {
     name: 'file name',
     ...checkedBy((made) => rename(join(made.configDir, TENANT), join(made.configDir, 'tenants/Clinic 1.yaml'))),
-    ...inFile(/^1 fault .*tenants\/Clinic 1\.yaml/, /name can't be an id/, /use lower-case letters/),
+    ...inFile(/^1 fault .*tenants\/Clinic 1\.yaml/, /name of the file cannot be an id/, /use lower-case letters/),
   },
   {
     name: 'file extension',
     ...checkedBy((made) => rename(join(made.configDir, TENANT), join(made.configDir, 'tenants/clinic-1.yml'))),
-    ...inFile(/^1 fault .*tenants\/clinic-1\.yml/, /would not be read/, /rename it to end in \.yaml/),
+    ...inFile(/^1 fault .*tenants\/clinic-1\.yml/, /is not read/, /rename it to end in \.yaml/),
   },
   {
     name: 'tab',
@@ -185,8 +185,8 @@ const REDIS: Mistake[] = [
       const time = vi.spyOn(Redis.prototype, 'time').mockResolvedValue([seconds, 0]);
       made.afterwards(() => time.mockRestore());
     }),
-    where: /on this machine and on that of Redis/,
-    cause: /clock and ours are [\d.]+ s apart/,
+    where: /on this host and on the host of Redis/,
+    cause: /differ by [\d.]+ s/,
     next: /timedatectl/,
   },
 ];
@@ -254,9 +254,9 @@ const RUNNING: Mistake[] = [
   {
     name: 'disk full',
     ...examinedBy('doctor', async (made) => fillDisk(made)),
-    where: /dataDirectory \(clinic-mirror\.yaml\)/,
+    where: /"dataDirectory" \(clinic-mirror\.yaml\)/,
     cause: /the disk is full \(ENOSPC\)/,
-    next: /make room on the disk/,
+    next: /free space on the disk/,
   },
   {
     name: 'port taken',
@@ -296,7 +296,7 @@ const RUNNING: Mistake[] = [
   {
     name: 'old state in Redis',
     ...examinedBy('doctor', () => putBack(older)),
-    where: /dataDirectory in clinic-mirror\.yaml/,
+    where: /"dataDirectory" in clinic-mirror\.yaml/,
     cause: /Redis is older than/,
     next: /restore the newest backup of Redis/,
   },

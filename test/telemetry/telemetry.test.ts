@@ -10,6 +10,7 @@ import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { type Logger, silentLogger, spanned } from '../../src/log/logger.ts';
+import { render, textOfIssue } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { telemetrySection } from '../../src/settings/settings-schema.ts';
@@ -269,7 +270,8 @@ test('what a collector refuses of a batch is counted, and what asks for a redire
 test('a collector beyond this network is spoken to over https alone, and only at public addresses', async () => {
   const parse = (endpoint: string, more: object = {}) =>
     telemetrySection(secretSchemas({ env: {}, dir: '.' })).safeParse({ endpoint, ...more });
-  expect(parse('http://otel.example:4318').error?.issues[0]?.message).toContain('https');
+  const [issue] = parse('http://otel.example:4318').error?.issues ?? [];
+  expect(render(textOfIssue(issue?.message ?? ''))).toContain('https');
   expect(parse('https://user:secret@otel.example').success).toBe(false);
   expect(parse('http://otel.monitoring.svc:4318', { allowPrivateAddresses: true }).success).toBe(true);
   const http = createHttpClient({ userAgent: 'test', clock: Date.now });

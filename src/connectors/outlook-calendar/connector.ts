@@ -8,18 +8,7 @@ import { type Flow, type FlowVendor, findByFlows, flowConnector, withLogin } fro
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
 import { Mutex } from '../shared-state.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
-import {
-  createBatchTransport,
-  createGraphClient,
-  EVENT_QUERY,
-  eventsQuery,
-  expandProperties,
-  type GraphCall,
-  mailboxPath,
-  pageOf,
-  walkLists,
-  withQuery,
-} from './client.ts';
+import { createBatchTransport, createGraphClient, type GraphCall } from './client.ts';
 import { codesOf, errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, readProperties, toRemoteItem, UTC } from './from-model.ts';
@@ -33,6 +22,7 @@ import {
   NAME_TRIES,
   PROPERTIES,
 } from './limits.ts';
+import { EVENT_QUERY, eventsQuery, expandProperties, mailboxPath, pageOf, walkLists, withQuery } from './paths.ts';
 import { calendarSchema, namedSchema, type OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 

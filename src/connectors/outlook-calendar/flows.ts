@@ -5,7 +5,6 @@ import { BLANK_ITEM } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../owner.ts';
 import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
-import { eventsQuery, readPage, withQuery } from './client.ts';
 import { errors, isConflict, isDuplicate, isGone, isNoSuchAction, mayMeanZone } from './errors.ts';
 import {
   holds,
@@ -22,6 +21,7 @@ import {
   writtenZone,
 } from './from-model.ts';
 import { EARLIER_BY_MS, PROPERTIES } from './limits.ts';
+import { eventsQuery, readPage, withQuery } from './paths.ts';
 import { type EventHead, eventHeadSchema, type OutlookCalendarSettings, pageLinkSchema } from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;

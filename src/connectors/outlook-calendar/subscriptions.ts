@@ -11,9 +11,10 @@ import type {
 } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
-import { type GraphCall, subscriptionResource, walkLists } from './client.ts';
+import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
 import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
+import { subscriptionResource, walkLists } from './paths.ts';
 import { notificationSchema, notificationsSchema, subscriptionSchema } from './schemas.ts';
 
 /** What subscriptions are made with. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/client.ts';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/outlook-calendar/flows.ts';
 import {
   normaliseItem,
@@ -9,6 +8,7 @@ import {
   UNTOUCHED,
 } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
+import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Operation } from '../../../src/model/operations.ts';

@@ -14,6 +14,7 @@ import { webhook } from '../../../../src/features/reminders/channels/webhook/ind
 import { createAddressSecrets } from '../../../../src/features/reminders/identity.ts';
 import { createHttpClient, type HttpClientOptions } from '../../../../src/http/client.ts';
 import type { Logger } from '../../../../src/log/logger.ts';
+import { render, textOfIssue } from '../../../../src/messages/message.ts';
 import { OPERATORS_REACH, type Reach } from '../../../../src/settings/outbound-schema.ts';
 import { secretSchemas } from '../../../../src/settings/secret-reference.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
@@ -113,8 +114,10 @@ export function openChannel(
   const reach = opening.reach ?? OPERATORS_REACH;
   const { log = collectingLog().log, callbackUrl = null, clock = Date.now } = opening;
   const schema = bed.module.settingsSchema(secretSchemas({ env: { ...bed.env, ...opening.env }, dir: '/' }));
+  const { data: settings, error } = schema.safeParse(opening.settings ?? bed.settings);
+  if (error) throw new Error(error.issues.map((issue) => render(textOfIssue(issue.message))).join('; '));
   return bed.module.open({
-    settings: schema.parse(opening.settings ?? bed.settings),
+    settings,
     tenant: 'studio-rossi',
     callbackUrl,
     unsubscribeProof,

@@ -149,7 +149,7 @@ describe('encryption', () => {
   test('may not be left out for a server elsewhere', async () => {
     const bed = await open();
     const settings = { ...bed.settings, host: 'mail.clinic.example', security: 'none' };
-    expect(() => openChannel(bed, { settings })).toThrow('in clear');
+    expect(() => openChannel(bed, { settings })).toThrow('without encryption');
   });
 });
 
