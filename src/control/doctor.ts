@@ -123,7 +123,7 @@ async function sealingFinding(state: StateProbe, tenants: readonly string[]): Pr
   const [first] = errors;
   if (first === undefined) return ok(null, subject, message('doctor.sealing'));
   const what = message('sealed-unopened', { count: errors.length, cause: first.texts.message });
-  const next = message('sealed-unopened.remedy');
+  const next = first.texts.remedy ?? message('sealed-unopened.remedy');
   return { tenant: null, subject, result: 'problem', what, code: first.code, next };
 }
 

@@ -41,7 +41,7 @@ export const EN = {
   'cycle-failed': 'the last cycle failed: {cause}',
   'sealing-key-changed': 'what is kept of it does not open: the sealing key is not the one of before',
   'sealing-key-changed.remedy':
-    'put the key of before back into secrets.sealingKeys in clinic-mirror.yaml, or log in again',
+    'put the previous key back into secrets.sealingKeys in clinic-mirror.yaml, or log in again',
   'login-ended': 'the login has ended and a person must log in again',
   'not-connected': 'nobody has logged in yet',
   'tenant-not-allowed': 'the user of this login may not work in the clinic',

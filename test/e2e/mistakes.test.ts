@@ -208,14 +208,14 @@ const KEYS: Mistake[] = [
     },
     where: /secrets\.sealingKeys in clinic-mirror\.yaml/,
     cause: /sealed with another key/,
-    next: /put the key of before back/,
+    next: /put the previous key back/,
   },
   {
     name: 'start with other sealing keys',
     ...examinedBy('doctor', async ({ env }) => void Object.assign(env, { CLINIC_MIRROR_SEALING_KEY: OTHER_KEY })),
     where: /secrets\.sealingKeys in clinic-mirror\.yaml/,
     cause: /sealed with another key/,
-    next: /put the key of before back/,
+    next: /put the previous key back/,
   },
   {
     name: 'start with another identity key',
