@@ -12,10 +12,24 @@ export type Language = 'en' | 'it';
 /** Locales whose times have 24 hours and no characters that a text message can't hold. */
 export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };
 
-const ENGLISH = { ...EN, ...ERRORS_EN, ...SETTINGS_EN, ...VENDORS_EN };
-const ITALIAN: Fitting<typeof IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof VENDORS_IT> = {
-  ...{ ...IT, ...ERRORS_IT, ...SETTINGS_IT, ...VENDORS_IT },
-};
+/**
+ * Tables as one. Without a prototype the engine makes a hash table at once; a literal of more than a thousand properties that are spread costs
+ * 0.3 s at each start.
+ */
+function joined<Tables extends readonly object[]>(...tables: Tables): Intersection<Tables> {
+  return Object.assign(Object.create(null), ...tables);
+}
+type Intersection<Tables extends readonly object[]> = Tables extends readonly [
+  infer First,
+  ...infer Rest extends object[],
+]
+  ? First & Intersection<Rest>
+  : unknown;
+
+const ENGLISH = joined(EN, ERRORS_EN, SETTINGS_EN, VENDORS_EN);
+const ITALIAN = joined(IT, ERRORS_IT, SETTINGS_IT, VENDORS_IT) satisfies Fitting<
+  typeof IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof VENDORS_IT
+>;
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };
 
