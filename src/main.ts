@@ -31,6 +31,7 @@ import { repeatWork } from './jobs/queues.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import { type Logger, noSpans, type Spans } from './log/logger.ts';
+import { message } from './messages/message.ts';
 import { asMirrorError } from './model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
@@ -196,7 +197,7 @@ function starting({ outlines, unusable, unchecked }: Configuration): NotReady[] 
 /** Null where the settings name no port for the outside, or it is another process's. */
 async function openPublicPort(composition: Composition, metrics: Metrics, role: Role): Promise<ListeningServer | null> {
   const { host, port, publicUrl } = composition.configuration.settings.http;
-  if (port === null && role === 'http') throw noPublicPort('a process of the role http would have nothing to do');
+  if (port === null && role === 'http') throw noPublicPort(message('role-http-without-port'));
   if (port === null || !does(role, 'http')) return null;
   // The port stays as it was at the start; the address that leads to it may change.
   const today = () => composition.configuration.settings.http.publicUrl ?? publicUrl;

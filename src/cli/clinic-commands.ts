@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicAccess, ClinicRows, PreviewedRequest } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import type { Acting } from '../control/recording.ts';
-import { message } from '../messages/message.ts';
+import { withRemedy } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { type ProfileCommands, WRITE_OPTION, writeProposal } from './check-commands.ts';
@@ -163,14 +163,8 @@ function isRead(question: ClinicQuestion): boolean {
 }
 
 /** What is asked for by a filter, and what is written, tells of patients; arguments are shown to every user of the machine and kept by shells. */
-function requireElsewhere(option: string, source: string, what: string): void {
-  if (isElsewhere(source)) return;
-  throw new MirrorError(message('data-in-arguments', { what }), {
-    actor: 'settings',
-    code: 'data-in-arguments',
-    retry: 'never',
-    remedy: message('data-in-arguments.remedy', { option }),
-  });
+function requireElsewhere(option: string, source: string): void {
+  if (!isElsewhere(source)) throw unusableOption('data-in-arguments', option);
 }
 
 function isElsewhere(source: string): boolean {
@@ -191,20 +185,17 @@ async function dataOf(
   options: Pick<ClinicCommands, 'read'>,
 ): Promise<JsonObject | JsonObject[]> {
   if (data === undefined) return {};
-  if (write !== undefined) requireElsewhere('--data', data, 'what is to be written stands');
+  if (write !== undefined) requireElsewhere('--data', data);
   const value = await jsonOf(data, options);
   if (isJsonObject(value)) return value;
   if (Array.isArray(value) && value.length > 0 && value.every(isJsonObject)) return value;
-  throw badData(
-    'the data are no JSON object',
-    'give --data @ and a file with {"name": "value"}, or - and such on standard input',
-  );
+  throw unusableOption('bad-data', '--data');
 }
 
 /** Names and values of query parameters; a name with a list of values stands once for each. */
 async function parametersOf({ params }: Choice, options: Pick<ClinicCommands, 'read'>): Promise<[string, string][]> {
   if (params === undefined) return [];
-  requireElsewhere('--params', params, 'parameters, which may tell of patients, stand');
+  requireElsewhere('--params', params);
   const value = await jsonOf(params, options);
   const pairs = isJsonObject(value)
     ? Object.entries(value).flatMap(([name, entry]) => [entry].flat().map((one) => [name, one] as const))
@@ -212,12 +203,12 @@ async function parametersOf({ params }: Choice, options: Pick<ClinicCommands, 'r
   if (pairs.length > 0 && pairs.every(([, one]) => ['string', 'number', 'boolean'].includes(typeof one))) {
     return pairs.map(([name, one]) => [name, String(one)]);
   }
-  const remedy = 'give --params @ and a file with {"name": "value"}, or - and such on standard input';
-  throw badData('the parameters are no JSON object of texts, numbers, yes and no, and lists of them', remedy);
+  throw unusableOption('bad-data', '--params');
 }
 
-function badData(message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code: 'bad-data', retry: 'never', remedy });
+function unusableOption(code: 'bad-data' | 'data-in-arguments', option: string): MirrorError {
+  const [text, remedy] = withRemedy(code, { option });
+  return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }
 
 /** Most columns of a list. */

@@ -55,7 +55,11 @@ export const ERRORS_EN = {
   'cursor-unusable.remedy': 'give the "next" of the page before as it is, or nothing for the first page',
   'data-directory-unusable': 'nothing can be written to "dataDirectory" ({path}), whose copy would undo this',
   'data-directory-unusable.remedy': 'let this user write there, on a disk with room, and do it again',
-  'data-in-arguments': '{what} in the arguments of the command',
+  'bad-data': 'the value of {option} is not what the option takes',
+  'bad-data.remedy':
+    'give a JSON object, such as { "name": "value" }, in a file ({option} @file) or on standard input ({option} -)',
+  'data-in-arguments':
+    'the value of {option} may hold patient data, and every user of this machine can read the arguments of a command',
   'data-in-arguments.remedy': 'give it on standard input ({option} -) or in a file ({option} @file)',
   'device-answer-refused': 'the server names no page or no code for the login that a person can be sent to',
   'device-answer-refused.remedy':
@@ -129,6 +133,7 @@ export const ERRORS_EN = {
   'no-clinic-client': 'the settings in {dir} name no clinic client',
   'no-clinic-client.remedy': 'name a directory that is not there yet, or fill in clinicClients by hand',
   'no-public-port.remedy': 'set http.port and http.publicUrl in clinic-mirror.yaml',
+  'role-http-without-port': 'a process of the role http would have nothing to do',
   'no-refresh-token': 'the provider gave no refresh token, so the login would end within hours',
   'no-refresh-token.remedy': 'connect again and allow offline access; the client must be registered for refresh tokens',
   'no-reminders': 'the tenant "{id}" has no reminders',

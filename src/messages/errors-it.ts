@@ -59,8 +59,12 @@ export const ERRORS_IT = {
     'usa il valore "next" della pagina precedente senza modificarlo, o nulla per la prima pagina',
   'data-directory-unusable': 'non si può scrivere in "dataDirectory" ({path}), la cui copia annullerebbe questa azione',
   'data-directory-unusable.remedy': 'permetti a questo utente di scrivere lì, su un disco con spazio, e ripeti',
-  'data-in-arguments': '{what} negli argomenti del comando',
-  'data-in-arguments.remedy': 'passala dallo standard input ({option} -) o in un file ({option} @file)',
+  'bad-data': 'il valore di {option} non è quello che l’opzione richiede',
+  'bad-data.remedy':
+    'passa un oggetto JSON, come { "nome": "valore" }, in un file ({option} @file) o sullo standard input ({option} -)',
+  'data-in-arguments':
+    'il valore di {option} può contenere dati di pazienti, e ogni utente di questa macchina può leggere gli argomenti di un comando',
+  'data-in-arguments.remedy': 'passalo sullo standard input ({option} -) o in un file ({option} @file)',
   'device-answer-refused': "il server non indica una pagina o un codice a cui inviare una persona per l'accesso",
   'device-answer-refused.remedy':
     'accedi senza --device; la pagina deve essere un indirizzo https, il codice lettere e cifre',
@@ -132,6 +136,7 @@ export const ERRORS_IT = {
   'no-clinic-client': 'le impostazioni in {dir} non indicano un client della clinica',
   'no-clinic-client.remedy': 'indica una directory che non esiste ancora, o compila clinicClients a mano',
   'no-public-port.remedy': 'imposta http.port e http.publicUrl in clinic-mirror.yaml',
+  'role-http-without-port': 'un processo con il ruolo http non avrebbe nulla da fare',
   'no-refresh-token': "il fornitore non ha dato un refresh token: l'accesso scadrebbe entro poche ore",
   'no-refresh-token.remedy':
     "collega di nuovo e consenti l'accesso offline; il client deve essere registrato per i refresh token",

@@ -73,7 +73,8 @@ const GOALS: readonly [
   ['H1', 'lines in src', 'lines', '≤ 70,000'],
   ['H1', 'lines of code in src', 'code', '≤ 46,000'],
   ['H2', 'operations in the table', 'operations', 'all'],
-  ['H2', 'routes, commands and tools by hand', 'byHand', '0'],
+  ['H2', 'routes and tools by hand', 'byHand', '0'],
+  ['H2', 'commands of the process itself', 'processCommands', '–'],
   ['H3', 'sentences in two or more files', 'doubleSentences', '0'],
   ['H3', 'sentences for people in code', 'sentences', '0'],
   ['H3', 'descriptions of settings and fields', 'descriptions', 'with their schema'],
@@ -93,7 +94,8 @@ const GOALS: readonly [
   ['H8', 'functions with more than 4 parameters', 'manyParameters', '0'],
   ['H8', 'files above 400 lines', 'longFiles', '0'],
   ['H9', 'names with an ambiguous word', 'ambiguous', '0'],
-  ['H10', 'files of src with a test of their name', 'withTest', 'all with logic'],
+  ['H10', 'files of src with a test of their name', 'withTest', '–'],
+  ['H10', 'files with logic and without one', 'withoutTest', '0'],
   ['H10', 'shared worlds, models and beds of tests', 'worlds', '≤ 15'],
   ['H10', 'lines of them', 'worldLines', '–'],
   ['H11', 'duration of the tests', '[npm test; npm run test:unit]', '≤ 6 min; ≤ 25 s'],
@@ -116,7 +118,8 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     files.reduce((total, file) => total + of(file), 0);
   const functions = (of: (each: Source['functions'][number]) => boolean) =>
     sum(source, (file) => file.functions.filter(of).length);
-  const calls = (pattern: RegExp) => sum(source, (file) => file.calls.filter((name) => pattern.test(name)).length);
+  const literalCalls = (pattern: RegExp) =>
+    sum(source, (file) => file.literalCalls.filter((name) => pattern.test(name)).length);
   const worlds = test.filter(({ path }) => SHARED_TEST_FILES.test(path) && !path.endsWith('.test.ts'));
   const sentences = (kind: SentenceKind) => sum(source, (file) => sentencesOf(file, kind).length);
   return {
@@ -126,7 +129,8 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
       source.filter(({ path }) => /^src\/(operations|features)\//.test(path)),
       (file) => file.calls.filter((name) => name === 'operation').length,
     ),
-    byHand: calls(/^(route|command|registerTool)$/),
+    byHand: literalCalls(/^(route|registerTool)$/),
+    processCommands: literalCalls(/^command$/),
     doubleSentences: sentencesInSeveral(source).length,
     sentences: sentences('code'),
     descriptions: sentences('description'),
@@ -145,15 +149,28 @@ function figuresOf({ source, test, scripts, holdPage }: HouseFiles) {
     manyParameters: functions(({ parameters }) => parameters > MANY_PARAMETERS),
     longFiles: source.filter(({ lines }) => lines > LONG_FILE_LINES).length,
     ambiguous: sum([...source, ...scripts], (file) => ambiguousNames(file).length),
-    withTest: sourceFilesWithTest(source, test),
+    withTest: source.length - filesWithoutTest(source, test).length,
+    withoutTest: filesWithoutTest(source, test).filter(hasLogic).length,
     worlds: worlds.length,
     worldLines: sum(worlds, (file) => file.lines),
   };
 }
 
-function sourceFilesWithTest(source: readonly Source[], test: readonly Source[]): number {
+/** Files of `src/` whose test, of the same path and name, is not in `test/`. */
+export function filesWithoutTest<File extends Pick<Source, 'path'>>(
+  source: readonly File[],
+  test: readonly Pick<Source, 'path'>[],
+): File[] {
   const tests = new Set(test.map(({ path }) => path));
-  return source.filter(({ path }) => tests.has(path.replace(/^src\//, 'test/').replace(/\.ts$/, '.test.ts'))).length;
+  return source.filter(({ path }) => !tests.has(path.replace(/^src\//, 'test/').replace(/\.ts$/, '.test.ts')));
+}
+
+/** Less is the wiring of a few defaults. */
+const FEWEST_BRANCHES = 3;
+
+/** Whether a file decides something that a test can get wrong. Texts of pages are functions too, which the tests of their pages read. */
+export function hasLogic({ path, branches }: Pick<Source, 'path' | 'branches'>): boolean {
+  return branches >= FEWEST_BRANCHES && !/^src\/(http-server\/pages|documents)\/texts\//.test(path);
 }
 
 /** Whether a text reads as a sentence: at least four words, of which most are lower case letters alone. */
@@ -163,26 +180,28 @@ function isSentence(text: string): boolean {
 }
 
 /** What a sentence outside of `messages/` is: of a page, by the role of its text, or a sentence for people in code. */
-export type SentenceKind = 'page' | 'terminal' | 'code' | Exclude<TextRole, 'other'>;
+export type SentenceKind = 'page' | 'terminal' | 'code' | Exclude<TextRole, 'other' | 'error'>;
 
 /**
  * Templates of pages, documents and views of the terminal, and texts of a feature in both languages: the goal leaves texts with their template.
- * Help of metrics and descriptions of interfaces for programs are descriptions.
+ * The profile that is proposed to an administrator is a document, the whole command line is a view. Help of metrics and descriptions of
+ * interfaces for programs are descriptions.
  */
 const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
   [
     'page',
-    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|features\/[a-z-]+\/texts\.ts)/,
+    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|profile-finder\/|features\/[a-z-]+\/texts\.ts)/,
   ],
   ['description', /^src\/((control|features\/[a-z-]+)\/metrics|http-server\/api\/openapi|mcp-server\/server)\.ts$/],
-  ['terminal', /^src\/(cli\/(render-[a-z-]+|operation-texts)|settings\/summary)\.ts$/],
+  ['terminal', /^src\/(cli\/.+|cli|command-line|settings\/summary)\.ts$/],
 ];
 
 /** Sentences of one kind of a file, each once; none of `messages/`. */
 export function sentencesOf({ path, texts }: Pick<Source, 'path' | 'texts'>, kind: SentenceKind): string[] {
   if (path.startsWith('src/messages/')) return [];
   const template = TEMPLATES.find(([, where]) => where.test(path))?.[0];
-  const kindOf = (role: TextRole): SentenceKind => template ?? (role === 'other' ? 'code' : role);
+  const kindOf = (role: TextRole): SentenceKind =>
+    role === 'error' ? 'code' : role === 'other' ? (template ?? 'code') : role;
   return [...new Set(texts.filter(({ role }) => kindOf(role) === kind).map(({ text }) => text.trim()))].filter(
     isSentence,
   );

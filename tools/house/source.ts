@@ -21,9 +21,10 @@ export interface SourceFunction {
  * - `log`: a message of the log, for engineers;
  * - `assertion`: of an `Error` or `TypeError` that only a defect throws;
  * - `words`: a list of words in one text, for a parser;
+ * - `error`: an argument of one of our errors;
  * - `other`.
  */
-export type TextRole = 'description' | 'declared' | 'log' | 'assertion' | 'words' | 'other';
+export type TextRole = 'description' | 'declared' | 'log' | 'assertion' | 'words' | 'error' | 'other';
 
 /** A string literal or template of a source file, with `…` in place of what a template inserts. */
 export interface SourceText {
@@ -47,6 +48,10 @@ export interface Source {
   names: string[];
   /** Names of the functions and methods that are called. */
   calls: string[];
+  /** Those of them whose first argument is a text in quotes. */
+  literalCalls: string[];
+  /** Conditions, loops, `catch` and operators such as `??`. */
+  branches: number;
 }
 
 interface Node {
@@ -91,6 +96,8 @@ export function readSource(path: string, content: string): Source {
     imports: [],
     names: [],
     calls: [],
+    literalCalls: [],
+    branches: 0,
   };
   visit(program as unknown as Node, null, (node, parent, role) => {
     if (isNoCode(node)) blanked.push(parent?.type === 'ExportNamedDeclaration' ? parent : node);
@@ -98,6 +105,8 @@ export function readSource(path: string, content: string): Source {
     if (isFunction(node)) source.functions.push(functionOf(node, parent, lineAt));
     source.names.push(...declaredBy(node));
     source.calls.push(...calledBy(node));
+    if ((node.arguments as Node[] | undefined)?.[0]?.type === 'Literal') source.literalCalls.push(...calledBy(node));
+    if (BRANCHES.test(node.type)) source.branches++;
     const text = textOf(node, parent);
     if (text !== null) source.texts.push({ text, line: lineAt(node.start), role });
   });
@@ -112,7 +121,7 @@ export function readScript(path: string, content: string): Source {
   const locals = statements.flatMap((line) => /\blocal (?:function )?([\w, ]+)/.exec(line)?.[1]?.split(/\W+/) ?? []);
   return {
     ...{ path, lines: lines.length, code: statements.length },
-    ...{ functions: [], texts: [], imports: [], calls: [] },
+    ...{ functions: [], texts: [], imports: [], calls: [], literalCalls: [], branches: 0 },
     names: [basename(path, '.lua'), ...locals.filter((name) => name !== '')],
   };
 }
@@ -137,6 +146,8 @@ const OF_COMMANDS = /^(option|requiredOption|argument|description|summary|addHel
 const OF_OPERATIONS = /^(summary|description|about|help|when|needs)$/;
 const LOG_LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 const DEFECTS = /^(Error|TypeError|RangeError)$/;
+const OUR_ERRORS = /^(MirrorError|ConfigurationError)$/;
+const BRANCHES = /^(If|Switch|For|ForOf|ForIn|While|DoWhile)Statement$|^(Conditional|Logical)Expression$|^CatchClause$/;
 
 /** Functions whose arguments are a kind and the description of a field of a CRM mapping. */
 const DESCRIBED_FIELDS = /^(open|sensitive)$/;
@@ -165,7 +176,13 @@ function roleWithin(node: Node, field: string): TextRole | null {
   const { name, object, property, computed } = node.callee as Callee;
   const called = name ?? property?.name ?? '';
   if (node.type === 'NewExpression')
-    return DEFECTS.test(called) ? 'assertion' : OF_COMMANDS.test(called) ? 'declared' : null;
+    return DEFECTS.test(called)
+      ? 'assertion'
+      : OUR_ERRORS.test(called)
+        ? 'error'
+        : OF_COMMANDS.test(called)
+          ? 'declared'
+          : null;
   if (name === 'words') return 'words';
   // `log.warn()`, `tenant.log[level]()`, `log().warn()`
   const { name: objectName = '', property: member, callee } = (object ?? {}) as Callee;
