@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
-import { remarksOf } from '../../../src/clinic/read/reading-remarks.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
@@ -132,45 +131,5 @@ describe('a local time', () => {
     await using server = clinic.server;
     expect(await clinic.read()).toEqual(['09:00']);
     expect(server.requests.filter(({ url }) => /agendas|locations/.test(url))).toEqual([]);
-  });
-});
-
-describe('a zone that the profile does not name', () => {
-  it('is told with the field and the rows, where local times are read in another one', () => {
-    const row = { ...LOCAL, site: { tz: 'Atlantic/Canary' }, country: 'Japan' };
-    const remark = { list: 'appointments', field: 'zone', path: 'site.tz', rows: 2, zones: ['Atlantic/Canary'] };
-    expect(remarksOf([row, row], profileOf())).toEqual([{ code: 'zone-unread', ...remark }]);
-    expect(remarksOf([row], profileOf({ zone: 'Atlantic/Canary' }))).toEqual([]);
-    expect(remarksOf([row], profileOf({ appointments: { fields: { zone: ['site.tz'] } } }))).toEqual([]);
-  });
-
-  it('is told of appointments and agendas by whoever reads them', async () => {
-    const clinic = await clinicWith({
-      agendas: [{ id: 'g', name: 'G', tz: 'Asia/Tokyo' }],
-      rows: [{ ...LOCAL, tz: 'Atlantic/Canary' }],
-    });
-    await using _server = clinic.server;
-    await clinic.read();
-    expect(clinic.source.remarks().map(({ list, path }) => `${list} ${path}`)).toEqual([
-      'appointments tz',
-      'agendas tz',
-    ]);
-  });
-});
-
-describe('a path of the profile that finds nothing', () => {
-  it('is told after a whole reading, with its field and the number of rows', async () => {
-    const fields = { notes: ['memo'], treatmentId: ['service.id', 'treatmentId'], locationId: ['sites[].id'] };
-    const rows = [LOCAL, { ...LOCAL, id: 'b', sites: [{ id: 'l' }] }];
-    const clinic = await clinicWith({ rows }, { appointments: { fields } });
-    await using _server = clinic.server;
-    expect(clinic.source.remarks()).toEqual([]);
-    await clinic.read();
-    const told = clinic.source.remarks();
-    expect(told.map(({ code, field, path }) => [code, field, path])).toEqual([
-      ['path-empty', 'treatmentId', 'service.id'],
-      ['path-empty', 'notes', 'memo'],
-    ]);
-    expect(told[0]?.rows).toBe(2);
   });
 });

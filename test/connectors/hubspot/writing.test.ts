@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { keyOf } from '../../contract/contract-kit.ts';
+import { DEALS, ours, run, update, write } from './scripted-account.ts';
 import {
   CONTACT,
   contact,
@@ -384,5 +386,94 @@ describe('a contact that people merged', () => {
     world.sandbox.merge('contacts', b!, a!);
     const ends = await target.apply(target.update('a', contact(), a!), target.update('b', contact(), b!));
     expect(ends.map(describeOutcome).sort()).toEqual(['key-burnt', 'written updated']);
+  });
+});
+
+describe('what belongs to a contact', () => {
+  const [one, other] = [ours('one', 'c1'), ours('other', 'c2')];
+  const contacts = [one, other];
+  const of = (recordId: string | null) => ({ contactKey: recordId === null ? null : keyOf(recordId) });
+
+  test('is written and joined with it', async () => {
+    const {
+      calls,
+      labels,
+      words,
+      of: end,
+    } = await run(DEALS, { contacts }, write('a', {}, of('one')), write('b', {}, of(null)));
+    expect(labels).toEqual(['objects.read', 'objects.upsert', 'associations.create']);
+    expect(calls[2]?.body.inputs).toEqual([{ from: { id: 'new-0' }, to: { id: 'c1' } }]);
+    expect(words).toEqual(['written created', 'written created']);
+    expect(end('a')).toMatchObject({ stored: of('one') });
+  });
+
+  test('that has none is written without any look', async () => {
+    expect((await run(DEALS, { contacts }, write('b', {}, of(null)))).labels).toEqual(['objects.upsert']);
+  });
+
+  test('whose stamp somebody removed is written all the same', async () => {
+    const deals = [{ id: 'd1', values: { k: keyOf('a') } }];
+    expect((await run(DEALS, { contacts, deals }, update('a', {}, 'd1', of('one')))).words).toEqual([
+      'written updated',
+    ]);
+  });
+
+  test('is taken away from the contact of before also where its key had to be given back', async () => {
+    const deals = [ours('a', 'd1', { k: '' }, of('one'))];
+    const { calls, words } = await run(DEALS, { contacts, deals }, update('a', {}, 'd1', of('other')));
+    const archived = calls.find(({ label }) => label === 'associations.archive');
+    expect(archived?.body.inputs).toEqual([{ from: { id: 'd1' }, to: [{ id: 'c1' }] }]);
+    expect(words).toEqual(['written updated']);
+  });
+
+  test('fails alone while its contact is not there', async () => {
+    const { calls, words } = await run(DEALS, { contacts }, write('a', {}, of('nobody')), write('b', {}, of('other')));
+    expect(words).toEqual(['failed remote/contact-missing', 'written created']);
+    expect(calls.find(({ label }) => label === 'objects.upsert')?.body.inputs).toMatchObject([{ id: keyOf('b') }]);
+  });
+
+  test('fails when its contact goes meanwhile, or nothing is said of the joining', async () => {
+    const notJoined = { 'new-0': 'refused', 'new-1': 'silence' } as const;
+    const { words } = await run(
+      DEALS,
+      { contacts, notJoined },
+      write('a', {}, of('one')),
+      write('b', {}, of('one')),
+      write('c', {}, of('one')),
+    );
+    expect(words).toEqual(['failed remote/contact-missing', 'failed remote/answer-missing', 'written created']);
+  });
+
+  test('is taken away from the contact of before, before the stamp names the new one', async () => {
+    const deals = [ours('a', 'd1', {}, of('one')), ours('b', 'd2', {}, of('other')), ours('c', 'd3')];
+    const writes = [
+      update('a', {}, 'd1', of('other')),
+      update('b', {}, 'd2', of('other')),
+      update('c', {}, 'd3', of('one')),
+    ];
+    const { calls, labels } = await run(DEALS, { contacts, deals }, ...writes);
+    expect(labels).toEqual([
+      'objects.read',
+      'objects.read',
+      'associations.archive',
+      'objects.upsert',
+      'associations.create',
+    ]);
+    expect(calls[2]?.body.inputs).toEqual([{ from: { id: 'd1' }, to: [{ id: 'c1' }] }]);
+  });
+
+  test('is taken away too when it belongs to nobody now; from a contact that is gone there is nothing to take', async () => {
+    const deals = [ours('a', 'd1', {}, of('one')), ours('b', 'd2', {}, of('gone'))];
+    const { calls, labels, words } = await run(
+      DEALS,
+      { contacts, deals },
+      update('a', {}, 'd1', of(null)),
+      update('b', {}, 'd2', of('one')),
+    );
+    expect(labels).toContain('associations.archive');
+    expect(calls.find(({ label }) => label === 'associations.archive')?.body.inputs).toEqual([
+      { from: { id: 'd1' }, to: [{ id: 'c1' }] },
+    ]);
+    expect(words).toEqual(['written updated', 'written updated']);
   });
 });

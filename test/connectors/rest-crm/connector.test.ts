@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
-import { changeJson, type Json, jsonAnswer, rewriteNext } from '../../contract/crm-wire.ts';
 import { contact, effectOf, signal } from './harness.ts';
 import { openProfile, PROFILE_CASES } from './profiles.ts';
 
@@ -244,88 +243,5 @@ describe('a batch of rows', () => {
     expect((await target.apply(...creates)).map(effectOf)).toEqual(['answer-missing', 'answer-missing']);
     expect((await target.apply(...creates)).map(effectOf)).toEqual(['created', 'created']);
     expect(sandbox.records('Contacts')).toHaveLength(2);
-  });
-});
-
-describe('a deletion of several', () => {
-  const zoho = PROFILE_CASES.find(({ dialect }) => dialect === 'zoho')!;
-  const IDS = ['a', 'b', 'c', 'd'];
-  const SEVERAL = { method: /^DELETE$/, url: /\?ids=/ };
-
-  async function openWithFour(description: object = {}) {
-    const { sandbox, open } = await openProfile(zoho);
-    const proxy = await startFaultProxy(sandbox.url);
-    onTestFinished(() => proxy.close());
-    const baseUrl = sandbox.apiUrl.replace(sandbox.url, proxy.url);
-    const target = open({ settings: { baseUrl, profile: 'zoho-like', description } });
-    const created = await target.apply(
-      ...IDS.map((id) => target.create(id, contact({ ...zoho.person, First_Name: id }))),
-    );
-    const remoteIds = new Map(
-      created.map((outcome) => [outcome.recordId, outcome.result === 'written' ? (outcome.remoteId ?? '') : '']),
-    );
-    proxy.forget();
-    const removeAll = async (erase = false) => {
-      const outcomes = await target.apply(...IDS.map((id) => target.remove(id, remoteIds.get(id), erase)));
-      return Object.fromEntries(outcomes.map((outcome) => [outcome.recordId, effectOf(outcome)]));
-    };
-    const left = () => sandbox.records('Contacts').map(({ values }) => values.First_Name);
-    const sent = () =>
-      proxy.requests.map(({ method, url }) => `${method} ${url.replace(/^\/crm\/v8\//, '').replace(/\d{5,}/g, '1')}`);
-    return { proxy, remoteIds, removeAll, left, sent };
-  }
-
-  test('is a look and one request', async () => {
-    const { removeAll, left, sent } = await openWithFour();
-    expect(await removeAll()).toEqual({ a: 'deleted', b: 'deleted', c: 'deleted', d: 'deleted' });
-    expect(left()).toEqual([]);
-    expect(sent()).toEqual(['POST coql', 'DELETE Contacts?ids=1%2C1%2C1%2C1']);
-  });
-
-  test('that does not name one of them, or not as deleted, is made up for by that one alone', async () => {
-    const { proxy, remoteIds, removeAll, left, sent } = await openWithFour();
-    const locked = { code: 'RECORD_LOCKED', status: 'error', message: 'no', details: { id: remoteIds.get('b') } };
-    rewriteNext(proxy, SEVERAL, {
-      request: (request) => ({
-        ...request,
-        url: request.url.replace(/%2C\d+$/, '').replace(`%2C${remoteIds.get('b')}`, ''),
-      }),
-      answer: (answer) => changeJson(answer, ({ data }) => ({ data: [locked, ...(data as Json[])] })),
-    });
-    const alone = { method: /^DELETE$/, url: new RegExp(`/${remoteIds.get('b')}$`) };
-    proxy.add({ ...alone, fault: { kind: 'answer', answer: jsonAnswer(400, { data: [locked] }) } });
-    expect(await removeAll()).toEqual({ a: 'deleted', b: 'record-refused', c: 'deleted', d: 'deleted' });
-    expect(left()).toEqual(['b']);
-    expect(sent().slice(2)).toEqual(['DELETE Contacts/1', 'DELETE Contacts/1']);
-  });
-
-  test.each([
-    ['is refused for one of them', 400, { code: 'INVALID_DATA', status: 'error' }],
-    ['fails on one of them', 500, { code: 'INTERNAL_ERROR', status: 'error' }],
-  ])('that %s is carried out one by one', async (_, status, body) => {
-    const { proxy, removeAll, left, sent } = await openWithFour();
-    const answer = jsonAnswer(status, body);
-    proxy.add({ ...SEVERAL, times: Number.POSITIVE_INFINITY, fault: { kind: 'answer', answer } });
-    expect(await removeAll()).toEqual({ a: 'deleted', b: 'deleted', c: 'deleted', d: 'deleted' });
-    expect(left()).toEqual([]);
-    expect(sent()).toHaveLength(6);
-  });
-
-  test('that the CRM has no time for leaves the rest of the series unsent', async () => {
-    const { proxy, removeAll, left, sent } = await openWithFour({ streams: { patients: { deleteMany: { size: 2 } } } });
-    proxy.add({ ...SEVERAL, fault: { kind: 'answer', answer: jsonAnswer(429, { code: 'TOO_MANY_REQUESTS' }, '7') } });
-    await expect(removeAll()).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 7_000 });
-    expect(sent()).toHaveLength(2);
-    expect(left()).toEqual(IDS);
-  });
-
-  test('is none where the bin is to be cleared of each after', async () => {
-    const erase = { call: { method: 'DELETE', path: '/bin/{{id}}' } };
-    const { proxy, removeAll, left, sent } = await openWithFour({ streams: { patients: { erase } } });
-    const cleared = { status: 204, headers: {}, body: '' };
-    proxy.add({ url: /\/bin\//, times: IDS.length, fault: { kind: 'answer', answer: cleared } });
-    expect(await removeAll(true)).toEqual({ a: 'deleted', b: 'deleted', c: 'deleted', d: 'deleted' });
-    expect(left()).toEqual([]);
-    expect(sent().filter((one) => one === 'DELETE bin/1')).toHaveLength(4);
   });
 });

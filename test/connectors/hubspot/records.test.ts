@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CrmItem } from '../../../src/model/items.ts';
+import { keyOf } from '../../contract/contract-kit.ts';
+import { ours, run, SCOPE, update, write } from './scripted-account.ts';
 import { contact, KEY, meeting, NO_SIGNAL, STAMP, startWorld } from './support.ts';
 
 const DAY_MS = 86_400_000;
@@ -115,4 +117,63 @@ describe('a reading', () => {
       { key: '', remoteId: a!.remoteId, sealedRecordId: target.identity.sealedRecordId('a') },
     ]);
   });
+});
+
+describe('updates', () => {
+  test('look first at what stands under their keys, and write it', async () => {
+    const { calls, labels, words } = await run(SCOPE, { contacts: [ours('a', '1')] }, update('a', {}, '1'), write('b'));
+    expect(labels).toEqual(['objects.read', 'objects.upsert']);
+    expect(calls[0]?.body).toMatchObject({ inputs: [{ id: keyOf('a') }], properties: ['k', 's', 'email'] });
+    expect(words).toEqual(['written updated', 'written created']);
+  });
+
+  test('of what is gone make it again', async () => {
+    const { labels, words } = await run(SCOPE, {}, update('a'));
+    expect(labels).toEqual(['objects.read', 'objects.upsert']);
+    expect(words).toEqual(['written recreated']);
+  });
+
+  test('whose key leads to another record, into which ours was merged, write nothing into that', async () => {
+    const { labels, words } = await run(SCOPE, { silentOf: [keyOf('a')] }, update('a', {}, '1'));
+    expect([labels, words]).toEqual([['objects.read', 'objects.upsert'].slice(0, 1), ['key-burnt']]);
+  });
+
+  test('whose record carries the stamp of another target write nothing', async () => {
+    const foreign = ours('a', '1', {}, { ownerTag: 'anothermark00000' });
+    const { labels, words } = await run(SCOPE, { contacts: [foreign] }, update('a', {}, '1'));
+    expect([labels, words]).toEqual([['objects.read'], ['key-burnt']]);
+  });
+
+  test('give a record its key back from which somebody took it', async () => {
+    const keyless = ours('a', '1', { k: '' });
+    const { calls, labels, words, objects } = await run(
+      SCOPE,
+      { contacts: [keyless] },
+      update('a', { lastname: 'A' }, '1'),
+    );
+    expect(labels).toEqual(['objects.read', 'objects.read', 'objects.update', 'objects.upsert']);
+    expect(calls[1]?.body).toMatchObject({ inputs: [{ id: '1' }], properties: ['k', 's', 'email'] });
+    expect(calls[2]?.body).toEqual({ inputs: [{ id: '1', properties: { k: keyOf('a') } }] });
+    expect(words).toEqual(['written updated']);
+    expect(objects.contacts).toHaveLength(1);
+  });
+
+  test.each([
+    ['of another record', ours('b', '1', { k: '' })],
+    ['without a stamp', { id: '1', values: {} }],
+    ['that has a key', ours('a', '1', { k: keyOf('b') })],
+  ])('leave a record alone %s, to which their id leads', async (_, record) => {
+    const before = { ...record.values };
+    const { labels, words, objects } = await run(SCOPE, { contacts: [record] }, update('a', {}, '1'));
+    expect(labels).toEqual(['objects.read', 'objects.read', 'objects.upsert']);
+    expect(words).toEqual(['written recreated']);
+    expect(objects.contacts?.[0]?.values).toEqual(before);
+  });
+});
+
+test('an update whose id leads to the record that theirs was merged into leaves that alone', async () => {
+  const other = ours('b', '2', { k: '' });
+  const { words, objects } = await run(SCOPE, { contacts: [other], mergedInto: { 1: '2' } }, update('a', {}, '1'));
+  expect(words).toEqual(['written recreated']);
+  expect(objects.contacts?.[0]).toEqual(ours('b', '2', { k: '' }));
 });

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import { emptyPathsIn, remarksOf, UnreadZones } from '../../../src/clinic/read/reading-remarks.ts';
+import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
+import { startScriptedServer } from '../scripted-server.ts';
+
+const LOCAL = { id: 'a', agendaId: 'g', start: '2026-12-01T09:00:00', end: '2026-12-01T09:30:00', status: 'Booked' };
+const WINDOW = { fromAt: Date.parse('2026-11-01T00:00:00Z'), toAt: Date.parse('2026-12-31T00:00:00Z') };
+
+/** A clinic with one list of appointments. */
+async function clinicWith(rows: object[], written: WrittenProfile = {}, agendas: object[] = []) {
+  const server = await startScriptedServer(({ url }) => {
+    if (url.includes('/agendas')) return { json: agendas };
+    if (url.includes('/locations')) return { json: [] };
+    return { json: url.includes('/appointments') ? rows : { tenants: [{ id: 't' }] } };
+  });
+  const { context } = openClient(server.url, profileOf({ paging: { style: 'none' }, ...written }));
+  const source = createTenantSource(context, null);
+  const read = () => source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
+  return { server, source, read };
+}
+
+describe('a zone that the profile does not name', () => {
+  it('is told with the field and the rows, where local times are read in another one', () => {
+    const row = { ...LOCAL, site: { tz: 'Atlantic/Canary' }, country: 'Japan' };
+    const remark = { list: 'appointments', field: 'zone', path: 'site.tz', rows: 2, zones: ['Atlantic/Canary'] };
+    expect(remarksOf([row, row], profileOf())).toEqual([{ code: 'zone-unread', ...remark }]);
+    expect(remarksOf([row], profileOf({ zone: 'Atlantic/Canary' }))).toEqual([]);
+    expect(remarksOf([row], profileOf({ appointments: { fields: { zone: ['site.tz'] } } }))).toEqual([]);
+  });
+
+  it('is told of appointments and agendas by whoever reads them', async () => {
+    const clinic = await clinicWith([{ ...LOCAL, tz: 'Atlantic/Canary' }], {}, [
+      { id: 'g', name: 'G', tz: 'Asia/Tokyo' },
+    ]);
+    await using _server = clinic.server;
+    await clinic.read();
+    expect(clinic.source.remarks().map(({ list, path }) => `${list} ${path}`)).toEqual([
+      'appointments tz',
+      'agendas tz',
+    ]);
+  });
+});
+
+describe('a value of a row', () => {
+  const remarksIn = (row: object) => {
+    const found = new UnreadZones('appointments', []);
+    found.look(row, 'Europe/Rome');
+    return found.remarks().map(({ path }) => path);
+  };
+
+  it('is a zone as UTC or a region with a place, three objects deep', () => {
+    expect(remarksIn({ a: 'UTC', b: { c: { d: 'Asia/Tokyo' } }, e: 'America/Argentina/Ushuaia' })).toEqual([
+      'a',
+      'b.c.d',
+      'e',
+    ]);
+  });
+
+  it('is none as the name of a country, deeper, in a list, or where it is the zone in use', () => {
+    const deep = { a: { b: { c: { d: 'Asia/Tokyo' } } } };
+    expect(
+      remarksIn({ country: 'Japan', ...deep, list: ['Asia/Tokyo'], used: 'Europe/Rome', no: 'Nowhere/At' }),
+    ).toEqual([]);
+  });
+
+  it('counts once for a row that was read several times', () => {
+    const found = new UnreadZones('agendas', []);
+    for (const zone of ['Asia/Tokyo', 'Asia/Seoul', 'Asia/Tokyo']) found.look({ zone }, 'UTC');
+    found.ended(2);
+    expect(found.remarks()).toMatchObject([{ rows: 2, zones: ['Asia/Seoul', 'Asia/Tokyo'] }]);
+  });
+});
+
+describe('a path of the profile that finds nothing', () => {
+  it('is told after a whole reading, with its field and the number of rows', async () => {
+    const fields = { notes: ['memo'], treatmentId: ['service.id', 'treatmentId'], locationId: ['sites[].id'] };
+    const rows = [LOCAL, { ...LOCAL, id: 'b', sites: [{ id: 'l' }] }];
+    const clinic = await clinicWith(rows, { appointments: { fields } });
+    await using _server = clinic.server;
+    expect(clinic.source.remarks()).toEqual([]);
+    await clinic.read();
+    const told = clinic.source.remarks();
+    expect(told.map(({ code, field, path }) => [code, field, path])).toEqual([
+      ['path-empty', 'treatmentId', 'service.id'],
+      ['path-empty', 'notes', 'memo'],
+    ]);
+    expect(told[0]?.rows).toBe(2);
+  });
+
+  it('is told where every row holds an empty text, and never of no rows', () => {
+    const profile = profileOf({ agendas: { fields: { name: ['label'] } } });
+    expect(emptyPathsIn('agendas', [], profile)).toEqual([]);
+    expect(emptyPathsIn('agendas', [{ label: '' }, 'no row'], profile)).toMatchObject([{ path: 'label', rows: 2 }]);
+    expect(emptyPathsIn('agendas', [{ label: '' }, { label: 'Room' }], profile)).toEqual([]);
+  });
+});

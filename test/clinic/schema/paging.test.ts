@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { pagingSchema, path, timePath } from '../../../src/clinic/schema/paging.ts';
+
+const issuesOf = (written: object) => pagingSchema.safeParse(written).error?.issues.map(({ message }) => message) ?? [];
+
+describe('the rules that prove the end of a list', () => {
+  test.each([
+    [{ style: 'page-size', ends: ['short-page'] }, /short-page needs cap/],
+    [{ style: 'offset-limit', ends: ['no-next'] }, /no-next is for the styles cursor/],
+    [{ style: 'cursor', ends: ['empty-page'] }, /empty-page is for the styles that count/],
+    [{ style: 'next-link', ends: ['has-more'], hasMorePath: null }, /has-more needs hasMorePath/],
+    [{ style: 'page-size', ends: ['total'], totalPath: null }, /total needs totalPath/],
+  ])('are refused where they could prove nothing: %j', (written, expected) => {
+    expect(issuesOf(written)).toEqual([expect.stringMatching(expected)]);
+  });
+
+  test.each([
+    { style: 'none' },
+    { style: 'page-size', ends: ['short-page'], cap: 100 },
+    { style: 'link-header', ends: ['no-next', 'has-more', 'total'] },
+    { style: 'offset-limit', ends: ['empty-page'], hasMorePath: null, totalPath: null },
+  ])('are taken where they can speak: %j', (written) => {
+    expect(issuesOf(written)).toEqual([]);
+  });
+
+  test('are by default those that every server of the style obeys', () => {
+    const endsOf = (style: string) => (pagingSchema.parse({ style }) as { ends: unknown }).ends;
+    expect(['offset-limit', 'page-size'].map(endsOf)).toEqual(Array(2).fill(['has-more', 'empty-page']));
+    expect(['cursor', 'next-link', 'link-header'].map(endsOf)).toEqual(Array(3).fill(['no-next']));
+  });
+
+  test('cannot be left out', () => {
+    expect(pagingSchema.safeParse({ style: 'cursor', ends: [] }).success).toBe(false);
+  });
+});
+
+describe('a place in an answer', () => {
+  test.each(['header:X-Total-Count', 'meta.page.total'])('is a header or a path of the body: %s', (totalPath) => {
+    expect(issuesOf({ style: 'none', totalPath })).toEqual([]);
+  });
+
+  test.each(['header:', 'header:X Total', 'meta..total', ''])('is not %j', (totalPath) => {
+    expect(issuesOf({ style: 'none', totalPath })).toHaveLength(1);
+  });
+
+  test('of a time may have two parts, and of any other value one', () => {
+    expect(timePath.safeParse('day + slot.begin').success).toBe(true);
+    expect(timePath.safeParse('day + begin + zone').success).toBe(false);
+    expect(path.safeParse('day + begin').success).toBe(false);
+  });
+});
