@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { DAY_MS } from '../../src/model/time.ts';
 import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
@@ -110,58 +110,6 @@ describe('a record that is not as we wrote it', () => {
     });
     expect(await targets.invalidate('doctor')).toBe(false);
     expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false });
-  });
-});
-
-describe('what left a target', () => {
-  const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
-
-  test('is counted by reason, a record that comes and goes each time, for an hour and for seven days', async () => {
-    const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
-    await targets.recordGone('doctor', { ...NONE, vanished: 3 }, NOW);
-    await targets.recordGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
-    await targets.recordGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + HOUR_MS);
-    const all = { cancelled: 4, excluded: 2, vanished: 6, released: 1 };
-    expect(await targets.gone('doctor', NOW + HOUR_MS)).toEqual({ hour: all, week: all });
-    expect(await targets.gone('doctor', NOW + 2 * HOUR_MS)).toEqual({
-      hour: { ...NONE, cancelled: 4, excluded: 2 },
-      week: all,
-    });
-    expect(await targets.gone('doctor', NOW + 7 * DAY_MS)).toEqual({ hour: NONE, week: all });
-    expect((await targets.gone('doctor', NOW + 7 * DAY_MS + HOUR_MS)).week).toEqual({
-      ...NONE,
-      cancelled: 4,
-      excluded: 2,
-    });
-    expect((await targets.gone('nurse', NOW)).week).toEqual(NONE);
-  });
-
-  test('is told day by day, the newest first', async () => {
-    const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
-    await targets.recordGone('doctor', { ...NONE, vanished: 3 }, NOW);
-    await targets.recordGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + 2 * DAY_MS);
-    const days = await targets.goneByDay('doctor', NOW + 2 * DAY_MS + HOUR_MS);
-    expect(days).toEqual([
-      { ...NONE, cancelled: 4, excluded: 2 },
-      NONE,
-      { ...NONE, vanished: 3 },
-      NONE,
-      NONE,
-      NONE,
-      NONE,
-    ]);
-  });
-
-  test('does not pile up where something is deleted every hour, and is forgotten in the end', async () => {
-    const connection = redis.connect();
-    const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
-    for (let hour = 0; hour < 200; hour += 1) {
-      await targets.recordGone('doctor', { ...NONE, vanished: 5 }, NOW + hour * HOUR_MS);
-    }
-    // 169 hours, each with its reason and count, sealed.
-    expect(await connection.hstrlen('cm:{studio-rossi}:target:doctor', 'proof')).toBeLessThan(5_000);
-    await targets.recordGone('nurse', NONE, NOW);
-    expect(await connection.exists('cm:{studio-rossi}:target:nurse')).toBe(0);
   });
 });
 

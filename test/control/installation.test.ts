@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { auditNow } from '../../src/control/audit.ts';
+import { requireTenant } from '../../src/control/installation.ts';
 import { withdrawFeed } from '../../src/features/feeds/feeds.ts';
 import { upcomingReminders } from '../../src/features/reminders/reminders.ts';
 import { listTriggers } from '../../src/features/triggers/triggers.ts';
 import { render } from '../../src/messages/message.ts';
 import { asMirrorError, type MirrorError } from '../../src/model/errors.ts';
+import type { InvalidTenant } from '../../src/settings/configuration.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { paced } from '../support/pace.ts';
@@ -60,4 +62,27 @@ test.each([
     `correggere agendas di room in ${place}`,
     `correggere treatments di room in ${place}`,
   ]);
+});
+
+test.each([
+  ['aurora', 'no-such-tenant', 'rossi'],
+  ['faulty', 'tenant-set-aside', 'config check'],
+  ['unread', 'tenant-unchecked', '/readyz'],
+])('the tenant %s is refused with %s, and the remedy says: %s', (id, code, words) => {
+  const rossi = openTenant({
+    redis: redis.connect(),
+    id: 'rossi',
+    clinic: createModelClinic(),
+    targets: [],
+    clock: () => NOW,
+  });
+  const faulty = { id: 'faulty', faults: [] } as unknown as InvalidTenant;
+  const installation = {
+    ...openInstallation({ tenants: [rossi], unusable: [faulty] }),
+    unchecked: new Set(['unread']),
+  };
+  expect(requireTenant(installation, 'rossi')).toBe(rossi);
+  expect(() => requireTenant(installation, id)).toThrow(
+    expect.objectContaining({ code, remedy: expect.stringContaining(words) }),
+  );
 });

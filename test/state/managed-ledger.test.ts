@@ -1,0 +1,172 @@
+import type { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { keys } from '../../src/state/keys.ts';
+import { comparedWith, type Looked, meantBy, revisionShown } from '../../src/state/managed-ledger.ts';
+import type { ManagedTenantStore } from '../../src/state/managed-tenants.ts';
+import { openManagedStore, RING } from '../control/open-configurations.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const contentOf = (name: string) => ({ yaml: `name: ${name}\n`, json: '{"name":"Studio"}', secrets: {} });
+
+/** A mark outside Redis, which several processes share. */
+function openMark() {
+  const mark = { at: 0 };
+  return {
+    mark,
+    given: {
+      mark: {
+        read: async () => mark.at,
+        leave: async (counter: number) => {
+          mark.at = Math.max(mark.at, counter);
+        },
+      },
+    },
+  };
+}
+
+describe('an older state that somebody else put back', () => {
+  const FORGED = expect.objectContaining({ code: 'record-forged' });
+  const stateOf = async (connection: Redis) =>
+    [await connection.hgetall(keys.managedRevisions()), await connection.hgetall(keys.managedTenants())] as const;
+
+  /** `uno` was changed, `due` removed and `tre` left as it is, after what is told as `older`. */
+  async function changed() {
+    const connection = redis.connect();
+    await connection.flushall();
+    const { mark, given } = openMark();
+    const openStore = () => openManagedStore(connection, RING, given);
+    const store = openStore();
+    const [uno, due] = [
+      await store.put('uno', contentOf('A'), null),
+      await store.put('due', contentOf('B'), null),
+      await store.put('tre', contentOf('C'), null),
+    ];
+    const older = await stateOf(connection);
+    await store.put('uno', contentOf('paused'), uno);
+    await store.remove('due', due ?? '');
+    /** All of it, or only some fields; daemons look, since the version is another one. */
+    const putBack = async (only?: readonly string[]) => {
+      const chosen = (all: Record<string, string>) =>
+        Object.fromEntries(Object.entries(all).filter(([id]) => only?.includes(id) ?? true));
+      if (only === undefined) await connection.del(keys.managedRevisions(), keys.managedTenants());
+      await connection.hset(keys.managedRevisions(), { ...chosen(older[0]), '*': `${older[0]['*']}9` });
+      await connection.hset(keys.managedTenants(), chosen(older[1]));
+    };
+    return { connection, mark, store, openStore, putBack };
+  }
+
+  /** What opens, and what does not. */
+  async function readBy(store: ManagedTenantStore) {
+    const { tenants, forged } = await store.read();
+    for (const id of forged) expect(() => tenants.get(id)?.open()).toThrow(FORGED);
+    const open = [...tenants.values()].filter(({ id }) => !forged.includes(id));
+    return { open: open.map((each) => each.open().yaml).toSorted(), forged: forged.toSorted() };
+  }
+
+  test('of single tenants opens nowhere: of the one that was changed, and of the one that was removed', async () => {
+    const { store, openStore, putBack } = await changed();
+    await store.read();
+    await putBack(['uno', 'due']);
+    const found = { open: ['name: C\n'], forged: ['due', 'uno'] };
+    expect(await readBy(store)).toEqual(found);
+    expect(await readBy(openStore())).toEqual(found);
+  });
+
+  test('with its own sealed head opens nowhere where the mark, or the process, knows a newer one', async () => {
+    const { store, openStore, putBack, mark } = await changed();
+    await store.read();
+    await putBack();
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['due', 'uno'] });
+    expect(await readBy(openStore())).toEqual({ open: [], forged: ['due', 'tre', 'uno'] });
+    mark.at = 0;
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['due', 'uno'] });
+  });
+
+  test('is noticed although its version is the one that was read last', async () => {
+    const { connection, openStore, mark } = await changed();
+    const late = openStore();
+    await late.read();
+    const before = await stateOf(connection);
+    const store = openStore();
+    const revision = (await store.read()).tenants.get('uno')?.revision ?? '';
+    await store.put('uno', contentOf('newest'), revision);
+    await connection.hset(keys.managedRevisions(), before[0]);
+    await connection.hset(keys.managedTenants(), before[1]);
+    expect(mark.at).toBe(store.counter());
+    expect((await late.read()).forged).toContain('uno');
+  });
+
+  test('without a head, or with a document alone, opens nowhere', async () => {
+    const { connection, openStore, store } = await changed();
+    const now = await stateOf(connection);
+    await connection.hdel(keys.managedRevisions(), '*head');
+    expect((await readBy(openStore())).forged).toEqual(['tre', 'uno']);
+    await connection.hset(keys.managedRevisions(), { ...now[0], '*': 'another' });
+    await connection.hset(keys.managedTenants(), 'uno', now[1].tre ?? '');
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['uno'] });
+  });
+
+  test('is replaced, removed, added again or accepted', async () => {
+    const { connection, openStore, putBack } = await changed();
+    await putBack(['uno', 'due']);
+    await connection.hdel(keys.managedRevisions(), 'tre');
+    const store = openStore();
+    const shown = async (id: string) => (await store.find(id))?.revision ?? '';
+    expect(await store.put('due', contentOf('D'), null)).toBeNull();
+    expect(await store.accept('uno', await shown('due'))).toBe(false);
+    expect(await store.accept('uno', await shown('uno'))).toBe(true);
+    expect(await store.remove('due', await shown('due'))).toBe(true);
+    expect(await store.put('tre', contentOf('E'), null)).not.toBeNull();
+    const found = { open: ['name: A\n', 'name: E\n'], forged: [] };
+    expect(await readBy(store)).toEqual(found);
+    expect(await readBy(openStore())).toEqual(found);
+    expect(await store.accept('uno', await shown('uno'))).toBe(false);
+  });
+
+  test('counts for nobody without the head: none of them is believed', async () => {
+    const { connection } = await changed();
+    await connection.hdel(keys.managedRevisions(), '*head');
+    expect(await readBy(openManagedStore(connection, RING, openMark().given))).toEqual({
+      ...{ open: [], forged: expect.arrayContaining(['tre', 'uno']) },
+    });
+  });
+});
+
+describe('a look at the ledger', () => {
+  const look = (stored: Record<string, string>, counted: Record<string, string>): Looked => ({
+    ...{ version: 'v', sealed: 's', marked: 0, revisions: new Map(Object.entries(stored)) },
+    head: { counter: 1, revisions: new Map(Object.entries(counted)) },
+  });
+
+  test('tells tenants that are as they were from those to read and those that are forged', () => {
+    const now = look(
+      { same: 'r1', changed: 'r2', added: 'r3', forged: 'x' },
+      { same: 'r1', changed: 'r2', added: 'r3', lost: 'r4' },
+    );
+    const tenantOf = (id: string, revision: string) => ({ id, revision, open: () => contentOf(id) });
+    const before = new Map([tenantOf('same', 'r1'), tenantOf('changed', 'r0')].map((one) => [one.id, one]));
+    const { same, forged, others } = comparedWith(before, now);
+    expect({ same: [...same.keys()], forged: forged.toSorted(), others }).toEqual({
+      ...{ same: ['same'], forged: ['forged', 'lost'], others: ['changed', 'added'] },
+    });
+  });
+
+  test('shows a forged tenant with a revision that no document has, another for each state', () => {
+    const states = [
+      look({ a: 'x' }, { a: 'r' }),
+      look({ a: 'y' }, { a: 'r' }),
+      look({ a: 'x' }, {}),
+      look({}, { a: 'r' }),
+    ];
+    const shown = states.map((now) => revisionShown(now, 'a'));
+    expect(new Set([...shown, 'x', 'y', 'r']).size).toBe(7);
+  });
+
+  test('takes a change that means what is shown, what counts, or nothing where Redis has nothing', () => {
+    expect(meantBy(look({}, {}), 'a')).toEqual(['']);
+    const [forged, lost] = [look({ a: 'x' }, { a: 'r' }), look({}, { a: 'r' })];
+    expect(meantBy(forged, 'a')).toEqual([revisionShown(forged, 'a'), 'r']);
+    expect(meantBy(lost, 'a')).toEqual([revisionShown(lost, 'a'), 'r', '']);
+  });
+});
