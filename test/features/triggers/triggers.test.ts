@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { renderTriggers } from '../../../src/cli/render-triggers.ts';
 import { createMetrics } from '../../../src/control/metrics.ts';
@@ -9,8 +8,6 @@ import { listTriggers, reopenEndpoint } from '../../../src/features/triggers/tri
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../jobs/cycle.ts';
-import { createModelClinic } from '../../jobs/model-clinic.ts';
-import { openTenant } from '../../jobs/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { createTriggerWorld, report, type TriggerWorld, told } from './trigger-world.ts';
@@ -39,37 +36,6 @@ function metrics(): Promise<string> {
   addFeatureMetrics(all);
   return all.render();
 }
-const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
-
-describe('the list of triggers', () => {
-  test('says what was sent, and when', async () => {
-    add('r1', 'r2');
-    await world.turn();
-    const list = await listTriggers(installation(), ID);
-    expect(list.endpoints[0]).toMatchObject({ endpoint: 'portal', closed: null, lastSentAt: world.now });
-    expect(list.endpoints[0]?.events[0]).toMatchObject({ event: 'report.available', sent: 2, waiting: 0, off: null });
-    expect(await shown()).toMatch(/portal +report\.available +on +2026-11-30 .* 2 +0 +0 +0/);
-    expect(JSON.stringify(list)).not.toMatch(/r1|patient-of/);
-  });
-
-  test('says what fails, why, and when it is tried next', async () => {
-    answer(503);
-    add('r1');
-    await world.turn();
-    const [first] = (await listTriggers(installation(), ID)).endpoints;
-    expect(first?.events[0]).toMatchObject({ waiting: 1, failing: 1, lastCode: 'webhook-unavailable', failedTries: 1 });
-    expect(first?.events[0]?.nextTryAt).toBeGreaterThan(world.now);
-    expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next try /);
-    expect(widest(await shown())).toBeLessThanOrEqual(PLAIN_COLUMNS);
-  });
-
-  test('is refused for a tenant without triggers', async () => {
-    const bare = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => 0 });
-    await expect(listTriggers(openInstallation({ tenants: [bare] }), ID)).rejects.toMatchObject({
-      code: 'no-triggers',
-    });
-  });
-});
 
 describe('an endpoint that is gone', () => {
   beforeEach(async () => {
