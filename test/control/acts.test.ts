@@ -1,19 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { restoreBackup } from '../../src/features/backup/backups.ts';
-import { decideHold } from '../../src/features/holds/decide.ts';
 import { OPERATIONS } from '../../src/features/operations.ts';
-import { createApprovalStore } from '../../src/state/stored-documents.ts';
-import { cycle } from '../jobs/cycle.ts';
-import { createModelClinic } from '../jobs/model-clinic.ts';
-import { createModelTarget } from '../jobs/model-target.ts';
-import { openTenant } from '../jobs/open-tenant.ts';
 import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openActing, person } from './acting.ts';
-import { openInstallation } from './open-installation.ts';
+import { openActing } from './acting.ts';
+import { openBooked } from './open-installation.ts';
 
 const redis = useRedis();
 const source = join(import.meta.dirname, '../../src');
@@ -160,106 +152,8 @@ describe('verbs', () => {
   });
 });
 
-async function openHold() {
-  const clinic = createModelClinic();
-  for (let index = 0; index < 30; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
-  const connection = redis.connect();
-  const tenant = openTenant({ redis: connection, clinic, targets: [{ model: createModelTarget() }], clock: () => NOW });
-  const installation = openInstallation({ tenants: [tenant] });
-  await cycle(tenant);
-  clinic.appointments.clear();
-  await cycle(tenant);
-  const [hold] = await tenant.holds.list();
-  const store = createApprovalStore(connection, tenant.id, Buffer.alloc(32, 7), () => NOW);
-  const as = (who: string, holdsAbove?: number) => openActing({ who: person(who), store, policy: { holdsAbove } });
-  const approve = (acting: ReturnType<typeof as>, decision: 'approved' | 'rejected' = 'approved') =>
-    decideHold(acting, installation, { tenant: tenant.id, hold: hold?.id ?? '', decision });
-  return { tenant, installation, hold, as, approve };
-}
-
-describe('a hold', () => {
-  test('of more items than the limit is approved by two persons', async () => {
-    const { tenant, as, approve } = await openHold();
-    await expect(approve(as('anna', 29))).rejects.toMatchObject({ code: 'second-person-needed', actor: 'guard' });
-    await expect(approve(as('anna', 29))).rejects.toMatchObject({ code: 'second-person-same' });
-    expect(await tenant.holds.list()).toMatchObject([{ state: 'open' }]);
-    const bruno = as('bruno', 29);
-    await expect(approve(bruno)).resolves.toMatchObject({ hold: { state: 'approved' } });
-    expect(bruno.recorded).toMatchObject([
-      { verb: 'approve', outcome: 'begun', what: { target: 'doctor', items: 30, requestedBy: 'anna' } },
-      { verb: 'approve', outcome: 'done' },
-    ]);
-  });
-
-  test('that changed since the first person wants a first person again', async () => {
-    const { tenant, hold, as, approve } = await openHold();
-    await expect(approve(as('anna', 5))).rejects.toMatchObject({ code: 'second-person-needed' });
-    await tenant.holds.erase(hold?.target ?? '', new Set(['3']));
-    await expect(approve(as('bruno', 5))).rejects.toMatchObject({ code: 'second-person-needed' });
-  });
-
-  test('is approved part by part by one person only up to the limit, all parts together', async () => {
-    const { tenant, installation, hold, as } = await openHold();
-    const approve = (ids: readonly string[]) =>
-      decideHold(
-        as('anna', 10),
-        installation,
-        { tenant: tenant.id, hold: hold?.id ?? '', decision: 'approved' },
-        { only: new Set(ids) },
-      );
-    const ids = hold?.recordIds ?? [];
-    await approve(ids.slice(0, 6));
-    await expect(approve(ids.slice(6, 12))).rejects.toMatchObject({ code: 'second-person-needed' });
-    await approve(ids.slice(6, 10));
-    expect((await tenant.holds.list()).find(({ state }) => state === 'open')?.recordIds).toHaveLength(20);
-  });
-
-  test('leaves in the log how much of it was decided, and the rest waits however little it is', async () => {
-    const { tenant, installation, hold, as } = await openHold();
-    const acting = as('anna');
-    const only = new Set(hold?.recordIds.slice(0, 28));
-    await decideHold(acting, installation, { tenant: tenant.id, hold: hold?.id ?? '', decision: 'approved' }, { only });
-    expect(acting.recorded[0]).toMatchObject({ verb: 'approve', what: { hold: hold?.id, items: 28, of: 30 } });
-    await cycle(tenant);
-    expect((await tenant.links.read('doctor')).size).toBe(2);
-    expect((await tenant.holds.list()).filter(({ state }) => state === 'open')).toMatchObject([
-      { id: hold?.id, recordIds: hold?.recordIds.slice(28) },
-    ]);
-  });
-
-  test.each([
-    ['of as many items as the limit is approved', 30, 'approved'],
-    ['of more items is rejected', 5, 'rejected'],
-  ] as const)('%s by one person', async (_, limit, decision) => {
-    const { as, approve } = await openHold();
-    await expect(approve(as('anna', limit), decision)).resolves.toMatchObject({ hold: { state: decision } });
-  });
-});
-
-test('a backup is restored by two persons who have the same one', async () => {
-  const store = createApprovalStore(redis.connect(), 'studio-rossi', Buffer.alloc(32, 7), () => NOW);
-  const { installation } = await openHold();
-  const restored: string[] = [];
-  const backups = {
-    backup: async () => '',
-    async restore(_: string, text: string) {
-      restored.push(text);
-      return { restored: [], unchanged: [], protections: 0, pins: 0, rejections: 0, at: NOW };
-    },
-  };
-  const as = (who: string) => openActing({ who: person(who), store, policy: { restore: true } });
-  const give = (who: string, text: string) => restoreBackup(as(who), { installation, backups }, 'studio-rossi', text);
-  await expect(give('anna', 'one')).rejects.toMatchObject({ code: 'second-person-needed' });
-  await expect(give('bruno', 'another')).rejects.toMatchObject({ code: 'second-person-needed' });
-  expect(restored).toEqual([]);
-  await give('bruno', 'one');
-  expect(restored).toEqual(['one']);
-});
-
 test('what only looks, or names what is not there, leaves no entry', async () => {
-  const { installation } = await openHold();
+  const { installation } = openBooked(redis);
   const acting = openActing();
   const undo = (run: string, dryRun: boolean) =>
     OPERATIONS.undoRun.run({ run, dryRun }, contextWith({ installation, acting }));

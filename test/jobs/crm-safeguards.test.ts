@@ -204,16 +204,6 @@ describe('derived properties', () => {
     expect(leftOutOf(run, 'contacts')).toEqual({ 'history-unread': 2 });
   });
 
-  test('that could not be computed leave the target as fresh as it was', async () => {
-    const world = open({ contacts: { mapping } });
-    admit(world, '1');
-    await cycle(world.tenant);
-    world.clock.now += 15 * MINUTE_MS;
-    world.clinic.truncatedAfter = 0;
-    await cycle(world.tenant);
-    expect((await world.tenant.targetStore.read('contacts')).idleAsOf).toBe(NOW);
-  });
-
   test('whose past can’t be read whole don’t have it asked for with every cycle', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1');
@@ -233,16 +223,6 @@ describe('derived properties', () => {
     expect(histories).toBeLessThan(10);
     expect(histories).toBeGreaterThan(4);
   });
-});
-
-test('activities of a list of patients that broke off leave the target as fresh as it was', async () => {
-  const world = open();
-  admit(world, '1');
-  book(world, 'a', '1');
-  await cycle(world.tenant);
-  world.clinic.patientsArePartial = true;
-  await laterCycle(world);
-  expect((await world.tenant.targetStore.read('activities')).idleAsOf).toBe(NOW);
 });
 
 test('activities know their contacts by the names that these carry, also while contacts are paused', async () => {

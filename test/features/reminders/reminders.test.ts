@@ -233,18 +233,3 @@ test('a channel that was closed is used again when it is reopened', async () => 
   await world.advance(DAY_MS);
   expect(await world.fate('two')).toBe('sent');
 });
-
-test('the metrics count what waits, was sent and was dropped, and how late', async () => {
-  const world = await worldWith({ one: 30, two: 31, three: 48 });
-  book(world, 'two', 31, { status: 'cancelled' });
-  await world.cycle();
-  await world.advance(10 * HOUR_MS);
-  const metrics = createMetrics(() => installationOf(world));
-  addFeatureMetrics(metrics)(ID, 7_000);
-  const text = await metrics.render();
-  expect(text).toContain(`clinic_mirror_reminders_waiting{tenant="${ID}"} 1`);
-  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="planned",reason="none"} 3`);
-  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="sent",reason="none"} 1`);
-  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="dropped",reason="cancelled"} 1`);
-  expect(text).toContain(`clinic_mirror_reminder_lag_seconds_bucket{le="15",tenant="${ID}"} 1`);
-});

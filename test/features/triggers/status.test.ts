@@ -1,12 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
-import { renderStatus } from '../../../src/cli/render-status.ts';
 import { renderTriggers } from '../../../src/cli/render-triggers.ts';
-import { createMetrics } from '../../../src/control/metrics.ts';
-import { status } from '../../../src/control/status.ts';
-import { addFeatureMetrics } from '../../../src/features/metrics.ts';
 import { listTriggers } from '../../../src/features/triggers/triggers.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
@@ -33,11 +28,6 @@ const add = (...ids: string[]) => {
 };
 const answer = (code: number) => receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
-function metrics(): Promise<string> {
-  const all = createMetrics(installation);
-  addFeatureMetrics(all);
-  return all.render();
-}
 
 describe('the list of triggers', () => {
   test('says what was sent, and when', async () => {
@@ -67,16 +57,4 @@ describe('the list of triggers', () => {
       code: 'no-triggers',
     });
   });
-});
-
-test('an event whose list may not be read is named by status and metrics as off', async () => {
-  const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
-  world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
-  await world.turn();
-  const text = renderStatus(await status(installation())).replaceAll(/\n */g, ' ');
-  expect(text).toContain('not readable, and so off: report.available to portal (missing-claim); log in again');
-  expect(await metrics()).toContain(
-    'clinic_mirror_trigger_off{tenant="studio-rossi",endpoint="portal",event="report.available"} 1',
-  );
-  expect(await shown()).toMatch(/portal +report\.available +off/);
 });

@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { clinicAddress, explainAddress, holdAddress, joined, time } from '../../src/documents/document.ts';
+
+test('joined parts have a separator between those that are there alone', () => {
+  expect(joined([null, 'a', false, 0, 'b', null], ', ')).toEqual(['a', ', ', 0, ', ', 'b']);
+  expect(joined([null, false], ', ')).toEqual([]);
+});
+
+test('a moment that is not known prints nothing', () => {
+  expect(time(null)).toBeNull();
+  expect(time(0)).toEqual({ is: 'time', at: 0, hasAge: false });
+});
+
+test('whatever an id holds, the address of its page leads to the page and gives the id back', () => {
+  const ids = fc.string({ unit: 'grapheme', minLength: 1 });
+  fc.assert(
+    fc.property(ids, ids, (tenant, id) => {
+      const explained = new URL(explainAddress(tenant, id), 'https://mirror.test');
+      expect(explained.searchParams.get('id')).toBe(id);
+      expect(explained.pathname).toBe(`${clinicAddress(tenant)}/explain`);
+      fc.pre(!/^\.{1,2}$/.test(id) && !/^\.{1,2}$/.test(tenant));
+      const hold = new URL(holdAddress(tenant, id), 'https://mirror.test').pathname.split('/');
+      expect(hold.map(decodeURIComponent)).toEqual(['', 'tenants', tenant, 'holds', id]);
+    }),
+  );
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { type AlertParts, createAlertWatch } from '../../../src/features/alerts/alerts.ts';
+import type { Digest } from '../../../src/features/alerts/digest.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import { message } from '../../../src/messages/message.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { needsPerson, type Problem } from '../../../src/model/problems.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { createLeases } from '../../../src/state/leases.ts';
+import { createAlertStore } from '../../../src/state/reports.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { useRedis } from '../../support/redis.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+
+const redis = useRedis();
+const AWAY = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });
+const subject = message('subject.login', { id: 'doctor-1' });
+const ENDED = needsPerson({
+  tenant: 'aurora',
+  subject,
+  code: 'login-ended',
+  sentence: message('login-ended'),
+  next: null,
+});
+
+/** One daemon that looks every five minutes; a channel that fails for as long as `isDown` says. */
+async function open() {
+  const connection = redis.connect();
+  await connection.flushall();
+  const world = { now: NOW, isDown: false, sent: [] as Digest[] };
+  const clock = () => world.now;
+  const watch = createAlertWatch();
+  const send = async (digest: Digest) => {
+    if (world.isDown) throw AWAY;
+    world.sent.push(digest);
+  };
+  const leases = createLeases(connection, 'clinic-mirror', 30_000);
+  const store = createAlertStore({ redis: connection, identityKey: Buffer.alloc(32, 7), clock, log: silentLogger });
+  const parts: Omit<AlertParts, 'problems'> = {
+    ...{ channels: new Map([['mail', send]]), outageAfterMs: 15 * MINUTE_MS },
+    ...{ store, leases, clock, log: silentLogger },
+  };
+  async function look(problems: readonly Problem[] | MirrorError, times = 1, own: Partial<AlertParts> = {}) {
+    for (let each = 0; each < times; each += 1) {
+      const read = async () => {
+        if (problems instanceof MirrorError) throw problems;
+        return problems;
+      };
+      await watch.check({ ...parts, problems: read, ...own }, NEVER);
+      world.now += 5 * MINUTE_MS;
+    }
+  }
+  return { world, look, store, leases };
+}
+
+test('a digest that could not be handed over comes with a later look, once, and the failure is stored until then', async () => {
+  const { world, look, store } = await open();
+  world.isDown = true;
+  await look([ENDED], 3);
+  expect((await store.read()).get('mail')?.failure).toMatchObject({ code: 'connection-failed' });
+  const { sinceAt } = (await store.read()).get('mail')?.failure ?? {};
+  await look([ENDED], 3);
+  expect((await store.read()).get('mail')?.failure).toMatchObject({ sinceAt });
+  world.isDown = false;
+  await look([ENDED], 13);
+  expect(world.sent.map(({ begun }) => begun.length)).toEqual([1]);
+  expect((await store.read()).get('mail')?.failure).toBeNull();
+});
+
+test('of several processes one looks at a time', async () => {
+  const { world, look, leases } = await open();
+  const lease = await leases.tryTake('alerts');
+  await look([ENDED], 4);
+  expect(world.sent).toEqual([]);
+  await lease?.release();
+  await look([ENDED], 4);
+  expect(world.sent).toHaveLength(1);
+});
+
+test('Redis that is away is reported by what the process remembers, from the second look on, and its end when it is back', async () => {
+  const { world, look } = await open();
+  await look(AWAY);
+  expect(world.sent).toEqual([]);
+  await look(AWAY, 5);
+  expect(world.sent.map(({ begun }) => begun.length)).toEqual([1]);
+  world.now += HOUR_MS;
+  await look([], 3);
+  expect(world.sent.map(({ over }) => over.length)).toEqual([0, 1]);
+});
+
+test('a watch without channels asks for nothing', async () => {
+  const { look } = await open();
+  let asked = 0;
+  const problems = async () => {
+    asked += 1;
+    return [];
+  };
+  await look([], 1, { channels: new Map(), problems });
+  expect(asked).toBe(0);
+  await look([], 1, { problems });
+  expect(asked).toBe(1);
+});

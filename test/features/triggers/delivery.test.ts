@@ -1,0 +1,214 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runTriggers } from '../../../src/features/triggers/job.ts';
+import { type Logger, silentLogger } from '../../../src/log/logger.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { NEVER } from '../../jobs/cycle.ts';
+import { useRedis } from '../../support/redis.ts';
+import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
+import { createTriggerWorld, invoice, report, type TriggerWorld, told } from './trigger-world.ts';
+
+const redis = useRedis();
+const BOTH = ['report.available', 'invoice.issued'];
+let receiver: Receiver;
+let world: TriggerWorld;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  world = worldWith();
+});
+afterEach(() => receiver.close());
+
+function worldWith(file: object = {}, events = BOTH): TriggerWorld {
+  return createTriggerWorld(redis.connect(), { portal: { url: `${receiver.url}/in`, events } }, file);
+}
+/** What is there is taken as told of. */
+async function begin(): Promise<void> {
+  world.documents.reports.set('old', report('old'));
+  world.documents.invoices.set('old', invoice('old'));
+  await world.turn();
+  expect(receiver.taken).toEqual([]);
+}
+const add = (id: string, own: Parameters<typeof report>[1] = {}) => world.documents.reports.set(id, report(id, own));
+const ids = () => told(receiver).map(({ data }) => data.reportId ?? data.invoiceId);
+const answer = (status: number, headers: Record<string, string> = {}, times = 1) =>
+  receiver.kit.faults.add({ times, fault: { kind: 'status', status, headers } });
+const endpoint = () => world.open().triggers!.store.endpoint('portal');
+const waiting = () => world.open().triggers!.store.waiting({ endpoint: 'portal', event: 'report.available' });
+
+describe('a receiver', () => {
+  test('that is failing gets the same message again under the same id, with its own time for each try', async () => {
+    await begin();
+    answer(500, {}, 2);
+    receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
+    add('r1');
+    await world.turn();
+    await world.advance(HOUR_MS);
+    const tries = receiver.kit.recording.recorded();
+    expect(tries.length).toBe(4);
+    const headers = receiver.taken.map((each) => each.headers);
+    expect(headers.map((each) => each['webhook-id'])).toEqual([headers[0]?.['webhook-id'], headers[0]?.['webhook-id']]);
+    expect(headers[0]?.['webhook-timestamp']).not.toBe(headers[1]?.['webhook-timestamp']);
+    expect(receiver.taken[0]?.body).toBe(receiver.taken[1]?.body);
+    expect(await waiting()).toEqual([]);
+    expect(await endpoint()).toMatchObject({ code: null, restUntil: null, failingSince: null });
+  });
+
+  test.each([429, 503])('that answers %i with Retry-After is left alone as long as it asks', async (status) => {
+    await begin();
+    answer(status, { 'retry-after': '1800' });
+    add('r1');
+    await world.turn();
+    await world.advance(29 * MINUTE_MS);
+    await world.turn();
+    expect(ids()).toEqual([]);
+    await world.advance(2 * MINUTE_MS);
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('that refuses one message gets the others, and that one again later', async () => {
+    await begin();
+    answer(400);
+    add('r1');
+    add('r2');
+    await world.turn();
+    expect(ids()).toHaveLength(1);
+    await world.advance(MINUTE_MS);
+    expect(ids().sort()).toEqual(['r1', 'r2']);
+  });
+
+  test.each([301, 308])('that answers %i is not followed and is tried again', async (status) => {
+    await begin();
+    answer(status, { location: `${receiver.url}/elsewhere` });
+    add('r1');
+    await world.turn();
+    expect((await endpoint()).code).toBe('webhook-redirected');
+    expect(receiver.kit.recording.recorded()).toHaveLength(1);
+    await world.advance(MINUTE_MS);
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('that refuses our signature rests, and nothing is lost', async () => {
+    await begin();
+    answer(401);
+    add('r1');
+    await world.turn();
+    expect((await endpoint()).code).toBe('webhook-unauthorized');
+    const refusing = async () => (await world.open().triggers?.status())?.refusing;
+    const remedy = 'give both sides the same signing secret; the secret is read from the environment variable SECRET';
+    expect(await refusing()).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized', remedy }]);
+    await world.advance(MINUTE_MS);
+    expect(ids()).toEqual(['r1']);
+    expect(await refusing()).toEqual([]);
+  });
+
+  test('that fails with one code has one warning until the code changes or a message is taken', async () => {
+    await begin();
+    add('r1');
+    const warned: object[] = [];
+    const log: Logger = { ...silentLogger, warn: (data) => warned.push(data) };
+    const failTimes = async (times: number, status: number) => {
+      for (let tries = 0; tries < times; tries += 1) {
+        answer(status);
+        await world.turn(world.open({ log }));
+        world.now = ((await endpoint()).restUntil ?? world.now) + SECOND_MS;
+      }
+    };
+    await failTimes(10, 401);
+    expect(warned).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized' }]);
+    await failTimes(2, 301);
+    expect(warned).toMatchObject([{}, { code: 'webhook-redirected' }]);
+    await world.turn(world.open({ log }));
+    expect(ids()).toEqual(['r1']);
+    add('r2');
+    await failTimes(2, 301);
+    expect(warned).toMatchObject([{}, {}, { code: 'webhook-redirected' }]);
+  });
+
+  test('that answers 410 gets nothing any more until it is opened; then all that came meanwhile', async () => {
+    await begin();
+    answer(410);
+    add('r1');
+    await world.turn();
+    add('r2');
+    world.now += DAY_MS;
+    await world.turn();
+    await world.advance(DAY_MS);
+    expect(receiver.kit.recording.recorded()).toHaveLength(1);
+    expect((await endpoint()).closed).toMatchObject({ code: 'webhook-gone' });
+    await world.open().triggers!.store.reopen('portal');
+    await world.turn();
+    expect(ids().sort()).toEqual(['r1', 'r2']);
+  });
+
+  test('that is failing keeps no other from being told', async () => {
+    const other = await startReceiver();
+    try {
+      world = createTriggerWorld(redis.connect(), {
+        portal: { url: receiver.url, events: ['report.available'] },
+        ledger: { url: other.url, events: ['report.available'] },
+      });
+      await begin();
+      answer(503);
+      add('r1');
+      await world.turn();
+      expect([receiver.taken.length, other.taken.length]).toEqual([0, 1]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('by a name that leads into the own network gets nothing, unless that is allowed', async () => {
+    world = createTriggerWorld(redis.connect(), {
+      portal: { url: 'https://10.1.2.3/in', events: BOTH },
+    });
+    await begin();
+    add('r1');
+    await world.turn();
+    expect((await endpoint()).code).toBe('address-not-allowed');
+  });
+});
+
+test('a clinic that does not answer when a message is due is asked again; the receiver is not blamed', async () => {
+  await begin();
+  answer(503);
+  add('r1');
+  await world.turn();
+  const gone = { actor: 'remote', code: 'clinic-unavailable', retry: 'later' } as const;
+  world.documents.errors.reports = new MirrorError('the clinic is failing', gone);
+  await world.advance(5 * SECOND_MS);
+  expect((await waiting())[0]).toMatchObject({ attempts: 1, code: 'clinic-unavailable' });
+  world.documents.errors.reports = null;
+  await world.advance(2 * MINUTE_MS);
+  expect(ids()).toEqual(['r1']);
+});
+
+test('a document whose row can not be used when its message is due is told of once it can', async () => {
+  await begin();
+  answer(503);
+  add('r1');
+  await world.turn();
+  world.documents.unusable.add('r1');
+  await world.advance(5 * MINUTE_MS);
+  expect((await waiting())[0]).toMatchObject({ code: 'document-unusable' });
+  world.documents.unusable.clear();
+  await world.advance(5 * MINUTE_MS);
+  expect(ids()).toEqual(['r1']);
+});
+
+test('a turn that is stopped ends after the message under way, and leaves the rest to the next one', async () => {
+  await begin();
+  const stop = new AbortController();
+  for (let count = 0; count < 5; count += 1) add(`r${count}`);
+  const { readReport } = world.documents;
+  let reads = 0;
+  world.documents.readReport = (id, signal) => {
+    reads += 1;
+    if (reads === 3) stop.abort();
+    return readReport(id, signal);
+  };
+  await runTriggers(world.open(), { read: true }, { stop: stop.signal, abort: NEVER });
+  expect(ids()).toHaveLength(3);
+  await world.retry();
+  expect(new Set(ids()).size).toBe(5);
+  expect(ids()).toHaveLength(5);
+});

@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { renderStatus } from '../../../src/cli/render-status.ts';
+import { renderTriggers } from '../../../src/cli/render-triggers.ts';
+import { createMetrics } from '../../../src/control/metrics.ts';
+import { status } from '../../../src/control/status.ts';
+import { addFeatureMetrics } from '../../../src/features/metrics.ts';
+import { listTriggers } from '../../../src/features/triggers/triggers.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { useRedis } from '../../support/redis.ts';
+import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
+import { createTriggerWorld, type TriggerWorld } from './trigger-world.ts';
+
+const redis = useRedis();
+const ID = 'studio-rossi';
+let receiver: Receiver;
+let world: TriggerWorld;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  const events = ['report.available', 'invoice.issued'];
+  world = createTriggerWorld(redis.connect(), { portal: { url: receiver.url, events } }, { mostAtOnce: 3 });
+  await world.turn();
+});
+afterEach(() => receiver.close());
+
+const installation = () => openInstallation({ tenants: [world.open()] });
+const shown = async () => renderTriggers(await listTriggers(installation(), ID));
+function metrics(): Promise<string> {
+  const all = createMetrics(installation);
+  addFeatureMetrics(all);
+  return all.render();
+}
+
+test('an event whose list may not be read is named by status and metrics as off', async () => {
+  const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
+  world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
+  await world.turn();
+  const text = renderStatus(await status(installation())).replaceAll(/\n */g, ' ');
+  expect(text).toContain('not readable, and so off: report.available to portal (missing-claim); log in again');
+  expect(await metrics()).toContain(
+    'clinic_mirror_trigger_off{tenant="studio-rossi",endpoint="portal",event="report.available"} 1',
+  );
+  expect(await shown()).toMatch(/portal +report\.available +off/);
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { targetStatus } from '../../src/control/status.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle, targetOf } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget } from './model-target.ts';
+import { openCrmWorld, openTenantWorld, patientOf } from './world.ts';
+
+const redis = useRedis();
+
+test('a target is stale, not in sync, while the list that it follows can’t be read', async () => {
+  const { clinic, clock, tenant } = openCrmWorld(redis);
+  clinic.patientList.push(patientOf('1'));
+  const stateAfter = async () => {
+    const run = await cycle(tenant);
+    return (await targetStatus(tenant, targetOf(tenant, 'contacts'), [], run)).state;
+  };
+  expect(await stateAfter()).toBe('in-sync');
+  clock.now += 15 * MINUTE_MS;
+  const refused = { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 } as const;
+  clinic.patientsError = new MirrorError('refused', refused);
+  expect(await stateAfter()).toBe('stale');
+  clinic.patientsError = null;
+  expect(await stateAfter()).toBe('in-sync');
+});
+
+describe('a target is as fresh as it was', () => {
+  test('after a cycle that could not compute the properties of its contacts', async () => {
+    const { clinic, clock, tenant } = openCrmWorld(redis, {
+      contacts: { mapping: { lastname: 'lastName', next: 'derived.nextAppointmentAt' } },
+    });
+    clinic.patientList.push(patientOf('1'));
+    await cycle(tenant);
+    clock.now += 15 * MINUTE_MS;
+    clinic.truncatedAfter = 0;
+    await cycle(tenant);
+    expect((await tenant.targetStore.read('contacts')).idleAsOf).toBe(NOW);
+  });
+
+  test('after a list of patients that broke off, where it holds what belongs to them', async () => {
+    const { clinic, clock, tenant } = openCrmWorld(redis);
+    clinic.patientList.push(patientOf('1'));
+    clinic.appointments.set('a', { ...appointmentOf('a', { inHours: 24 }), patientId: '1' });
+    await cycle(tenant);
+    clinic.patientsArePartial = true;
+    clock.now += 15 * MINUTE_MS;
+    await cycle(tenant);
+    expect((await tenant.targetStore.read('activities')).idleAsOf).toBe(NOW);
+  });
+});
+
+describe('the report of a run', () => {
+  const open = () =>
+    openTenantWorld(redis, createModelClinic(3), [{ model: createModelTarget(), configuration: { title: 'busy' } }]);
+
+  test('counts rows that can’t be used and names twenty of them, but none of a forgotten patient', async () => {
+    const { clinic, tenant } = open();
+    for (let row = 0; row < 25; row += 1) {
+      clinic.appointments.set(`odd-${row}`, appointmentOf(`odd-${row}`, { inHours: 24 }));
+      clinic.unusable.add(`odd-${row}`);
+    }
+    const isForgotten = Object.assign((id: string) => id === 'odd-0', { size: 1 });
+    const run = await cycle({
+      ...tenant,
+      tombstones: { ...tenant.tombstones, load: async () => isForgotten },
+    } as never);
+    expect(Object.values(run.unusable)).toEqual([25]);
+    expect(run.unusableExamples).toHaveLength(20);
+    const named = run.unusableExamples.map(({ recordId }) => recordId);
+    expect(named).toContain('odd-1');
+    expect(named).not.toContain('odd-0');
+    expect(named.filter((id) => id === null)).toHaveLength(1);
+  });
+
+  test('names each status of the clinic that is not known, once', async () => {
+    const { clinic, tenant } = open();
+    for (const id of ['0', '1', '2'])
+      clinic.appointments.set(id, { ...appointmentOf(id, { inHours: 24 }), status: 'unknown', rawStatus: 'moved?' });
+    clinic.appointments.set('3', { ...appointmentOf('3', { inHours: 25 }), status: 'unknown', rawStatus: null });
+    expect((await cycle(tenant)).unknownStatuses).toEqual(['moved?', '(none)']);
+  });
+});
+
+test('the guard counts cancelled and vanished removals, but not those that a person approved', async () => {
+  const { clinic, clock, tenant } = openTenantWorld(redis, createModelClinic(30), [{ model: createModelTarget() }]);
+  await cycle(tenant);
+  clinic.appointments.set('0', appointmentOf('0', { inHours: 24, status: 'cancelled' }));
+  await cycle(tenant);
+  const goneToday = async () => (await tenant.targetStore.goneByDay('doctor', clock.now))[0];
+  expect(await goneToday()).toMatchObject({ cancelled: 1, vanished: 0, excluded: 0, released: 0 });
+  clinic.appointments.clear();
+  for (let miss = 0; miss < 2; miss += 1) {
+    clock.now += 15 * MINUTE_MS;
+    await cycle(tenant);
+  }
+  const [hold] = await tenant.holds.list();
+  expect(hold).toMatchObject({ kind: 'vanished', state: 'open' });
+  await tenant.holds.decide(hold?.id ?? '', { state: 'approved', now: clock.now, expiresAt: clock.now + DAY_MS });
+  clock.now += 15 * MINUTE_MS;
+  await cycle(tenant);
+  expect(await tenant.links.count('doctor')).toBe(0);
+  expect(await goneToday()).toMatchObject({ cancelled: 1, vanished: 0 });
+});
