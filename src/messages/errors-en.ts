@@ -212,6 +212,7 @@ export const ERRORS_EN = {
   'sign-in-too-often': 'too many tries to sign in',
   'sign-in-too-often.remedy': 'wait a quarter of an hour; or on the machine: clinic-mirror access sign-in',
   'sms-login-refused': 'the gateway refuses the login',
+  'sms-login-refused.remedy': 'correct accountSid and authToken, and see that the account is active',
   'sms-sender-refused': 'the gateway refuses the account or the sender',
   'sms-sender-refused.remedy': 'correct accountSid and from or messagingServiceSid',
   'state-not-durable': 'Redis did not confirm in time that a decision can not be lost',

@@ -219,6 +219,7 @@ export const ERRORS_IT = {
   'sign-in-too-often': 'troppi tentativi di accesso',
   'sign-in-too-often.remedy': "attendi un quarto d'ora; oppure, sulla macchina: clinic-mirror access sign-in",
   'sms-login-refused': "il gateway rifiuta l'accesso",
+  'sms-login-refused.remedy': 'correggi accountSid e authToken, e verifica che l’account sia attivo',
   'sms-sender-refused': "il gateway rifiuta l'account o il mittente",
   'sms-sender-refused.remedy': 'correggi accountSid e from o messagingServiceSid',
   'state-not-durable': 'Redis non ha confermato in tempo che una decisione non può andare persa',

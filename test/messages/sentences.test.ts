@@ -10,7 +10,7 @@ const sources = globSync('src/**/*.ts', { cwd: root }).map((path) =>
 );
 
 /** Sentences for people that are not in `messages/` yet: the number only becomes smaller. */
-const MOST_IN_CODE = 317;
+const MOST_IN_CODE = 198;
 
 describe('a sentence of src', () => {
   test('is written in one file', () => {

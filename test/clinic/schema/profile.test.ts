@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
+import { render, textOfIssue } from '../../../src/messages/message.ts';
 
 const folder = new URL('../../../config/profiles/', import.meta.url);
 
@@ -11,7 +12,7 @@ function read(name: string): unknown {
 
 function messagesOf(profile: unknown): string[] {
   const result = clinicProfileSchema.safeParse(profile);
-  return result.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
+  return result.error?.issues.map((issue) => `${issue.path.join('.')}: ${render(textOfIssue(issue.message))}`) ?? [];
 }
 
 describe('clinic profiles', () => {

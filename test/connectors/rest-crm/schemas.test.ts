@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { profiles, settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
+import { render, textOfIssue } from '../../../src/messages/message.ts';
 
 const BASE = { baseUrl: 'https://crm.example.com/api/v1/' };
 
 /** Path and message of the first fault. */
 function faultOf(settings: object): string {
   const [issue] = settingsSchema.safeParse(settings).error?.issues ?? [];
-  return issue === undefined ? 'none' : `${issue.path.join('.')}: ${issue.message}`;
+  return issue === undefined ? 'none' : `${issue.path.join('.')}: ${render(textOfIssue(issue.message))}`;
 }
 
 /** A profile's contacts with a change. */
