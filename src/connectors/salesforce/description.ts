@@ -209,7 +209,9 @@ function keyFaults(object: string, name: string, fields: Fields, isOwn: boolean)
   if (field === undefined) return [missing(object, name)];
   const named = `${object}.${name}`;
   return [
-    ...(field.type !== 'string' || field.length < KEY_LENGTH ? [tooShort(named, KEY_LENGTH)] : []),
+    ...(field.type !== 'string' || field.length < KEY_LENGTH
+      ? [message('salesforce.field-short', { field: named, length: KEY_LENGTH })]
+      : []),
     ...(field.externalId ? [] : [message('salesforce.field-not-external', { field: named })]),
     ...(field.unique ? [] : [message('salesforce.field-not-unique', { field: named })]),
     ...(isOwn && !isWritable(field) ? [readOnly(object, name)] : []),
@@ -220,7 +222,9 @@ function stampFaults(object: string, name: string, fields: Fields): Text[] {
   const field = fields.get(name);
   if (field === undefined) return [missing(object, name)];
   return [
-    ...(field.type !== 'string' || field.length < STAMP_LENGTH ? [tooShort(`${object}.${name}`, STAMP_LENGTH)] : []),
+    ...(field.type !== 'string' || field.length < STAMP_LENGTH
+      ? [message('salesforce.stamp-short', { field: `${object}.${name}` })]
+      : []),
     ...(isWritable(field) ? [] : [readOnly(object, name)]),
   ];
 }
@@ -285,10 +289,6 @@ function missing(object: string, field: string): Text {
 
 function readOnly(object: string, field: string): Text {
   return message('salesforce.field-read-only', { field: `${object}.${field}` });
-}
-
-function tooShort(field: string, length: number): Text {
-  return message('salesforce.field-short', { field, length });
 }
 
 function isWritable({ createable, updateable }: DescribedField): boolean {

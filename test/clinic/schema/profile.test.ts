@@ -33,7 +33,7 @@ describe('clinic profiles', () => {
   it.each([
     ['an unknown key', { pagging: {} }, 'Unrecognized key: "pagging"'],
     ['an unknown field', { agendas: { fields: { nome: ['name'] } } }, 'Unrecognized key: "nome"'],
-    ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: must be an IANA zone'],
+    ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: give an IANA time zone'],
     ['half a window filter', { appointments: { filters: { from: null } } }, 'from and to go together'],
     ['a broken pattern', { errors: { missingClaim: ['('] } }, 'must be a regular expression'],
     ['a status that is not ours', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],

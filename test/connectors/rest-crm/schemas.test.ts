@@ -65,7 +65,7 @@ describe('the settings of a target', () => {
     [
       'values of patients in an address',
       withPatients({ create: { call: { query: { all: '{{properties}}' } } } }),
-      /create\.call: \{\{properties\}\} may stand in a body alone/,
+      /create\.call: \{\{properties\}\} is allowed only in a body/,
     ],
     [
       'a search for several keys that names one',
