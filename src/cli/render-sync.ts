@@ -2,7 +2,7 @@ import type { TargetStatus } from '../control/status-view.ts';
 import type { SyncResult } from '../control/sync.ts';
 import { render } from '../messages/message.ts';
 import { inStepWords } from '../model/sync-state.ts';
-import { withKnownIds } from '../model/text.ts';
+import { withSimilarIds } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { FORGED } from '../state/sealing.ts';
@@ -118,7 +118,7 @@ export function renderUnconfirmed(
 
 function sentenceOf({ code, count, what, soon }: TargetGap): string {
   const ids = `${what.join(', ')}${count > what.length ? ', …' : ''}`;
-  const asked = render(withKnownIds(ids, soon));
+  const asked = render(withSimilarIds(ids, soon));
   switch (code) {
     case 'rows-unread':
       return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;

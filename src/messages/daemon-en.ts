@@ -36,7 +36,7 @@ export const DAEMON_EN = {
   'event.page': 'In the clinic system',
   'event.video-visit': 'Video visit',
 
-  'ids-or-known': '{ids}; is one of these meant: {known}?',
+  'ids-or-similar': '{ids}; is one of these meant: {similar}?',
   'rows-counted': '{count:row|rows}',
   'remark.path-empty':
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',

@@ -38,7 +38,7 @@ export const DAEMON_IT = {
   'event.page': 'Nel gestionale',
   'event.video-visit': 'Videovisita',
 
-  'ids-or-known': '{ids}; si intende uno di questi: {known}?',
+  'ids-or-similar': '{ids}; si intende uno di questi: {similar}?',
   'rows-counted': '{count:riga|righe}',
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggi il percorso nel profilo della clinica',

@@ -69,9 +69,9 @@ export const NAME = /^[a-z0-9][a-z0-9-]{0,40}$/;
 /** What to do about a name that does not match {@link NAME}. */
 export const NAME_REMEDY = message('settings.name-rule');
 
-/** Unknown ids, with the question whether known ones are meant, if there are any. */
-export function withKnownIds(ids: string, known: readonly string[]): Text {
-  return known.length === 0 ? ids : message('ids-or-known', { ids, known: known.join(', ') });
+/** Unknown ids, with the question whether similar ones are meant, if there are any. */
+export function withSimilarIds(ids: string, similar: readonly string[]): Text {
+  return similar.length === 0 ? ids : message('ids-or-similar', { ids, similar: similar.join(', ') });
 }
 
 /** The known word nearest to the one that was written, when it is near enough to be a slip; else null. */

@@ -68,10 +68,10 @@ function shown(name: string): string {
   return `{{${name}}}`;
 }
 
-function unknownPlaceholder(name: string, known: readonly Placeholder[]): Text {
+function unknownPlaceholder(name: string, allowed: readonly Placeholder[]): Text {
   const placeholder = shown(name);
-  if (known.length === 0) return message('description.no-placeholder', { placeholder });
-  return message('description.placeholder', { placeholder, placeholders: known.map(shown).join(', ') });
+  if (allowed.length === 0) return message('description.no-placeholder', { placeholder });
+  return message('description.placeholder', { placeholder, placeholders: allowed.map(shown).join(', ') });
 }
 
 /** A refinement: without one of these placeholders the call could not do what it is for. */
