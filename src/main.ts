@@ -31,7 +31,7 @@ import { repeatWork } from './jobs/queues.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import { type Logger, noSpans, type Spans } from './log/logger.ts';
-import { message } from './messages/message.ts';
+import { message, render } from './messages/message.ts';
 import { asMirrorError } from './model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
@@ -164,7 +164,7 @@ async function openOperatorPort(parts: {
     metrics: metrics.render,
     async readiness() {
       const why = watch.failure();
-      return [...(why === null ? [] : [{ what: 'redis', why }]), ...starting(composition.configuration)];
+      return [...(why === null ? [] : [{ what: 'redis', why: render(why) }]), ...starting(composition.configuration)];
     },
     problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
   };
@@ -191,13 +191,14 @@ async function openOperatorPort(parts: {
 function starting({ outlines, unusable, unchecked }: Configuration): NotReady[] {
   if (unchecked.size === 0) return [];
   const checked = outlines.size + unusable.length;
-  return [{ what: 'tenants', why: `starting: ${checked} of ${checked + unchecked.size} are checked` }];
+  const why = render(message('start.checked', { checked, total: checked + unchecked.size }));
+  return [{ what: 'tenants', why }];
 }
 
 /** Null where the settings name no port for the outside, or it is another process's. */
 async function openPublicPort(composition: Composition, metrics: Metrics, role: Role): Promise<ListeningServer | null> {
   const { host, port, publicUrl } = composition.configuration.settings.http;
-  if (port === null && role === 'http') throw noPublicPort(message('role-http-without-port'));
+  if (port === null && role === 'http') throw noPublicPort(message('port.no-work'));
   if (port === null || !does(role, 'http')) return null;
   // The port stays as it was at the start; the address that leads to it may change.
   const today = () => composition.configuration.settings.http.publicUrl ?? publicUrl;

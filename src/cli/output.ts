@@ -4,6 +4,7 @@ import { styleText } from 'node:util';
 import type * as CliProgress from 'cli-progress';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Installation } from '../control/installation.ts';
+import { render, type Text } from '../messages/message.ts';
 import type { Progress } from '../model/tasks.ts';
 import { toJson } from '../operations/schemas.ts';
 
@@ -173,7 +174,8 @@ function barProgress(stream: Terminal): Progress & { end(): void } {
     Presets.shades_grey,
   );
   let running = false;
-  const show = (step: string, done = 0, total = 0) => {
+  const show = (text: Text, done = 0, total = 0) => {
+    const step = render(text);
     if (!running) bar.start(total, done, { step });
     running = true;
     bar.setTotal(Math.max(total, done));
@@ -184,7 +186,8 @@ function barProgress(stream: Terminal): Progress & { end(): void } {
 
 function lineProgress(stream: Terminal): Progress & { end(): void } {
   let last = '';
-  const show = (step: string) => {
+  const show = (text: Text) => {
+    const step = render(text);
     if (step !== last) stream.write(`${step} …\n`);
     last = step;
   };

@@ -48,7 +48,7 @@ export function renderHealth({ tenant, asOf, connections, remarks = [], targets 
   ]);
   const lists = targets.flatMap((target) => listsOf(target, asOf));
   const logins = connections.map((connection) => line(`login ${renderConnection(connection, asOf)}`));
-  const shown = remarks.map((remark) => wrap(sentenceOfRemark(remark), INDENT));
+  const shown = remarks.map((remark) => wrap(render(sentenceOfRemark(remark)), INDENT));
   return [`${tenant} as of ${renderTime(asOf)}`, ...logins, ...shown, '', renderTable(columns, rows), ...lists].join(
     '\n',
   );

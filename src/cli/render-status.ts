@@ -240,7 +240,7 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   if (lastRun.unknownStatuses.length > 0) {
     lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, '  '));
   }
-  for (const remark of lastRun.remarks ?? []) lines.push(wrap(sentenceOfRemark(remark), '  '));
+  for (const remark of lastRun.remarks ?? []) lines.push(wrap(render(sentenceOfRemark(remark)), '  '));
   return lines;
 }
 

@@ -1,7 +1,8 @@
 import type { TargetStatus } from '../control/status-view.ts';
 import type { SyncResult } from '../control/sync.ts';
+import { render } from '../messages/message.ts';
 import { inStepWords } from '../model/sync-state.ts';
-import { oneOfThese } from '../model/text.ts';
+import { withSimilarIds } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { FORGED } from '../state/sealing.ts';
@@ -117,7 +118,7 @@ export function renderUnconfirmed(
 
 function sentenceOf({ code, count, what, soon }: TargetGap): string {
   const ids = `${what.join(', ')}${count > what.length ? ', …' : ''}`;
-  const meant = oneOfThese(soon);
+  const asked = render(withSimilarIds(ids, soon));
   switch (code) {
     case 'rows-unread':
       return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;
@@ -128,9 +129,9 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
     case 'egress-stopped':
       return `${count} kept back, since what would be written tells more of patients than it may: ${what.join(', ')}`;
     case 'agenda-unknown':
-      return `the clinic has no agenda ${ids}${meant}`;
+      return `the clinic has no agenda ${asked}`;
     case 'treatment-unknown':
-      return `the clinic has no treatment ${ids}${meant}`;
+      return `the clinic has no treatment ${asked}`;
     case 'agenda-unconfirmed':
     case 'treatment-unconfirmed':
       return `whether the clinic has ${code.split('-')[0]} ${ids} is not known: the catalogue may not be read`;

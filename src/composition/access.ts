@@ -1,5 +1,6 @@
 import { type AccessServices, isPassphraseMissing, type SignInLink } from '../control/access.ts';
 import { createHttpClient } from '../http/client.ts';
+import { message, render } from '../messages/message.ts';
 import type { Clock } from '../model/time.ts';
 import { administratorsProvider } from '../oauth/providers.ts';
 import { type AuthorizationServer, createAuthorizationServer } from '../oauth/server.ts';
@@ -70,7 +71,7 @@ export async function announceFirstSignIn(
       access,
       true,
     );
-    show(`Nobody can sign in yet. Choose the owner's passphrase here, within an hour, once:\n\n${url}\n`);
+    show(`${render(message('start.sign-in'))}\n\n${url}\n`);
     log.warn({}, 'nobody can sign in yet: where to, was shown once; shown again by: clinic-mirror access sign-in');
   } catch (error) {
     log.error({ error }, 'nobody can sign in yet, and where to could not be shown');

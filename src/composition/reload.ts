@@ -2,6 +2,7 @@ import { recordAct } from '../control/recording.ts';
 import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
+import { message, render } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -295,8 +296,8 @@ function goingOn({ tenants, lost }: ManagedSnapshot): ManagedTenants {
 /** That Redis lost the managed tenants, as what is refused is told: they go on as they were. */
 function lostSince(sinceAt: Instant | null): RefusedFiles[] {
   if (sinceAt === null) return [];
-  const message = 'Redis lost them: they go on until this process ends';
-  return [{ tenant: null, sinceAt, faults: [{ file: 'managed tenants', line: null, path: '', message }], more: 0 }];
+  const fault = { file: 'managed tenants', line: null, path: '', message: render(message('redis.managed-lost')) };
+  return [{ tenant: null, sinceAt, faults: [fault], more: 0 }];
 }
 
 /** Whether a reading found something else than the one before. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Code, isCode, type Message, message, type Text } from '../messages/message.ts';
+import { type Code, isCode, listed, type Message, message, render, type Text } from '../messages/message.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
 import { type Actor, type ErrorTexts, MirrorError, type Retry } from '../model/errors.ts';
 import type { WireResponse } from './wire.ts';
@@ -49,8 +49,8 @@ export interface ErrorDetails {
   retryAfterMs?: number | null;
   /** In place of what the kind says. */
   ambiguous?: boolean;
-  /** What it is about: names of fields, properties or permissions, never values. They end the message. */
-  names?: readonly string[];
+  /** What it is about: names of fields, properties or permissions, never values, or sentences about them. They end the message. */
+  names?: readonly Text[];
   /** Properties whose values were refused, as the target names them; they count for kinds that are about values. */
   refuses?: readonly string[];
   cause?: unknown;
@@ -93,8 +93,10 @@ export const contract = kindsOf('contract', 'later');
 export const refusal = kindsOf('contract', 'never');
 
 /** Details of kinds that several vendors have, for `docs/errors.md`. */
-export const OWN_MADE_AGAIN = 'One of our own is made again by the next `sync`';
-export const POLLED_UNTIL_THEN = 'Until then the target is polled ([notifications](operating.md#notifications))';
+export const OWN_MADE_AGAIN = { detail: 'One of our own is made again by the next `sync`' };
+export const POLLED_UNTIL_THEN = {
+  detail: 'Until then the target is polled ([notifications](operating.md#notifications))',
+};
 
 /** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
 export const COMMON = {
@@ -222,10 +224,11 @@ function toError(name: string, kind: ErrorKind, texts: ErrorTexts, details: Erro
   const { actor, retry, leastPauseMs = 0, longestWaitMs = Number.POSITIVE_INFINITY, code = name } = kind;
   const named = details.retryAfterMs ?? null;
   const waitMs = named === null ? (kind.pauseMs ?? kind.leastPauseMs) : Math.min(named, longestWaitMs);
-  const about = names.length === 0 ? undefined : names.join(', ');
+  const about = names.length === 0 ? undefined : listed(names);
   const text = about === undefined ? texts.message : message('about', { cause: texts.message, names: about });
   return new MirrorError(text, {
-    ...{ actor, code, retry, remedy: texts.remedy ?? undefined, status, about, cause, concerns: kind.scope },
+    ...{ actor, code, retry, remedy: texts.remedy ?? undefined, status, cause, concerns: kind.scope },
+    about: about === undefined ? undefined : render(about),
     refuses: kind.refusesValues === true ? details.refuses : undefined,
     retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs),
     growsToMs: named === null ? kind.pauseGrowsToMs : undefined,

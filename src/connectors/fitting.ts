@@ -1,4 +1,5 @@
 import type { Logger } from '../log/logger.ts';
+import { message, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../model/items.ts';
 import type { Operation, Outcome } from '../model/operations.ts';
@@ -252,10 +253,10 @@ export async function chooseAll(
   properties: readonly MappedProperty[],
   optionsOf: (property: MappedProperty) => readonly ListOption[] | Promise<readonly ListOption[]>,
   nameOf: (name: string) => string,
-  missing: (names: string[]) => Error,
+  missing: (names: Text[]) => Error,
 ): Promise<Map<string, Choices>> {
   const choices = new Map<string, Choices>();
-  const faults: string[] = [];
+  const faults: Text[] = [];
   for (const property of properties) {
     const { name, words = [] } = property;
     const options = words.length === 0 ? [] : await optionsOf(property);
@@ -269,13 +270,13 @@ export async function chooseAll(
 }
 
 /** Says of a property which words it does not know, and which names there are. None of it comes from the clinic. */
-export function strangeWords(property: string, words: readonly string[], options: readonly ListOption[]): string {
+export function strangeWords(property: string, words: readonly string[], options: readonly ListOption[]): Text {
   const quoted = words.map((word) => JSON.stringify(word)).join(', ');
   const isDouble = words.some((word) => options.filter(({ label }) => folded(label) === folded(word)).length > 1);
-  const names = options.slice(0, LISTED).map(({ label, value }) => (label === value ? value : `${label} (${value})`));
-  const more = options.length > LISTED ? ` and ${options.length - LISTED} more` : '';
-  const what = isDouble ? 'has several called' : 'has no';
-  return `${property} ${what} ${quoted}; there are ${names.join(', ')}${more}`;
+  const shown = options.slice(0, LISTED).map(({ label, value }) => (label === value ? value : `${label} (${value})`));
+  const count = options.length - LISTED;
+  const names = count > 0 ? message('option.more', { names: shown.join(', '), count }) : shown.join(', ');
+  return message(isDouble ? 'option.several' : 'option.none', { property, words: quoted, names });
 }
 
 function folded(text: string): string {

@@ -1,3 +1,4 @@
+import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, Item } from '../model/items.ts';
 import type { Operation, Outcome } from '../model/operations.ts';
@@ -7,8 +8,10 @@ import { shared, type VendorErrors } from './errors.ts';
 /** Tells what an error of the vendor concerns. */
 type Scopes = Pick<VendorErrors, 'scopeOf'>;
 
-/** What the log says of records whose personal data could not be removed before. */
-export const DELETED_UNEMPTIED = 'records are deleted without being emptied before';
+/** Logs how many records are deleted although their personal data could not be removed before. */
+export function logUnemptied(log: Logger, count: number): void {
+  log.warn({ count }, 'records are deleted without being emptied before');
+}
 
 /** The outcome of an operation that an error met. */
 export function failed({ recordId }: Pick<Operation, 'recordId'>, error: MirrorError) {

@@ -4,7 +4,7 @@ import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Problem, subjectOf } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
-import { oneOfThese } from '../model/text.ts';
+import { withSimilarIds } from '../model/text.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
@@ -365,7 +365,7 @@ function* unlistedFindings(
     const unknown = list === null ? null : unlisted([...wanted], list);
     if (unknown === null) continue;
     const code = part === 'agenda' ? 'agenda-unknown' : 'treatment-unknown';
-    const ids = `${unknown.what.join(', ')}${oneOfThese(unknown.soon)}`;
+    const ids = withSimilarIds(unknown.what.join(', '), unknown.soon);
     const next = message('settings.correct', { part: `${part}s`, place: settings });
     yield { tenant, subject, result: 'problem', what: message(code, { ids }), code, next };
   }

@@ -199,7 +199,7 @@ const TARGET_GAUGES = {
     'clinic_mirror_target_unconfirmed',
     "Records that the clinic's list lacks and that are not confirmed as gone yet",
   ],
-  links: ['clinic_mirror_target_links', LINKS_COUNT],
+  links: ['clinic_mirror_target_links', LINKS_COUNT.description],
   ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our owner tag that match no record for certain'],
   forged: [
     'clinic_mirror_target_forged',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
-import { message } from '../messages/message.ts';
+import { message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError, storedError } from '../model/errors.ts';
 import type { Progress, StoredTask, TaskKind } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -92,7 +92,7 @@ class TaskRecord {
   }
 
   readonly progress: Progress = (step) => {
-    this.task.step = step;
+    this.task.step = render(step);
   };
 
   async save(): Promise<void> {

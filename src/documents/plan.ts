@@ -1,4 +1,4 @@
-import type { Language } from '../messages/message.ts';
+import { type Language, render } from '../messages/message.ts';
 import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/plan-view.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
 import {
@@ -29,7 +29,7 @@ export function planDocument(plan: PlanView | StoredPlan, language: Language): D
     completeness === 'partial' && words.partial(reason ?? completeness),
     unusable > 0 && words.unusable(unusable),
     unconfirmed > 0 && words.unconfirmed(unconfirmed),
-    ...remarks.map(sentenceOfRemark),
+    ...remarks.map((remark) => render(sentenceOfRemark(remark), language)),
     ...skippedTargets.map(({ target, code: why }) => words.left(target, why)),
   ];
   const stored: [string, Inline][] =

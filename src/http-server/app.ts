@@ -2,7 +2,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger, OpenSpan, Spans } from '../log/logger.ts';
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addCaller, type IsTrusted, networkOf, peerOf, plainAddress, trustedBy } from './caller.ts';
@@ -265,13 +265,13 @@ export async function listen(
 }
 
 /** What the system says when an address can't be had. @see errno(3) */
-const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is taken by another process',
-  EACCES: 'is kept for users with more rights',
-  EADDRNOTAVAIL: 'is no address of this machine',
+const REASONS: Readonly<Record<string, Text>> = {
+  EADDRINUSE: message('port.taken'),
+  EACCES: message('port.forbidden'),
+  EADDRNOTAVAIL: message('port.elsewhere'),
 };
 
-function whyNot(error: unknown): string {
+function whyNot(error: unknown): Text {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return REASONS[code] ?? `(${code})`;
 }

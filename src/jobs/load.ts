@@ -1,4 +1,5 @@
 import type { Logger } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
@@ -282,7 +283,7 @@ async function confirmUnlisted(
     followed.push(absent);
   }
   const questions = new Set([...missing.values()].flat()).size;
-  if (questions > 0) progress('reading absent records alone', 0, questions);
+  if (questions > 0) progress(message('step.absent-records'), 0, questions);
   const startsBefore = (id: string) => [
     ...opened.flatMap(({ state: { links, pending } }) => (pending.get(id) ?? links.get(id))?.startAt ?? []),
     ...followed.flatMap((absent) => absent.get(id) ?? []),

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { message } from '../messages/message.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { FIRST_PACE, type Pace, type RunReport } from '../state/runs.ts';
 import type { TargetSummary } from '../state/targets.ts';
@@ -147,7 +148,7 @@ export async function loadNext48h(
   const wanted = { extraScopes, ...(last && { last }), reach: 'near', streams: NO_STREAMS } as const;
   const clinicReading = await readClinic(tenant, targets, wanted, signal);
   if (clinicReading.snapshot.completeness === 'partial') return null;
-  progress('planning the next two days');
+  progress(message('step.next-days'));
   const byAgenda = indexByAgenda(clinicReading.snapshot.records.values());
   const loadContext = await lookAround(tenant, openTargets, { clinicReading, byAgenda, gaps: new Map() });
   const { opened, skippedTargets } = await openAll(tenant, openTargets, { loadContext, lease }, signal);

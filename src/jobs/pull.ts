@@ -1,4 +1,5 @@
 import { type OpenSpan, type SpanFacts, spanned } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { DAY_MS } from '../model/time.ts';
@@ -53,7 +54,12 @@ export async function pullWhenFree(
   signal: AbortSignal,
   { justRead = false, refusalOf }: { justRead?: boolean; refusalOf?: RefusalOf | undefined } = {},
 ): Promise<RunReport> {
-  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', report: progress }, signal);
+  const lease = await waitForLease(
+    tenant.leases,
+    PLAN_LEASE,
+    { what: message('step.wait.cycle'), report: progress },
+    signal,
+  );
   return underLease(tenant, lease, { progress, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
 }
 
@@ -209,7 +215,7 @@ export async function pullAfresh(
   const streamsLease = await waitForLease(
     tenant.leases,
     STREAMS_LEASE,
-    { what: 'a reading of patients', report: progress },
+    { what: message('step.wait.patients'), report: progress },
     signal,
   );
   try {

@@ -1,4 +1,4 @@
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
@@ -172,10 +172,10 @@ export function streamsRead({ patients, invoices, history }: Streams): StreamsRe
   return Object.fromEntries(present.map(([name, reading]) => [name, reading?.readAt]));
 }
 
-const READING: Readonly<Record<SlowStream, string>> = {
+const READING: Readonly<Record<SlowStream, Text>> = {
   patients: 'reading patients',
   invoices: 'reading invoices',
-  history: 'reading the appointments of the past',
+  history: message('step.past'),
 };
 
 /** Members of a tenant that reading patients, invoices and past appointments uses. */

@@ -94,6 +94,7 @@ export const EN = {
   'no-cycles': 'no cycle has ended since then',
   'no-cycles.remedy': 'see whether a daemon runs with the role scheduler and one with the role worker, and their logs',
   about: '{cause}: {names}',
+  listed: '{first}, {next}',
   labelled: '{label}: {cause}',
   'redis-unreachable.at': 'Redis does not answer at {address}',
   'redis-unreachable': 'Redis does not answer',

@@ -136,7 +136,6 @@ export const ERRORS_IT = {
   'no-clinic-client': 'le impostazioni in {dir} non indicano un client della clinica',
   'no-clinic-client.remedy': 'indica una directory che non esiste ancora, o compila clinicClients a mano',
   'no-public-port.remedy': 'imposta http.port e http.publicUrl in clinic-mirror.yaml',
-  'role-http-without-port': 'un processo con il ruolo http non avrebbe nulla da fare',
   'no-refresh-token': "il fornitore non ha dato un refresh token: l'accesso scadrebbe entro poche ore",
   'no-refresh-token.remedy':
     "collega di nuovo e consenti l'accesso offline; il client deve essere registrato per i refresh token",
@@ -224,6 +223,7 @@ export const ERRORS_IT = {
   'sign-in-too-often': 'troppi tentativi di accesso',
   'sign-in-too-often.remedy': "attendi un quarto d'ora; oppure, sulla macchina: clinic-mirror access sign-in",
   'sms-login-refused': "il gateway rifiuta l'accesso",
+  'sms-login-refused.remedy': 'correggi accountSid e authToken, e verifica che l’account sia attivo',
   'sms-sender-refused': "il gateway rifiuta l'account o il mittente",
   'sms-sender-refused.remedy': 'correggi accountSid e from o messagingServiceSid',
   'state-not-durable': 'Redis non ha confermato in tempo che una decisione non può andare persa',

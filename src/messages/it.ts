@@ -106,6 +106,7 @@ export const IT = {
   'no-cycles.remedy':
     'controllare che siano attivi un servizio con il ruolo scheduler e uno con il ruolo worker, e i loro registri',
   about: '{cause}: {names}',
+  listed: '{first}, {next}',
   labelled: '{label}: {cause}',
   'redis-unreachable.at': 'Redis non risponde su {address}',
   'redis-unreachable': 'Redis non risponde',

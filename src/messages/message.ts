@@ -1,7 +1,11 @@
+import { DAEMON_EN } from './daemon-en.ts';
+import { DAEMON_IT } from './daemon-it.ts';
 import { EN } from './en.ts';
 import { ERRORS_EN } from './errors-en.ts';
 import { ERRORS_IT } from './errors-it.ts';
 import { IT } from './it.ts';
+import { SCHEMAS_EN } from './schemas-en.ts';
+import { SCHEMAS_IT } from './schemas-it.ts';
 import { SETTINGS_EN } from './settings-en.ts';
 import { SETTINGS_IT } from './settings-it.ts';
 import { VENDORS_EN } from './vendors-en.ts';
@@ -26,9 +30,9 @@ type Intersection<Tables extends readonly object[]> = Tables extends readonly [
   ? First & Intersection<Rest>
   : unknown;
 
-const ENGLISH = joined(EN, ERRORS_EN, SETTINGS_EN, VENDORS_EN);
-const ITALIAN = joined(IT, ERRORS_IT, SETTINGS_IT, VENDORS_IT) satisfies Fitting<
-  typeof IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof VENDORS_IT
+const ENGLISH = joined(EN, DAEMON_EN, ERRORS_EN, SETTINGS_EN, SCHEMAS_EN, VENDORS_EN);
+const ITALIAN = joined(IT, DAEMON_IT, ERRORS_IT, SETTINGS_IT, SCHEMAS_IT, VENDORS_IT) satisfies Fitting<
+  typeof IT & typeof DAEMON_IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof SCHEMAS_IT & typeof VENDORS_IT
 >;
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };
@@ -84,6 +88,14 @@ export function withRemedy<const C extends CodeWithRemedy>(
       ];
 }
 type CodeWithRemedy = { [C in Code]: `${C}.remedy` extends Code ? C : never }[Code];
+
+/** Names and sentences with commas between. */
+export function listed(texts: readonly Text[]): Text {
+  return texts.reduce((first, next) => {
+    if (typeof first === 'string' && typeof next === 'string') return `${first}, ${next}`;
+    return message('listed', { first, next });
+  });
+}
 
 /** A sentence as the message of an issue of zod, which holds only strings. */
 export function issueText(text: Text): string {

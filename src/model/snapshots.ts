@@ -1,3 +1,4 @@
+import { type Message, message } from '../messages/message.ts';
 import type { Appointment, InvalidRow } from './records.ts';
 import type { TimeWindow } from './time.ts';
 
@@ -93,11 +94,8 @@ export interface ReadingRemark {
 }
 
 /** Tells a person what a remark means, and what to set. */
-export function sentenceOfRemark({ code, list, field, path, rows, zones = [] }: ReadingRemark): string {
-  const counted = `${rows} ${rows === 1 ? 'row' : 'rows'}`;
-  if (code === 'path-empty') {
-    return `${list}.fields.${field}: the path ${path} found nothing in ${counted}; correct the path in the clinic profile`;
-  }
-  const named = zones.slice(0, 3).join(', ');
-  return `${list}: ${path} names the zone ${named} in ${counted}, and local times are read in another one; if it is their zone, add ${path} to ${list}.fields.zone in the clinic profile`;
+export function sentenceOfRemark({ code, list, field, path, rows: count, zones = [] }: ReadingRemark): Message {
+  const rows = message('rows-counted', { count });
+  if (code === 'path-empty') return message('remark.path-empty', { list, field, path, rows });
+  return message('remark.zone-unread', { list, path, rows, zones: zones.slice(0, 3).join(', ') });
 }

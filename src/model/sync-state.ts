@@ -1,7 +1,8 @@
+import { message, render } from '../messages/message.ts';
 import type { Instant } from './time.ts';
 
 /** What the count `links` of a target is, in metrics and answers. */
-export const LINKS_COUNT = 'Objects that the target is known to hold';
+export const LINKS_COUNT = { description: 'Objects that the target is known to hold' };
 
 /**
  * Whether a target shows what the clinic shows: `first-sync` until all was written once, `behind` while changes wait for their turn, `unknown`
@@ -64,18 +65,13 @@ export const AXES_WORDS: Readonly<Record<'en' | 'it', Readonly<Record<InStep | C
   },
 };
 
-const FIRST_SYNC_WORDS = {
-  en: (written: number, of: number) => `first sync, ${written} of ${of} written`,
-  it: (written: number, of: number) => `prima sincronizzazione, ${written} di ${of} scritti`,
-} as const;
-
 /** The first axis in words: of a first sync with how far it is. */
 export function inStepWords(
   { inStep, firstSync }: Pick<SyncState, 'inStep' | 'firstSync'>,
   language: 'en' | 'it',
 ): string {
   if (inStep !== 'first-sync' || firstSync?.of == null) return AXES_WORDS[language][inStep];
-  return FIRST_SYNC_WORDS[language](firstSync.written, firstSync.of);
+  return render(message('first-sync.written', { written: firstSync.written, of: firstSync.of }), language);
 }
 
 /** Worst first. */

@@ -1,3 +1,4 @@
+import type { Text } from '../messages/message.ts';
 import type { StoredError } from './errors.ts';
 import type { Instant } from './time.ts';
 
@@ -23,4 +24,4 @@ export interface StoredTask {
 }
 
 /** Progress for whoever watches: a word and, where known, how far. */
-export type Progress = (step: string, done?: number, total?: number) => void;
+export type Progress = (step: Text, done?: number, total?: number) => void;

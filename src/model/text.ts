@@ -1,3 +1,5 @@
+import { message, type Text } from '../messages/message.ts';
+
 /** Format characters such as U+200B, U+FEFF and the marks of writing direction. */
 const INVISIBLE = /\p{Cf}/gu;
 /** Hyphens and minus signs that are not the one of ASCII: U+2010 to U+2015, U+2212. */
@@ -65,11 +67,11 @@ export function shellWord(word: string): string {
 export const NAME = /^[a-z0-9][a-z0-9-]{0,40}$/;
 
 /** What to do about a name that does not match {@link NAME}. */
-export const NAME_REMEDY = 'use lower-case letters, digits and hyphens, at most 41, not beginning with a hyphen';
+export const NAME_REMEDY = message('settings.name-rule');
 
-/** Asks, after what is said of unknown ids, whether known ones are meant; empty for none. */
-export function oneOfThese(ids: readonly string[]): string {
-  return ids.length === 0 ? '' : `; is one of these meant: ${ids.join(', ')}?`;
+/** Unknown ids, with the question whether similar ones are meant, if there are any. */
+export function withSimilarIds(ids: string, similar: readonly string[]): Text {
+  return similar.length === 0 ? ids : message('ids-or-similar', { ids, similar: similar.join(', ') });
 }
 
 /** The known word nearest to the one that was written, when it is near enough to be a slip; else null. */

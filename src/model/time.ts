@@ -1,3 +1,5 @@
+import { message } from '../messages/message.ts';
+
 /** One second in milliseconds. */
 export const SECOND_MS = 1_000;
 /** One minute in milliseconds. */
@@ -102,7 +104,7 @@ export function watchClock(wall: Clock, steady: () => number): WatchedClock {
 }
 
 /** Remedy for a text that names no time zone. */
-export const ZONE_REMEDY = 'give an IANA time zone such as Europe/Rome';
+export const ZONE_REMEDY = message('settings.zone');
 
 /** Offsets change at most on a quarter of an hour, so one look-up serves a whole quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { nameOf } from '../control/recording.ts';
+import { issueText } from '../messages/message.ts';
 import { ACCESS_LEVELS } from '../model/acts.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { operation } from './operation.ts';
@@ -50,7 +51,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'make a token, and show it: it is shown this once',
     level: 'owner',
     input: z.strictObject({
-      name: z.string().regex(NAME, NAME_REMEDY).describe('As it is listed, and named in the audit log'),
+      name: z.string().regex(NAME, issueText(NAME_REMEDY)).describe('As it is listed, and named in the audit log'),
       level: z.enum(ACCESS_LEVELS).default('viewer').describe('What it may do; default: viewer'),
       tenants: z.array(z.string()).nullable().default(null).describe('These tenants alone; default: all'),
       days: z

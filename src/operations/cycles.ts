@@ -62,8 +62,9 @@ const plan = z.object({
   skippedTargets: z.array(z.object({ target: z.string(), code: z.string() })),
 });
 
-const UNFINISHED =
-  'the cycle ended early, a target is not in-sync, a scope was refused, or an id of the files is unknown';
+const UNFINISHED = {
+  when: 'the cycle ended early, a target is not in-sync, a scope was refused, or an id of the files is unknown',
+};
 
 /** Operations that plan and run cycles, or read targets back. */
 export const CYCLE_OPERATIONS = {
@@ -157,7 +158,7 @@ export const CYCLE_OPERATIONS = {
       return { ...result, isWhole: isWhole(result), settings: settingsLocation(installation, tenant) };
     },
     auditResult: ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
-    endsWithOne: { when: UNFINISHED, holds: ({ isWhole }) => !isWhole },
+    endsWithOne: { ...UNFINISHED, holds: ({ isWhole }) => !isWhole },
   }),
   syncTenant: operation({
     summary: 'run one cycle now, to its end',
@@ -176,7 +177,7 @@ export const CYCLE_OPERATIONS = {
       return { ...result, isWhole: isWhole(result), settings: settingsLocation(installation, tenant) };
     },
     auditResult: ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
-    endsWithOne: { when: UNFINISHED, holds: ({ isWhole }) => !isWhole },
+    endsWithOne: { ...UNFINISHED, holds: ({ isWhole }) => !isWhole },
   }),
   retryServer: operation({
     summary: 'have all that waits for a server that is away try it now, in the running daemon',

@@ -68,7 +68,7 @@ export const targetStatus = z.object({
   soonAsOf: instant.nullable(),
   gaps: z.array(gap),
   exceptGapsAsOf: instant.nullable(),
-  links: z.number().describe(LINKS_COUNT),
+  links: z.number().meta(LINKS_COUNT),
   pausedErasures: z.number().describe('Of a paused target: erasures of who is forgotten that wait'),
   heldSinceAt: instant.nullable().describe('Since when a person has to decide'),
   oldestPendingAt: instant.nullable(),

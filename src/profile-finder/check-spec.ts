@@ -62,7 +62,7 @@ export function concluded(
   const { profile: proposed, yaml, omitted } = propose(profile, changes, asked);
   const rows = rowsRead(proposed);
   const report = { toDecide: asked, findings, proposedProfile: yaml, omitted };
-  const shown = (rows?.remarks ?? []).map(sentenceOfRemark);
+  const shown = (rows?.remarks ?? []).map((remark) => render(sentenceOfRemark(remark)));
   return { fits: fitsAll(findings), ...report, remarks: [...remarks, ...shown], rows };
 }
 

@@ -5,10 +5,13 @@ import { didYouMean, NAME, NAME_REMEDY } from '../model/text.ts';
 import { ZONE_REMEDY } from '../model/time.ts';
 
 /** A name that people choose. */
-export const name = z.string().regex(NAME, NAME_REMEDY);
+export const name = z.string().regex(NAME, issueText(NAME_REMEDY));
 
 /** A text with something in it. */
-export const text = z.string().trim().min(1, 'write something here');
+export const text = z
+  .string()
+  .trim()
+  .min(1, issueText(message('settings.text')));
 
 /** A mapping from chosen names to things, given as a Map so that a name such as `constructor` finds nothing by accident. */
 export function mapOf<Value extends z.ZodType>(value: Value, key: z.ZodType<string, string> = name) {

@@ -5,7 +5,7 @@ import type { Secret, SecretSchemas } from './secret-reference.ts';
 
 const PORTS = { starttls: 587, tls: 465, none: 25 } as const;
 /** What is said of what is no mail address. */
-export const ADDRESS_REMEDY = 'give a mail address, such as reminders@clinic.example';
+export const ADDRESS_REMEDY = issueText(message('settings.mail-address'));
 
 /** A mail server, and whom its mails come from, as a part of a file is read. */
 export interface MailServer {

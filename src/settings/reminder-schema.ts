@@ -78,7 +78,7 @@ const rule = z
       })
       .optional()
       .describe('A fixed local time in place of before'),
-    channels: distinctList(z.string().regex(NAME, NAME_REMEDY))
+    channels: distinctList(z.string().regex(NAME, issueText(NAME_REMEDY)))
       .min(1)
       .describe('Names of channels above; each gets the reminder'),
     agendas: oneOrAll(text).describe('Ids of the agendas whose appointments are reminded of, or all'),

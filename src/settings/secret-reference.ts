@@ -125,10 +125,11 @@ export function secretSchemas(source: SecretSource) {
   const outside = [z.strictObject({ env: z.string().regex(ENV_NAME) }), z.strictObject({ file: z.string().min(1) })];
   const references: z.ZodType<AnyReference>[] =
     source.sealed === undefined ? outside : [...outside, z.strictObject({ sealed: name })];
-  const ofManaged = source.sealed === undefined ? '' : '; of a managed tenant also { sealed: NAME }';
   const reference = z
     .union(references, { error: issueText(HOW_TO_REFER) })
-    .describe(`Where the secret is: { env: NAME } or { file: path }${ofManaged}`);
+    .describe(
+      `Where the secret is: { env: NAME } or { file: path }${source.sealed === undefined ? '' : '; of a managed tenant also { sealed: NAME }'}`,
+    );
   const text = reference.transform((where, context) => {
     const found = find(where);
     if ('value' in found) return new Secret(found.value, describeSource(where));

@@ -76,12 +76,12 @@ function isBase(written: string): boolean {
 export type TelemetrySettings = NonNullable<z.output<ReturnType<typeof telemetrySection>>>;
 
 /** What `clinicClients.*.baseUrl` is. */
-export const CLINIC_BASE_URL = 'Address of the clinic API';
+export const CLINIC_BASE_URL = { description: 'Address of the clinic API' };
 
 function clinicClient(secrets: SecretSchemas) {
   return z.strictObject({
     profile: name.describe('Name of a file in profiles/, without .yaml: how this clinic system answers'),
-    baseUrl: baseAddress.describe(CLINIC_BASE_URL),
+    baseUrl: baseAddress.meta(CLINIC_BASE_URL),
     authUrl: baseAddress.describe('Address of the authorization server'),
     clientId: registrationId(),
     clientSecret: optionalClientSecret(secrets),

@@ -179,7 +179,7 @@ const clinicId = text;
 
 const connectionName = z
   .string()
-  .regex(NAME, NAME_REMEDY)
+  .regex(NAME, issueText(NAME_REMEDY))
   .refine((id) => id !== CLINIC_CONNECTION, issueText(message('settings.clinic-name')));
 
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
@@ -313,13 +313,13 @@ const target = z.strictObject({
 });
 
 /** What `language` is. */
-export const LANGUAGE = 'Language of titles and pages';
+export const LANGUAGE = { description: 'Language of titles and pages' };
 
 /** Schema of `tenants/<tenant>.yaml`. Each target's own part is left to its connector's schema. */
 export function tenantSchema(secrets: SecretSchemas) {
   return z.strictObject({
     name: text.describe('What people call the clinic'),
-    language: z.enum(['it', 'en']).describe(LANGUAGE),
+    language: z.enum(['it', 'en']).meta(LANGUAGE),
     zone: zone().describe("The clinic's time zone, an IANA name"),
     paused: z.boolean().default(false).describe('Nothing is read or written for this tenant'),
     formerly: name

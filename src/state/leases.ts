@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { message } from '../messages/message.ts';
+import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -177,13 +177,13 @@ function busy(name: string): MirrorError {
 /** Whom a person's command tells what it waits for. */
 export interface WaitReport {
   /** What may be under way, in words that follow "waiting for". */
-  what: string;
+  what: Message;
   report: Progress;
 }
 
 /** What a target's lease is held for, in words that follow "waiting for". */
-export function targetWork(target: string): string {
-  return `the work on target ${target}`;
+export function targetWork(target: string): Message {
+  return message('step.wait.target', { target });
 }
 
 /**
@@ -198,6 +198,6 @@ export async function waitForLease(
 ): Promise<Lease> {
   const free = await leases.tryTake(name);
   if (free !== null) return free;
-  report(`waiting for ${what}, which is under way`);
+  report(message('step.wait', { work: what }));
   return leases.take(name, Number.POSITIVE_INFINITY, signal);
 }

@@ -1,5 +1,6 @@
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
+import { type Message, message } from '../messages/message.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { ClusterLocation, RedisLocation, SentinelLocation } from '../settings/redis-schema.ts';
@@ -168,7 +169,7 @@ function slotOf(key: string): number {
 /** Whether Redis answers. */
 export interface RedisWatch {
   /** Why Redis can't be relied on now; null while it answers. */
-  failure(): string | null;
+  failure(): Message | null;
   stop(): void;
 }
 
@@ -207,8 +208,9 @@ export function watchRedis(
   void pingRepeatedly();
   return {
     failure() {
-      if (client.status !== 'ready') return `the connection is ${client.status}`;
-      if (silentForMs() > silenceMs) return `no answer for ${Math.floor(silentForMs() / SECOND_MS)} s`;
+      if (client.status !== 'ready') return message('redis.connection', { status: client.status });
+      if (silentForMs() > silenceMs)
+        return message('redis.no-answer', { seconds: Math.floor(silentForMs() / SECOND_MS) });
       return null;
     },
     stop() {

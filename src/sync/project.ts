@@ -1,3 +1,4 @@
+import { type Language, message, render } from '../messages/message.ts';
 import { type CalendarItem, type Colour, type ItemTime, LONGEST_URL, type Presets } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type {
@@ -66,22 +67,17 @@ export interface Directory {
   pageUrl: string | null;
 }
 
-const TEXTS = {
-  it: {
-    busy: 'Occupato',
-    appointment: 'Appuntamento',
-    status: 'Stato',
-    pageUrl: 'Nel gestionale',
-    teleVisitUrl: 'Videovisita',
-  },
-  en: {
-    busy: 'Busy',
-    appointment: 'Appointment',
-    status: 'Status',
-    pageUrl: 'In the clinic system',
-    teleVisitUrl: 'Video visit',
-  },
-} as const;
+const TEXTS = { it: textsIn('it'), en: textsIn('en') };
+
+function textsIn(language: Language) {
+  return {
+    busy: render(message('event.busy'), language),
+    appointment: render(message('event.appointment'), language),
+    status: render(message('event.status'), language),
+    pageUrl: render(message('event.page'), language),
+    teleVisitUrl: render(message('event.video-visit'), language),
+  };
+}
 
 /** What titles say in place of a patient's name. */
 export const APPOINTMENT_WORDS: readonly string[] = [TEXTS.it, TEXTS.en].flatMap(({ busy, appointment }) => [

@@ -8,6 +8,7 @@ import {
   strangeWords,
 } from '../../src/connectors/fitting.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../src/model/items.ts';
 import type { Operation, Outcome } from '../../src/model/operations.ts';
@@ -204,9 +205,9 @@ describe('words of a mapping in a list of a CRM', () => {
   test('that are not there, or there twice, are named with the names that there are', () => {
     const { strange } = chooseOptions(['Gone', 'Lost', 'Paid'], OPTIONS);
     expect(strange).toEqual(['Gone', 'Lost']);
-    expect(strangeWords('deals.dealstage', ['Gone'], OPTIONS.slice(0, 2))).toBe(
+    expect(render(strangeWords('deals.dealstage', ['Gone'], OPTIONS.slice(0, 2)))).toBe(
       'deals.dealstage has no "Gone"; there are Paid (812), Open (813)',
     );
-    expect(strangeWords('deals.dealstage', ['Lost'], OPTIONS)).toContain('has several called "Lost"');
+    expect(render(strangeWords('deals.dealstage', ['Lost'], OPTIONS))).toContain('has several called "Lost"');
   });
 });

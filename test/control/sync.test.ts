@@ -4,6 +4,7 @@ import { status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
@@ -25,7 +26,7 @@ describe('a sync on demand', () => {
     const { model, installation } = openBooked(redis, 25);
     const told: [string, number | undefined, number | undefined][] = [];
     const result = await syncTenant(installation, 'studio-rossi', {
-      progress: (step, done, total) => told.push([step, done, total]),
+      progress: (step, done, total) => told.push([render(step), done, total]),
       signals: SIGNALS,
     });
     expect(result).toMatchObject({

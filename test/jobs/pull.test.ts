@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
 import { areCrmsElsewhere, areStreamsDue, pullAfresh, pullTenant, readStreamsInTurn } from '../../src/jobs/pull.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { render } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
@@ -303,7 +304,7 @@ describe('a person who asks for a cycle', () => {
     const underWay = pullAlone(daemon);
     await waitFor(() => appointments.asked === 1, { what: 'the appointments being asked for' });
     const told: string[] = [];
-    const asked = pullAfresh(world.tenant, (step) => told.push(step), NEVER);
+    const asked = pullAfresh(world.tenant, (step) => told.push(render(step)), NEVER);
     await waitFor(() => told.length === 2, { what: 'word of what is waited for' });
     expect(told).toEqual(['reading patients', 'waiting for a cycle, which is under way']);
     appointments.letGo();
@@ -318,7 +319,7 @@ describe('a person who asks for a cycle', () => {
     await waitFor(() => patients.asked === 1, { what: 'the list of patients being asked for' });
     const told: string[] = [];
     const person = new AbortController();
-    const asked = pullAfresh(world.tenant, (step) => told.push(step), person.signal);
+    const asked = pullAfresh(world.tenant, (step) => told.push(render(step)), person.signal);
     await waitFor(() => told.length === 1, { what: 'word of what is waited for' });
     expect(told).toEqual(['waiting for a reading of patients, which is under way']);
     person.abort(new Error('enough'));

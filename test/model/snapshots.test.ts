@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { render } from '../../src/messages/message.ts';
 import { countEach, sentenceOfRemark } from '../../src/model/snapshots.ts';
 
 test('each name is counted, and none that does not come', () => {
@@ -8,7 +9,7 @@ test('each name is counted, and none that does not come', () => {
 
 test('a path that found nothing is told with the field of the profile that is to be corrected', () => {
   const remark = { code: 'path-empty', list: 'agendas', field: 'name', path: '$.label', rows: 1 } as const;
-  expect(sentenceOfRemark(remark)).toBe(
+  expect(render(sentenceOfRemark(remark))).toBe(
     'agendas.fields.name: the path $.label found nothing in 1 row; correct the path in the clinic profile',
   );
 });
@@ -16,7 +17,7 @@ test('a path that found nothing is told with the field of the profile that is to
 test('a zone that was not read is told with at most three of its names', () => {
   const zones = ['Europe/Rome', 'Europe/Paris', 'Asia/Tokyo', 'Asia/Seoul'];
   const remark = { code: 'zone-unread', list: 'appointments', field: 'zone', path: '$.tz', rows: 12, zones } as const;
-  const sentence = sentenceOfRemark(remark);
+  const sentence = render(sentenceOfRemark(remark));
   expect(sentence).toContain('$.tz names the zone Europe/Rome, Europe/Paris, Asia/Tokyo in 12 rows');
   expect(sentence).toContain('add $.tz to appointments.fields.zone');
 });

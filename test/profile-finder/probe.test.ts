@@ -5,6 +5,7 @@ import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/ind
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import type { HttpClient, HttpRequest } from '../../src/http/client.ts';
+import { render } from '../../src/messages/message.ts';
 import { type Probe, probeClinic } from '../../src/profile-finder/probe.ts';
 import { MOST_REQUESTS } from '../../src/profile-finder/questions.ts';
 import { APPOINTMENTS, PATIENTS, WINDOW as TRUE_WINDOW } from '../clinic/dialect-truth.ts';
@@ -49,7 +50,7 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     token = await frontDeskToken(sandbox);
     const access = openClinicAccess(sandbox, token, DOCUMENTED, { clock: () => NOW });
     const context = { ...access.context, http: watched(access.context.http, requests) };
-    probe = await probeClinic({ ...access, context }, (step) => steps.push(step), unhurried());
+    probe = await probeClinic({ ...access, context }, (step) => steps.push(render(step)), unhurried());
   });
   afterAll(() => sandbox.close());
 

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { render } from '../../src/messages/message.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
 import type { RedisLocation } from '../../src/settings/redis-schema.ts';
 import { keys } from '../../src/state/keys.ts';
@@ -200,7 +201,7 @@ describe('a Redis that falls silent without closing its connections', () => {
     expect(watch.failure()).toBeNull();
     expect(lines).toEqual([]);
     await time.pass(1_000);
-    expect(watch.failure()).toBe('no answer for 8 s');
+    expect(render(watch.failure() ?? '')).toBe('no answer for 8 s');
     await time.pass(30_000);
     expect(watch.failure()).not.toBeNull();
     expect(lines).toEqual([['error', 'Redis does not answer, no new work begins', 8_000]]);

@@ -143,7 +143,7 @@ function visit(node: Node, parent: Node | null, enter: Enter, role: TextRole = '
 const DESCRIBING = /^(describe|meta)$/;
 /** Methods and classes whose arguments are texts of a command, and properties that are texts of an operation, command or metric. */
 const OF_COMMANDS = /^(option|requiredOption|argument|description|summary|addHelpText|Option|Argument)$/;
-const OF_OPERATIONS = /^(summary|description|about|help|when|needs)$/;
+const OF_OPERATIONS = /^(summary|description|about|help|when|needs|words)$/;
 const LOG_LEVELS = /^(trace|debug|info|warn|error|fatal)$/;
 const DEFECTS = /^(Error|TypeError|RangeError)$/;
 const OUR_ERRORS = /^(MirrorError|ConfigurationError)$/;

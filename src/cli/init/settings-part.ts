@@ -181,7 +181,7 @@ async function askClinic(
 ): Promise<{ settings: object; files: [file: string, content: string][] }> {
   const address = addressOf(['https:', 'http:']);
   const baseUrl = await asker.text({
-    ...{ id: 'clinic.baseUrl', ask: CLINIC_BASE_URL, check: address },
+    ...{ id: 'clinic.baseUrl', ask: CLINIC_BASE_URL.description, check: address },
     why: 'whoever runs the clinic system tells it, such as https://api.clinic.example',
   });
   const authUrl = await asker.text({

@@ -56,7 +56,7 @@ export async function askTenant(asker: Asker): Promise<NewTenant> {
     why: 'names its file and stands in commands; it stays for good',
   });
   const language = await asker.choice({
-    ...{ id: 'language', ask: LANGUAGE, why: 'what calendars and patients read' },
+    ...{ id: 'language', ask: LANGUAGE.description, why: 'what calendars and patients read' },
     choices: [
       { value: 'it', label: 'Italian' },
       { value: 'en', label: 'English' },
@@ -265,5 +265,5 @@ function idOf(name: string): string {
 }
 
 function idFault(text: string): string | undefined {
-  return NAME.test(text) ? undefined : NAME_REMEDY;
+  return NAME.test(text) ? undefined : render(NAME_REMEDY);
 }

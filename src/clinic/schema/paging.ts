@@ -1,31 +1,23 @@
 import { z } from 'zod';
+import { issueText, message, type Text } from '../../messages/message.ts';
 import { PATH_PATTERN } from './paths.ts';
 
 /** Where a value is in an answer. */
 export const path = z
   .string()
-  .regex(
-    new RegExp(`^${PATH_PATTERN}$`),
-    'must be field names joined by dots, such as patient.firstName or phones[].number',
-  )
+  .regex(new RegExp(`^${PATH_PATTERN}$`), issueText(message('profile.path')))
   .describe(
     'Where a value is in a JSON object: field names joined by dots; in lists phones.0, phones[].number (first value), telecom[system=phone].value.',
   );
 /** Where a time is in a row: at one place, or its date at one and its time of day at another. */
 export const timePath = z
   .string()
-  .regex(
-    new RegExp(`^${PATH_PATTERN}(?: \\+ ${PATH_PATTERN})?$`),
-    'must be field names joined by dots, such as slot.start, or two such places joined by " + ": date + time of day',
-  )
+  .regex(new RegExp(`^${PATH_PATTERN}(?: \\+ ${PATH_PATTERN})?$`), issueText(message('profile.time-path')))
   .describe('Where a time is in a JSON object: field names joined by dots; date + time of day where they come apart.');
 /** Where an answer tells something of paging: in its body, or in a header (RFC 9110 section 5.1 says what a header's name is made of). */
 const answerPath = z
   .string()
-  .regex(
-    /^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/,
-    'must be field names joined by dots, such as meta.next, or header: and the name of a header',
-  )
+  .regex(/^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/, issueText(message('profile.answer-path')))
   .describe('Where an answer tells it: field names joined by dots, or header:NAME.');
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
@@ -125,16 +117,19 @@ export const pagingSchema = z
   .superRefine((paging, context) => {
     if (paging.style === 'none') return;
     const follows = !['offset-limit', 'page-size'].includes(paging.style);
-    const complain = (message: string) => context.addIssue({ code: 'custom', path: ['ends'], message });
+    const complain = (text: Text) => context.addIssue({ code: 'custom', path: ['ends'], message: issueText(text) });
     if (paging.ends.includes('short-page') && paging.cap === null) {
-      complain('short-page needs cap: without it a capped page looks like the last one; use empty-page');
+      complain(message('profile.short-page'));
     }
-    if (paging.ends.includes('no-next') && !follows)
-      complain('no-next is for the styles cursor, next-link and link-header');
-    if (paging.ends.includes('empty-page') && follows) complain('empty-page is for the styles that count');
-    if (paging.ends.includes('has-more') && paging.hasMorePath === null) complain('has-more needs hasMorePath');
-    if (paging.ends.includes('total') && paging.totalPath === null) complain('total needs totalPath');
+    if (paging.ends.includes('no-next') && !follows) complain(message('profile.no-next'));
+    if (paging.ends.includes('empty-page') && follows) complain(message('profile.empty-page'));
+    if (paging.ends.includes('has-more') && paging.hasMorePath === null) complain(ruleNeeds('has-more', 'hasMorePath'));
+    if (paging.ends.includes('total') && paging.totalPath === null) complain(ruleNeeds('total', 'totalPath'));
   });
+
+function ruleNeeds(rule: EndRule, setting: keyof typeof endings): Text {
+  return message('profile.rule-needs', { rule, setting });
+}
 
 /** How one list pages. */
 export type Paging = z.infer<typeof pagingSchema>;

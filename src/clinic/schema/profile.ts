@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { issueText, message } from '../../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
+import { ZONE_REMEDY } from '../../model/time.ts';
 import { field, fieldPaths, fullName, paths } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
 import { appointments, listProfile, ownRecordPath, RESOURCES, type ResourceName, windowFilters } from './resources.ts';
@@ -15,7 +17,7 @@ const patients = z.strictObject({
   ...listProfile(RESOURCES.patients),
   fullName,
   consents: z
-    .record(z.string().regex(NAME, NAME_REMEDY), paths)
+    .record(z.string().regex(NAME, issueText(NAME_REMEDY)), paths)
     .default({ privacy: ['consents.privacy.granted'], marketing: ['consents.marketing.granted'] })
     .describe('Names of our own for what patients agree to, and where their rows say yes or no to it.'),
 });
@@ -55,7 +57,7 @@ const medicalReports = z.strictObject({
     .prefault({}),
 });
 
-const pattern = z.string().refine(isRegExp, 'must be a regular expression');
+const pattern = z.string().refine(isRegExp, issueText(message('profile.pattern')));
 
 const errors = z.strictObject({
   codePaths: paths.default(['error', 'code']).describe('Where an error body holds its machine word.'),
@@ -141,7 +143,7 @@ export const clinicProfileSchema = z.strictObject({
   scopePrefix: z.string().default('svc.').describe('Goes before patients, agenda, treatments, … in scope names.'),
   zone: z
     .string()
-    .refine(isZone, 'must be an IANA zone, such as Europe/Rome')
+    .refine(isZone, issueText(ZONE_REMEDY))
     .default('Europe/Rome')
     .describe('Of times without an offset, of whole days and of dates in filters.'),
   epochUnit: z

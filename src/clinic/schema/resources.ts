@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../../messages/message.ts';
 import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
 import { choiceWords, fieldPaths, fullName, isNested, paths, type ScalarKind, type Shape } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
@@ -131,7 +132,7 @@ function maybeNumbers(described: Shape, prefix = ''): string[] {
 export function listProfile<Described extends Shape>(described: Described, ...bodies: Shape[]) {
   const names = new Set([described, ...bodies].flatMap((shape) => maybeNumbers(shape)));
   const numbers = z
-    .array(z.string().refine((name) => names.has(name), 'must be an id, a word, a choice or a flag of this list'))
+    .array(z.string().refine((name) => names.has(name), issueText(message('profile.number'))))
     .default([])
     .describe('Fields of which the clinic takes numbers: ids and words made of digits, and 1 or 0 for yes or no.');
   return { fields: fieldPaths(described), words: choiceWords(described), numbers, ...listRules };
@@ -212,7 +213,7 @@ export const windowFilters = {
       agenda: parameter.nullable().default('agendaId').describe('Name of the parameter for agendas.'),
     })
     .prefault({})
-    .refine((filters) => (filters.from === null) === (filters.to === null), 'from and to go together')
+    .refine((filters) => (filters.from === null) === (filters.to === null), issueText(message('profile.filters')))
     .describe('null = the server can not: the whole list is read and filtered here.'),
   agendaFilter: z
     .strictObject({
@@ -266,10 +267,7 @@ export const appointments = z
     flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
     pageUrl: z
       .string()
-      .refine(
-        isPageTemplate,
-        'write an https address with {id} in its path, query or fragment, and nothing else in braces',
-      )
+      .refine(isPageTemplate, issueText(message('profile.page-url', { placeholder: '{id}' })))
       .nullable()
       .default(null)
       .describe('Address of an appointment in the clinic system, for people: {id} stands for its id; null = none.'),
@@ -287,5 +285,5 @@ export const appointments = z
   })
   .refine(({ rereading: { changedSince }, fields }) => changedSince.parameter === null || fields.updatedAt.length > 0, {
     path: ['rereading', 'changedSince', 'parameter'],
-    message: 'needs fields.updatedAt: without it nobody knows since when to ask',
+    message: issueText(message('profile.updated-at')),
   });

@@ -1,9 +1,8 @@
 import { z } from 'zod';
+import { issueText, message } from '../../messages/message.ts';
 import { OWN_CALENDAR } from '../owner.ts';
 
-const address = z
-  .url({ protocol: /^https?$/ })
-  .refine(isAcceptableAddress, 'https without a login in the address; http only on this machine or a bare host name');
+const address = z.url({ protocol: /^https?$/ }).refine(isAcceptableAddress, issueText(message('caldav.address')));
 
 const existingCalendar = z
   .strictObject({ url: address.describe('CalDAV address of a calendar that is there already') })
@@ -14,7 +13,7 @@ const ownCalendar = z
     home: z
       .union([z.literal('discover'), address])
       .describe("Address that holds the login's calendars, or discover to ask the server"),
-    create: z.string().trim().min(1).max(200).describe(OWN_CALENDAR),
+    create: z.string().trim().min(1).max(200).meta(OWN_CALENDAR),
   })
   .meta({ description: 'A calendar that is created once with this display name, in this calendar home.' });
 
@@ -27,7 +26,7 @@ export const settingsSchema = z
     calendar: z.union([existingCalendar, ownCalendar]),
   })
   .refine(({ server, calendar }) => server !== undefined || !('home' in calendar) || calendar.home !== 'discover', {
-    message: 'home: discover needs a server',
+    message: issueText(message('caldav.server-needed')),
     path: ['server'],
   });
 

@@ -1,5 +1,6 @@
 import { Apart } from '../../http/apart.ts';
 import { answerTooLarge } from '../../http/transport.ts';
+import { message } from '../../messages/message.ts';
 import { errors } from './errors.ts';
 import { DEEPEST_ELEMENT, LARGE_XML_LENGTH, MOST_ELEMENTS } from './limits.ts';
 
@@ -114,8 +115,6 @@ const NO_CHILDREN: XmlElement[] = [];
 /** Longest name of a namespace: it stands in each element's name. */
 const LONGEST_NAMESPACE = 1_000;
 
-const TOO_MANY = `the answer holds more than ${MOST_ELEMENTS} elements, attributes and references`;
-
 /** What was read of a document so far. */
 class TreeBuilder {
   readonly #open: OpenElement[] = [];
@@ -125,7 +124,8 @@ class TreeBuilder {
   /** @throws MirrorError `answer-too-large`, beyond so many elements, attributes and references */
   count(): void {
     this.#count += 1;
-    if (this.#count > MOST_ELEMENTS) throw answerTooLarge(TOO_MANY);
+    if (this.#count > MOST_ELEMENTS)
+      throw answerTooLarge(message('caldav.too-many-elements', { count: MOST_ELEMENTS }));
   }
 
   beginElement(tag: string, attributes: readonly [name: string, value: string][]): void {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { message, render } from '../../messages/message.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
@@ -147,7 +148,7 @@ async function listCalendars(calls: ContainerCalls, ownerTag: string): Promise<L
 }
 
 function descriptionWith(ownerTag: string, owner: Owner | null): string {
-  const lines = ['Kept by clinic-mirror, which finds this calendar by the next line.', markLine(ownerTag)];
+  const lines = [render(message('google.calendar-description')), markLine(ownerTag)];
   return [...lines, ...(owner === null ? [] : [ownerText(owner)])].join('\n');
 }
 

@@ -39,7 +39,7 @@ export const errors = defineErrors('google', wordsOf, {
     'unexpected-answer',
   ),
   'scope-missing': { ...COMMON['scope-missing'], words: ['insufficientPermissions'] },
-  'calendar-gone': settings.target({ provesGone: true, detail: OWN_MADE_AGAIN }),
+  'calendar-gone': settings.target({ provesGone: true, ...OWN_MADE_AGAIN }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['forbidden', 'requiredAccessLevel'] }),
   'event-forbidden': settings.item({ words: ['forbiddenForNonOrganizer'] }),
   'api-disabled': settings.target({ words: ['accessNotConfigured'] }),
@@ -54,7 +54,7 @@ export const errors = defineErrors('google', wordsOf, {
   /** @see https://developers.google.com/workspace/calendar/api/guides/push */
   'notification-address-refused': settings.target({
     words: ['push.webhookUrlUnauthorized', 'push.webhookUrlNotHttps'],
-    detail: POLLED_UNTIL_THEN,
+    ...POLLED_UNTIL_THEN,
   }),
   'notifications-unsupported': settings.target({ words: ['pushNotSupportedForRequestedResource'] }),
 });

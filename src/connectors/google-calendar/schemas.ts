@@ -12,7 +12,7 @@ export const settingsSchema = z.strictObject({
         .max(1_024)
         .describe('Id of an existing calendar, as its settings page shows it, or primary'),
     }),
-    z.strictObject({ create: z.string().min(1).max(254).describe(OWN_CALENDAR) }),
+    z.strictObject({ create: z.string().min(1).max(254).meta(OWN_CALENDAR) }),
   ]),
   rootUrl: z
     .url({ protocol: /^https?$/ })

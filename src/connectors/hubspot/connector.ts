@@ -1,3 +1,4 @@
+import { message } from '../../messages/message.ts';
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
@@ -92,7 +93,7 @@ function targetOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSett
   const { keyProperty, stampProperty, propertyGroup, version, subscriptions } = settings;
   if (crm.stream === 'patients' && settings.object !== undefined) throw errors.make('object-unsuitable');
   if (crm.stream !== 'patients' && subscriptions.length > 0) {
-    throw errors.make('subscription-unmapped', { names: ['subscriptions belong to the target that follows patients'] });
+    throw errors.make('subscription-unmapped', { names: [message('hubspot.subscriptions-elsewhere')] });
   }
   const object = settings.object ?? OBJECT_OF_STREAM[crm.stream];
   return {

@@ -1,6 +1,6 @@
 import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
-import { DELETED_UNEMPTIED } from '../outcomes.ts';
+import { logUnemptied } from '../outcomes.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, type Refusal, readRefusal, requireNothing } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
@@ -83,7 +83,7 @@ async function empty(scope: Scope, ids: readonly string[]): Promise<void> {
     if (!names.some((name) => refusedNames.has(name))) break;
     names = names.filter((name) => !refusedNames.has(name));
   }
-  scope.log.warn({ count: ids.length }, DELETED_UNEMPTIED);
+  logUnemptied(scope.log, ids.length);
 }
 
 /** Why a batch was refused: as a whole, or for some of its rows. */

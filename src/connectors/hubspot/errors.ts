@@ -1,3 +1,4 @@
+import { message } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { DAY_MS, type Instant, offsetMs } from '../../model/time.ts';
@@ -120,7 +121,8 @@ export function toRowError(refusal: Refusal, object: string, allowedNames: Reado
   const kind = errors.kindByWords(ROW_CODES.filter((code) => codes.includes(code)));
   const ruledBy = refusal.ruledBy.filter((name) => allowedNames.has(name));
   if (kind === 'property-required-by-rule' && ruledBy.length > 0) {
-    return errors.make(kind, { names: [`${names.join(', ')} by the value of ${namesIn(object, ruledBy).join(', ')}`] });
+    const others = namesIn(object, ruledBy).join(', ');
+    return errors.make(kind, { names: [message('hubspot.ruled-by', { properties: names.join(', '), others })] });
   }
   if (kind !== null) return errors.make(kind, { names, refuses: reported });
   if (category === 'RATE_LIMITS' && status < 500) return errors.make('rate-limited', { status: 429 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { message, type Text } from '../../messages/message.ts';
 import type { MappedProperty, PropertyKind } from '../../model/items.ts';
 import { parsedBy } from '../errors.ts';
 import { type Choices, chooseAll, chooseOptions, type ListOption } from '../fitting.ts';
@@ -63,7 +64,8 @@ export async function prepareProperties(scope: Scope): Promise<Prepared> {
 async function checkMapped(scope: Scope, catalogue: Catalogue): Promise<Catalogue> {
   const { object, keyProperty, stampProperty, properties } = scope;
   const own = properties.filter(({ name }) => name === keyProperty || name === stampProperty);
-  if (own.length > 0) throw unsuitable(object, namesOf(own), 'free for a mapping: it is our own');
+  if (own.length > 0)
+    throw unsuitable(object, namesOf(own), (properties) => message('hubspot.own-property', { properties }));
   const sensitive = properties.filter(({ name }) => !catalogue.has(name));
   const all = sensitive.length === 0 ? catalogue : await withSensitive(scope, catalogue);
   checkMapping(scope, all);
@@ -98,7 +100,8 @@ function checkMapping({ object, properties }: Scope, catalogue: Catalogue): void
   if (readOnly.length > 0) throw errors.make('property-read-only', { names: namesIn(object, namesOf(readOnly)) });
   for (const kind of Object.keys(TYPES_FOR) as PropertyKind[]) {
     const wrong = properties.filter(({ name, kind: each }) => each === kind && !canHold(catalogue.get(name)!, kind));
-    if (wrong.length > 0) throw unsuitable(object, namesOf(wrong), `of a type that holds a ${kind}`);
+    if (wrong.length > 0)
+      throw unsuitable(object, namesOf(wrong), (properties) => message('hubspot.wrong-type', { properties, kind }));
   }
 }
 
@@ -176,7 +179,8 @@ async function ensureOwn(
       throw errors.make('property-not-made', { status: 409, names: namesIn(object, [name]) });
     const mustBeUnique = name === scope.keyProperty && mustHaveUniqueKey(object);
     if (definition.type !== 'string' || (mustBeUnique && !definition.hasUniqueValue)) {
-      throw unsuitable(object, [name], mustBeUnique ? 'a text whose values are unique' : 'a text');
+      const code = mustBeUnique ? 'hubspot.not-unique-text' : 'hubspot.not-text';
+      throw unsuitable(object, [name], (properties) => message(code, { properties }));
     }
   }
   return now;
@@ -218,8 +222,8 @@ async function makeProperty(
     : scope.client.errorOf(answer);
 }
 
-function unsuitable(object: string, names: readonly string[], wanted: string) {
-  return errors.make('property-unsuitable', { names: [`${namesIn(object, names).join(', ')} is not ${wanted}`] });
+function unsuitable(object: string, names: readonly string[], why: (properties: string) => Text) {
+  return errors.make('property-unsuitable', { names: [why(namesIn(object, names).join(', '))] });
 }
 
 function namesOf(properties: readonly MappedProperty[]): string[] {
@@ -237,7 +241,7 @@ const PIPELINE_OF: Readonly<Record<string, string>> = { dealstage: 'pipeline', h
 export async function resolveChoices(scope: Scope, catalogue: Catalogue): Promise<Map<string, Choices>> {
   // A list of HubSpot's own making, such as that of owners, is not told with the property.
   const optionsFor = (property: MappedProperty) => optionsOf(scope, property, catalogue);
-  const missing = (names: string[]) => errors.make('option-missing', { names });
+  const missing = (names: Text[]) => errors.make('option-missing', { names });
   return await chooseAll(scope.properties, optionsFor, (name) => `${scope.object}.${name}`, missing);
 }
 

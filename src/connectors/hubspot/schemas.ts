@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { issueText, message } from '../../messages/message.ts';
 import { baseAddress, text, wholeNumber } from '../../settings/common-schemas.ts';
 import { HUBSPOT_VERSION } from '../../settings/crm-clients.ts';
 import { DEFAULT_API_URL, SEARCH_LAG_SECONDS } from './limits.ts';
 
 /** The name of a property or a group, as HubSpot takes it (developers.hubspot.com, properties). */
-const internalName = z
-  .string()
-  .regex(/^[a-z][a-z0-9_]{0,99}$/, 'begin with a letter and use a-z, 0-9 and _, as HubSpot wants its internal names');
+const internalName = z.string().regex(/^[a-z][a-z0-9_]{0,99}$/, issueText(message('hubspot.internal-name')));
 
 /**
  * On what ground somebody may be written to, as HubSpot names it.
@@ -34,7 +33,7 @@ const subscriptionRule = z
   })
   .refine(
     ({ legalBasis, explanation }) => legalBasis === 'NON_GDPR' || explanation !== undefined,
-    'say in explanation where and how patients agreed: HubSpot keeps it as evidence of the legal basis',
+    issueText(message('hubspot.explanation')),
   );
 
 /** Which mails follow which consent. */
@@ -47,12 +46,12 @@ export const settingsSchema = z.strictObject({
     .describe(`Where HubSpot is served: tests, demonstrations. Default: ${DEFAULT_API_URL}`),
   version: z
     .string()
-    .regex(/^20\d{2}-(03|09)$/, 'give year and month of a version, as in 2026-09; v3 and v4 end in 2027')
+    .regex(/^20\d{2}-(03|09)$/, issueText(message('hubspot.version')))
     .default(HUBSPOT_VERSION)
     .describe('Version of the API, by its date'),
   object: z
     .string()
-    .regex(/^(2-\d{1,12}|p\d*_[a-z0-9_]{1,100})$/, 'give the id or the full name of a custom object, as in 2-3141592')
+    .regex(/^(2-\d{1,12}|p\d*_[a-z0-9_]{1,100})$/, issueText(message('hubspot.object')))
     .optional()
     .describe(
       'Custom object that appointments or invoices become, by id or full name, in place of meetings or deals. Its keys are unique, those of meetings may not be',

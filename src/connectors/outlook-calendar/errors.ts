@@ -37,7 +37,7 @@ export const errors = defineErrors('microsoft', codesOf, {
    */
   'claims-challenge': authorization.target({ words: [CLAIMS_CHALLENGE] }),
   'scope-missing': { ...COMMON['scope-missing'], words: ['Authorization_RequestDenied'] },
-  'calendar-gone': settings.target({ provesGone: true, detail: OWN_MADE_AGAIN }),
+  'calendar-gone': settings.target({ provesGone: true, ...OWN_MADE_AGAIN }),
   'calendar-forbidden': settings.target({ statuses: [403], words: ['ErrorAccessDenied'] }),
   'calendar-name-taken': settings.target(),
   'mailbox-unlicensed': settings.target({ words: ['MailboxNotEnabledForRESTAPI', 'MailboxNotSupportedForRESTAPI'] }),
@@ -59,7 +59,7 @@ export const errors = defineErrors('microsoft', codesOf, {
   /** @see https://learn.microsoft.com/graph/change-notifications-delivery-webhooks */
   'notification-address-refused': settings.target({
     retry: 'later',
-    detail: POLLED_UNTIL_THEN,
+    ...POLLED_UNTIL_THEN,
   }),
   'notifications-forbidden': settings.target({ detail: 'The target is polled' }),
   'notifications-taken': settings.target({ detail: 'The target is polled' }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../../messages/message.ts';
 import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { OWN_CALENDAR } from '../owner.ts';
 import { DEFAULT_ROOT_URL } from './limits.ts';
@@ -6,13 +7,13 @@ import { DEFAULT_ROOT_URL } from './limits.ts';
 /** The vendor's part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
   mailbox: z
-    .union([z.literal('me'), z.email('give "me", or the user principal name of the mailbox')])
+    .union([z.literal('me'), z.email(issueText(message('microsoft.mailbox')))])
     .describe('me for the mailbox of the person who logged in, else the user principal name of the mailbox'),
   calendar: z.union([
     z.strictObject({
       id: z.string().min(1).max(1_024).describe("Id of an existing calendar, or primary for the mailbox's own"),
     }),
-    z.strictObject({ create: z.string().trim().min(1).max(200).describe(OWN_CALENDAR) }),
+    z.strictObject({ create: z.string().trim().min(1).max(200).meta(OWN_CALENDAR) }),
   ]),
   deleteMode: z
     .enum(['soft', 'permanent'])
@@ -20,7 +21,7 @@ export const settingsSchema = z.strictObject({
     .describe('soft leaves what is deleted in Deleted Items; permanent removes it for good'),
   wholeDayZone: z
     .string()
-    .refine(isZone, ZONE_REMEDY)
+    .refine(isZone, issueText(ZONE_REMEDY))
     .optional()
     .describe(
       "Zone in which whole days begin; older Outlook programs show those of another zone than theirs as two days. Default: the tenant's zone",

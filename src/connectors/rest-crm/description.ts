@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message, type Text } from '../../messages/message.ts';
 import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
@@ -13,8 +14,8 @@ import {
   placeholdersIn,
 } from './templates.ts';
 
-const path = z.string().refine(isPath, 'give names between dots, as in data.people, or list[name=value] to choose');
-const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, 'give the name that the CRM uses in its API');
+const path = z.string().refine(isPath, issueText(message('description.path')));
+const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
 const whole = (least: number, most: number) => z.int().min(least).max(most);
 
 /** Headers that the connector or the transport set. */
@@ -23,7 +24,7 @@ const headers = z.record(
   z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
-    .refine((name) => !OWN_HEADERS.test(name), 'this header is set by the program'),
+    .refine((name) => !OWN_HEADERS.test(name), issueText(message('description.header'))),
   z.string().regex(/^[\x20-\x7e]*$/),
 );
 
@@ -37,7 +38,7 @@ function call(...knows: Placeholder[]) {
     .strictObject({
       method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
       /** Below the base address; placeholders are percent-encoded. */
-      path: z.string().regex(/^\/[^?#\\]*$/, 'begin with a slash; a query goes under query'),
+      path: z.string().regex(/^\/[^?#\\]*$/, issueText(message('description.call-path'))),
       query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
       headers: headers.default({}),
       /** JSON with placeholders. */
@@ -51,21 +52,36 @@ function call(...knows: Placeholder[]) {
       const { body: _body, ...address } = value;
       const open = placeholdersIn(address).find((name) => BODY_ONLY.has(name));
       if (open !== undefined) {
-        context.addIssue({ code: 'custom', message: `{{${open}}} may stand in a body alone: addresses are logged` });
+        context.addIssue({
+          code: 'custom',
+          message: issueText(message('description.body-only', { placeholder: shown(open) })),
+        });
       }
       const strange = placeholdersIn(value).find((name) => !allowed.has(name));
       if (strange === undefined) return;
-      const message = `{{${strange}}} has no meaning here; there are ${knows.map((name) => `{{${name}}}`).join(', ') || 'none'}`;
-      context.addIssue({ code: 'custom', message });
+      context.addIssue({ code: 'custom', message: issueText(unknownPlaceholder(strange, knows)) });
     });
+}
+
+/** A placeholder as it is written. */
+function shown(name: string): string {
+  return `{{${name}}}`;
+}
+
+function unknownPlaceholder(name: string, allowed: readonly Placeholder[]): Text {
+  const placeholder = shown(name);
+  if (allowed.length === 0) return message('description.no-placeholder', { placeholder });
+  return message('description.placeholder', { placeholder, placeholders: allowed.map(shown).join(', ') });
 }
 
 /** A refinement: without one of these placeholders the call could not do what it is for. */
 function needs(...oneOf: Placeholder[]) {
-  const names = oneOf.map((name) => `{{${name}}}`).join(' or ');
+  const placeholders = oneOf
+    .map((name): Text => shown(name))
+    .reduce((one, other) => message('settings.or', { one, other }));
   return [
     (template: unknown) => placeholdersIn(template).some((name) => (oneOf as string[]).includes(name)),
-    `needs ${names} somewhere`,
+    issueText(message('description.needs', { placeholders })),
   ] as const;
 }
 
@@ -103,8 +119,14 @@ const resource = z.strictObject({
   page: z
     .string()
     .refine(...needs('id'))
-    .refine((template) => placeholdersIn(template).every((name) => name === 'id'), 'only {{id}} has a meaning here')
-    .refine((template) => pageAt('https://crm.example.com', template, '1') !== null, 'give an address of http or https')
+    .refine(
+      (template) => placeholdersIn(template).every((name) => name === 'id'),
+      issueText(message('description.only', { placeholder: shown('id') })),
+    )
+    .refine(
+      (template) => pageAt('https://crm.example.com', template, '1') !== null,
+      issueText(message('description.page')),
+    )
     .optional(),
   /** Properties beside the key that no two records may have the same: one that is refused is written again without them. */
   unique: z.array(field).default([]),
@@ -131,7 +153,7 @@ const resource = z.strictObject({
       quote: z.string().max(1).default(''),
     })
     .refine(({ size, call: request }) => size === 1 || needs('keys')[0](request), {
-      message: 'several keys at once need {{keys}}: the others would count as missing',
+      message: issueText(message('description.keys', { placeholder: shown('keys') })),
       path: ['size'],
     }),
   /** Reads one by id; a status in `nothing` means that it is gone. */
@@ -142,7 +164,7 @@ const resource = z.strictObject({
       row: path.optional(),
       id: path.optional(),
     })
-    .refine(({ row, id }) => row !== undefined || id !== undefined, 'say where the answer has the record, or its id'),
+    .refine(({ row, id }) => row !== undefined || id !== undefined, issueText(message('description.created'))),
   update: z.strictObject({
     call: call('id', 'versionTag', ...WRITE, ...SELECT)
       .refine(...needs('id'))
@@ -164,7 +186,7 @@ const resource = z.strictObject({
       created: z.string().default('insert'),
     })
     .refine(({ body }) => placeholdersIn(body).every((name) => (WRITE as readonly string[]).includes(name)), {
-      message: `a row may hold ${WRITE.map((name) => `{{${name}}}`).join(', ')}`,
+      message: issueText(message('description.row', { placeholders: WRITE.map(shown).join(', ') })),
       path: ['body'],
     })
     .optional(),
@@ -197,7 +219,9 @@ const resource = z.strictObject({
       paging,
     })
     .refine(({ paging: { by }, call: request }) => by === 'none' || by === 'link' || needs(by)[0](request), {
-      message: 'the call needs the placeholder that paging goes by: {{page}}, {{offset}} or {{cursor}}',
+      message: issueText(
+        message('description.paging', { placeholders: ['page', 'offset', 'cursor'].map(shown).join(', ') }),
+      ),
       path: ['paging'],
     }),
   /** A list of all, whoever made them, with rows and paging as `list`; absent where `list` asks for no owner. */
@@ -284,14 +308,14 @@ export const descriptionSchema = z.strictObject({
         if (described.stampField === undefined) {
           context.addIssue({
             code: 'custom',
-            message: 'needed here: contact and date are read from it',
+            message: issueText(message('description.stamp')),
             path: [stream, 'stampField'],
           });
         }
         if (streams.patients === undefined) {
           context.addIssue({
             code: 'custom',
-            message: 'needed to find the contact that it belongs to',
+            message: issueText(message('description.patients')),
             path: ['patients'],
           });
         }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText, message } from '../../messages/message.ts';
 import { baseAddress } from '../../settings/common-schemas.ts';
 import { type CrmDescription, descriptionSchema, type WrittenDescription } from './description.ts';
 import { SEARCH_LAG_SECONDS } from './limits.ts';
@@ -57,13 +58,15 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
     if (checked.success && (automations === 'run' || checked.data.withoutAutomations !== undefined))
       return { baseUrl, description: checked.data, searchLagSeconds, automations };
     if (checked.success) {
-      const message =
-        'the description does not say how writes keep automations from running: give withoutAutomations, or leave it at run';
-      context.addIssue({ code: 'custom', message, path: ['automations'] });
+      context.addIssue({
+        code: 'custom',
+        message: issueText(message('description.automations')),
+        path: ['automations'],
+      });
       return z.NEVER;
     }
-    for (const { message, path } of checked.error.issues) {
-      context.addIssue({ code: 'custom', message, path: ['description', ...path] });
+    for (const { message: text, path } of checked.error.issues) {
+      context.addIssue({ code: 'custom', message: text, path: ['description', ...path] });
     }
     return z.NEVER;
   });

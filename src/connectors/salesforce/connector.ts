@@ -50,7 +50,12 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     async prepare(_, signal) {
       described = await describe(clientFor(signal), settings, crm);
       requireFit(described);
-      if (isPrivate(described.form)) log.warn({ unmapped: 'AccountId' }, PRIVATE);
+      if (isPrivate(described.form)) {
+        log.warn(
+          { unmapped: 'AccountId' },
+          'contacts are written without an account, so nobody sees them in Salesforce but their owner and administrators: map AccountId, or use accounts of one person',
+        );
+      }
       return `${described.orgId}/${described.form.object}`;
     },
     async apply(_, operations, signal) {
@@ -79,11 +84,10 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   });
 }
 
-/** @see https://help.salesforce.com/s/articleView?id=sf.contacts_sharing_considerations.htm */
-const PRIVATE =
-  'contacts are written without an account, so nobody sees them in Salesforce but their owner and administrators: map AccountId, or use accounts of one person';
-
-/** Whether what is written belongs to no account, which makes it private whatever the org shares. */
+/**
+ * Whether what is written belongs to no account, which makes it private whatever the org shares.
+ * @see https://help.salesforce.com/s/articleView?id=sf.contacts_sharing_considerations.htm
+ */
 function isPrivate({ stream, object, properties }: RecordForm): boolean {
   return stream === 'patients' && object === 'Contact' && !properties.some(({ name }) => name === 'AccountId');
 }

@@ -2,7 +2,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
-import { DELETED_UNEMPTIED, failed } from '../outcomes.ts';
+import { failed, logUnemptied } from '../outcomes.ts';
 import { fromStamp, isStampOfAnother } from '../owner.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
@@ -125,7 +125,7 @@ async function empty({ client, form, log }: Scope, ids: readonly string[]): Prom
     const ends = resultsOf(slice, answer).map(([, end]) => end);
     remaining += ends.filter((end) => end instanceof MirrorError || !(end.success || isGone(end))).length;
   }
-  if (remaining > 0) log.warn({ count: remaining }, DELETED_UNEMPTIED);
+  if (remaining > 0) logUnemptied(log, remaining);
 }
 
 type Results = Map<string, RowResult | MirrorError>;

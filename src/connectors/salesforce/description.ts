@@ -1,3 +1,4 @@
+import { message, type Text } from '../../messages/message.ts';
 import type { MappedProperty, PropertyKind, PropertyValue, StreamName } from '../../model/items.ts';
 import type { CrmContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
@@ -58,7 +59,7 @@ export interface Description {
   orgId: string;
   form: RecordForm;
   /** What stands in the target's way, one each; names of objects and fields only. */
-  faults: string[];
+  faults: Text[];
 }
 
 /** The object in which Salesforce keeps what a person wants done with their data, and a contact's reference to it. */
@@ -141,17 +142,14 @@ function required(answer: WireResponse | null | undefined): WireResponse {
   return answer;
 }
 
-function describedFields(
-  answer: WireResponse | null | undefined,
-  object: string,
-): { byName: Fields; faults: string[] } {
+function describedFields(answer: WireResponse | null | undefined, object: string): { byName: Fields; faults: Text[] } {
   if (answer?.status === 404)
-    throw errors.make('crm-setup-incomplete', { names: [`object ${object} is not there, or hidden from the login`] });
+    throw errors.make('crm-setup-incomplete', { names: [message('salesforce.object-hidden', { object })] });
   const { createable, updateable, deletable, fields } = parsedBy(errors, describeSchema, required(answer).body);
   const isWritable = createable && updateable && deletable;
   return {
     byName: new Map(fields.map((field) => [field.name, field])),
-    faults: isWritable ? [] : [`the login may not create, edit and delete records of ${object}`],
+    faults: isWritable ? [] : [message('salesforce.object-read-only', { object })],
   };
 }
 
@@ -206,50 +204,57 @@ function blankOf(
   return field?.type === 'string' ? [[name, NAMELESS]] : [];
 }
 
-function keyFaults(object: string, name: string, fields: Fields, isOwn: boolean): string[] {
+function keyFaults(object: string, name: string, fields: Fields, isOwn: boolean): Text[] {
   const field = fields.get(name);
   if (field === undefined) return [missing(object, name)];
-  const faults: string[] = [];
-  if (field.type !== 'string' || field.length < KEY_LENGTH)
-    faults.push(`must be text of at least ${KEY_LENGTH} characters`);
-  if (!field.externalId) faults.push('must have External ID ticked');
-  if (!field.unique) faults.push('must have Unique ticked');
-  if (isOwn && !isWritable(field)) faults.push('must be editable for the login');
-  return faults.map((fault) => `${object}.${name} ${fault}`);
+  const named = `${object}.${name}`;
+  return [
+    ...(field.type !== 'string' || field.length < KEY_LENGTH
+      ? [message('salesforce.field-short', { field: named, length: KEY_LENGTH })]
+      : []),
+    ...(field.externalId ? [] : [message('salesforce.field-not-external', { field: named })]),
+    ...(field.unique ? [] : [message('salesforce.field-not-unique', { field: named })]),
+    ...(isOwn && !isWritable(field) ? [readOnly(object, name)] : []),
+  ];
 }
 
-function stampFaults(object: string, name: string, fields: Fields): string[] {
+function stampFaults(object: string, name: string, fields: Fields): Text[] {
   const field = fields.get(name);
   if (field === undefined) return [missing(object, name)];
-  const faults: string[] = [];
-  if (field.type !== 'string' || field.length < STAMP_LENGTH) faults.push('must be text of 255 characters');
-  if (!isWritable(field)) faults.push('must be editable for the login');
-  return faults.map((fault) => `${object}.${name} ${fault}`);
+  return [
+    ...(field.type !== 'string' || field.length < STAMP_LENGTH
+      ? [message('salesforce.stamp-short', { field: `${object}.${name}` })]
+      : []),
+    ...(isWritable(field) ? [] : [readOnly(object, name)]),
+  ];
 }
 
-function propertyFaults({ object, properties, keyField, stampField, contact }: RecordForm, fields: Fields): string[] {
+function propertyFaults({ object, properties, keyField, stampField, contact }: RecordForm, fields: Fields): Text[] {
   const own = new Set(['Id', keyField, stampField, contact?.field]);
   return properties.flatMap(({ name, kind, words = [] }) => {
     const field = fields.get(name);
-    if (own.has(name)) return [`${object}.${name} is ours to fill, and can't be mapped`];
+    if (own.has(name)) return [message('salesforce.field-own', { field: `${object}.${name}` })];
     if (field === undefined) return [missing(object, name)];
-    if (!isWritable(field)) return [`${object}.${name} must be editable for the login`];
-    if (!TYPES[kind].includes(field.type)) return [`${object}.${name} is ${field.type} and can't hold ${kind}`];
+    if (!isWritable(field)) return [readOnly(object, name)];
+    if (!TYPES[kind].includes(field.type))
+      return [message('salesforce.field-type', { field: `${object}.${name}`, type: field.type, kind })];
     const options = picklistOf(field);
     const { strange } = chooseOptions(field.restrictedPicklist ? words : [], options);
     return strange.length === 0 ? [] : [strangeWords(`${object}.${name}`, strange, options)];
   });
 }
 
-function contactFaults({ object, contact }: RecordForm, fields: Fields, contactFields: Fields): string[] {
+function contactFaults({ object, contact }: RecordForm, fields: Fields, contactFields: Fields): Text[] {
   if (contact === null) return [];
   const field = fields.get(contact.field);
   if (field === undefined)
     return [missing(object, contact.field), ...keyFaults(contact.object, contact.keyField, contactFields, false)];
   const refers = contact.relationship !== null && field.referenceTo?.includes(contact.object) === true;
   return [
-    ...(refers ? [] : [`${object}.${contact.field} must refer to ${contact.object}`]),
-    ...(isWritable(field) ? [] : [`${object}.${contact.field} must be editable for the login`]),
+    ...(refers
+      ? []
+      : [message('salesforce.field-refers-not', { field: `${object}.${contact.field}`, object: contact.object })]),
+    ...(isWritable(field) ? [] : [readOnly(object, contact.field)]),
     ...keyFaults(contact.object, contact.keyField, contactFields, false),
   ];
 }
@@ -258,28 +263,32 @@ function individualFaults(
   { object, individuals, properties }: RecordForm,
   fields: Fields,
   { byName, faults }: ReturnType<typeof describedFields>,
-): string[] {
+): Text[] {
   if (individuals === null) return [];
   const { keyField, rules } = individuals;
   const kinds = new Map(properties.map(({ name, kind }) => [name, kind]));
   const link = fields.get(INDIVIDUAL_FIELD);
   return [
     ...faults,
-    ...(object === 'Contact' ? [] : [`individuals belong to Contact, and the object is ${object}`]),
-    ...(link !== undefined && isWritable(link) ? [] : [`${object}.${INDIVIDUAL_FIELD} must be editable for the login`]),
+    ...(object === 'Contact' ? [] : [message('salesforce.individuals-elsewhere', { object })]),
+    ...(link !== undefined && isWritable(link) ? [] : [readOnly(object, INDIVIDUAL_FIELD)]),
     ...keyFaults(INDIVIDUAL, keyField, byName, true),
     ...rules.flatMap(({ property, optOut }) => {
       const field = byName.get(optOut);
       return [
-        ...(kinds.get(property) === 'boolean' ? [] : [`the mapping fills no ${property} from a consent`]),
+        ...(kinds.get(property) === 'boolean' ? [] : [message('salesforce.consent-unmapped', { field: property })]),
         ...(field === undefined ? [missing(INDIVIDUAL, optOut)] : []),
       ];
     }),
   ];
 }
 
-function missing(object: string, field: string): string {
-  return `${object}.${field} is not there, or hidden from the login`;
+function missing(object: string, field: string): Text {
+  return message('salesforce.field-hidden', { field: `${object}.${field}` });
+}
+
+function readOnly(object: string, field: string): Text {
+  return message('salesforce.field-read-only', { field: `${object}.${field}` });
 }
 
 function isWritable({ createable, updateable }: DescribedField): boolean {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { issueText, message } from '../../messages/message.ts';
 import { baseAddress } from '../../settings/common-schemas.ts';
 import { API_VERSION, DUPLICATE_HEADER_SINCE, STOP_AT_SHARE } from './limits.ts';
 
 /** An object or a field as the API names it (Object Reference, Naming Conventions). */
-const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, 'give the API name, such as Contact or Clinic_Key__c');
+const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, issueText(message('salesforce.api-name')));
 
 /**
  * Fields of the object Individual by which somebody refuses, and of which one is told.
@@ -45,7 +46,7 @@ export const settingsSchema = z
     contactKeyField: apiName.default('Clinic_Key__c').describe("The patients' target's keyField"),
     apiVersion: z
       .string()
-      .regex(/^([5-9]\d|\d{3})\.0$/, 'give a version of 50.0 or above, as in 68.0')
+      .regex(/^([5-9]\d|\d{3})\.0$/, issueText(message('salesforce.version')))
       .default(API_VERSION)
       .describe('Version of the REST API; at least 50.0'),
     stopAtShare: z
@@ -79,7 +80,7 @@ export const settingsSchema = z
       .describe("The org's address; needed only where the login does not bring it along"),
   })
   .refine(({ allowDuplicates, apiVersion }) => !allowDuplicates || Number(apiVersion) >= DUPLICATE_HEADER_SINCE, {
-    message: `allowDuplicates needs version ${DUPLICATE_HEADER_SINCE}.0 or above`,
+    message: issueText(message('salesforce.duplicates-version', { version: `${DUPLICATE_HEADER_SINCE}.0` })),
     path: ['apiVersion'],
   });
 

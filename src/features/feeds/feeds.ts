@@ -49,7 +49,7 @@ export async function rotateFeed(
   publicUrl: string | null,
 ): Promise<{ url: string; hadOne: boolean }> {
   const { feeds } = requireFeed(installation, tenantId, target);
-  if (publicUrl === null) throw noPublicPort('nobody can fetch a feed');
+  if (publicUrl === null) throw noPublicPort(message('port.no-feed'));
   const hadOne = (await feeds.access(target)) !== null;
   const token = await feeds.rotate(target, installation.clock());
   return { url: `${publicUrl}${FEEDS_PATH}/${token}.ics`, hadOne };

@@ -1,6 +1,7 @@
 import type { TargetAuditor } from '../../jobs/audit.ts';
 import { discardForged, laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import type { ErasedTarget, ErasedTraces } from '../../model/forgetting.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
@@ -63,7 +64,12 @@ export async function eraseRecords(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Erasure> {
-  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', report: progress }, signal);
+  const lease = await waitForLease(
+    tenant.leases,
+    PLAN_LEASE,
+    { what: message('step.wait.cycle'), report: progress },
+    signal,
+  );
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
     await findNewer(tenant, records, guarded);

@@ -93,10 +93,10 @@ export const HOLD_OPERATIONS = {
     http: { method: 'POST', path: '/tenants/{tenant}/holds/{hold}/decision', bodyLimit: DECISION_LIMIT_BYTES },
     commands: (
       [
-        ['approve', 'approved', 'let the deletions go'],
-        ['reject', 'rejected', 'keep the objects'],
+        { verb: 'approve', decision: 'approved', about: 'let the deletions go' },
+        { verb: 'reject', decision: 'rejected', about: 'keep the objects' },
       ] as const
-    ).map(([verb, decision, about]) => ({
+    ).map(({ verb, decision, about }) => ({
       words: `holds ${verb} <tenant> <hold>`,
       about,
       fixed: { decision },

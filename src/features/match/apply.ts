@@ -3,6 +3,7 @@ import { type Installation, pausedError, requireTenant } from '../../control/ins
 import { contactDigest, type MatchableTarget, unmatchedPatients } from '../../control/matching.ts';
 import { laneLease, openCalendar } from '../../jobs/lanes.ts';
 import { type CyclePlanner, planCycle } from '../../jobs/plan-cycle.ts';
+import { message } from '../../messages/message.ts';
 import { slices } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
@@ -94,7 +95,12 @@ async function work(
   const { target } = matchable;
   if (tenant.configuration.paused) throw pausedError(installation, ids.tenant);
   const pairs = fromMatchFile(text, target.identity);
-  const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', report: progress }, signal);
+  const plan = await waitForLease(
+    tenant.leases,
+    PLAN_LEASE,
+    { what: message('step.wait.cycle'), report: progress },
+    signal,
+  );
   try {
     const waitReport = { what: targetWork(target.id), report: progress };
     const lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);

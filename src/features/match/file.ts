@@ -1,5 +1,5 @@
 import type { MatchRow, Pair } from '../../control/matching.ts';
-import { message, type Text } from '../../messages/message.ts';
+import { message, render, type Text } from '../../messages/message.ts';
 import { fromCsv, toCsv } from '../../model/csv.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { TargetIdentity } from '../../sync/identity.ts';
@@ -45,8 +45,8 @@ export function toMatchFile(rows: readonly MatchRow[], identity: Pick<TargetIden
 
 function ambiguityOf({ contacts, patients }: MatchRow): string {
   const several = [
-    ...(contacts > 1 ? [`${contacts} contacts for this patient`] : []),
-    ...(patients > 1 ? [`${patients} patients for this contact`] : []),
+    ...(contacts > 1 ? [render(message('match-file.contacts', { count: contacts }))] : []),
+    ...(patients > 1 ? [render(message('match-file.patients', { count: patients }))] : []),
   ];
   return several.join('; ');
 }

@@ -27,7 +27,7 @@ const decided = z.object({
 });
 
 /** How a file of pairs is carried out: the patients' data in it stay on the machine. */
-function carryOut(verb: 'match' | 'unmatch', flags: string, about: string) {
+function carryOut({ verb, flags, about }: { verb: 'match' | 'unmatch'; flags: string; about: string }) {
   return operation({
     summary: about,
     level: 'operator',
@@ -73,8 +73,16 @@ export const MATCH_OPERATIONS = {
       return proposeMatches(installation, { tenant, target }, { progress, signal: signals.stop });
     },
   }),
-  applyMatches: carryOut('match', '--apply <file>', 'give the contacts approved in it to their patients'),
-  undoMatches: carryOut('unmatch', '--undo <file>', 'take them back: what a sync wrote into them stays'),
+  applyMatches: carryOut({
+    verb: 'match',
+    flags: '--apply <file>',
+    about: 'give the contacts approved in it to their patients',
+  }),
+  undoMatches: carryOut({
+    verb: 'unmatch',
+    flags: '--undo <file>',
+    about: 'take them back: what a sync wrote into them stays',
+  }),
   listDuplicates: operation({
     summary:
       'list contacts that seem to be there twice: copies, alike, or without an address that another has; reads the clinic and the contacts',

@@ -1,8 +1,9 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
-import { type Document, explainAddress, link, paragraph, type Texts, toned } from '../../documents/document.ts';
+import { type Document, explainAddress, link, paragraph, toned } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
 import type { Appointment } from '../../model/records.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import { OVERLAPS } from './texts.ts';
 
 /** One of two appointments that overlap. */
 interface OverlappingAppointment {
@@ -73,35 +74,6 @@ export async function reportOverlaps(
   const overlaps = overlapsOf(records.values()).map((each) => ({ ...each, name: names.get(each.agenda) ?? null }));
   return { tenant: id, ...window, isComplete: completeness === 'complete', overlaps };
 }
-
-const en = {
-  title: 'Overlaps',
-  about: (days: number) => `Appointments of one agenda at the same time, in the next ${days} days.`,
-  none: 'No appointments overlap.',
-  partial: 'The clinic’s list was incomplete: more appointments may overlap.',
-  agenda: 'Agenda',
-  first: 'Appointment',
-  second: 'Overlaps with',
-  from: 'Both from',
-  minutes: 'Minutes',
-  more: (rows: number) => `${rows} more`,
-};
-
-const it: typeof en = {
-  title: 'Sovrapposizioni',
-  about: (days) => `Appuntamenti della stessa agenda nello stesso orario, nei prossimi ${days} giorni.`,
-  none: 'Nessun appuntamento si sovrappone.',
-  partial: 'L’elenco della clinica era incompleto: possono esserci altre sovrapposizioni.',
-  agenda: 'Agenda',
-  first: 'Appuntamento',
-  second: 'Si sovrappone a',
-  from: 'Entrambi dalle',
-  minutes: 'Minuti',
-  more: (rows) => `altre ${rows}`,
-};
-
-/** Words of the report in both languages. */
-const OVERLAPS: Texts<typeof en> = { en, it };
 
 /** The report as an operator reads it. */
 export function overlapsDocument({ tenant, ...report }: OverlapReport, language: Language): Document {

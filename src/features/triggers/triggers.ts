@@ -40,7 +40,7 @@ export async function reopenEndpoint(
   const configured = triggers.file.endpoints.get(endpoint);
   if (configured === undefined) throw noSuchEndpoint(tenantId, endpoint, [...triggers.file.endpoints.keys()]);
   const { store } = triggers;
-  const waitReport = { what: 'a reading of what receivers are told of', report: progress };
+  const waitReport = { what: message('step.wait.triggers'), report: progress };
   const lease = await waitForLease(tenant.leases, TRIGGERS_LEASE, waitReport, signal);
   try {
     const { closed } = await store.endpoint(endpoint);

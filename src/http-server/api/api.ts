@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { openTasks, type Tasks } from '../../control/tasks.ts';
 import type { Logger } from '../../log/logger.ts';
-import { message, type Text } from '../../messages/message.ts';
+import { type Message, message, render, type Text } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
@@ -140,7 +140,7 @@ function speakJson(api: FastifyInstance, log: Logger): void {
         JSON.stringify(schema.parse(value)),
   );
   api.setNotFoundHandler((_request, reply) => {
-    sendProblem(reply, problemOf(404, { code: 'not-found', detail: 'there is nothing at this address' }));
+    sendProblem(reply, problemOf(404, { code: 'not-found', detail: render(message('api.no-route')) }));
   });
   // Whoever is not let in is told so before the route is reached, in a word.
   api.addHook('preSerialization', async (_request, reply, answer) => {
@@ -160,16 +160,16 @@ function speakJson(api: FastifyInstance, log: Logger): void {
 }
 
 const refusal = z.strictObject({ error: z.string() });
-const REFUSALS: Readonly<Record<number, string>> = {
-  401: 'it is not known who you are',
-  403: 'you may not do this',
-  404: 'there is nothing at this address',
-  429: 'too many requests in a minute: ask again after Retry-After',
+const REFUSALS: Readonly<Record<number, Message>> = {
+  401: message('api.unknown-caller'),
+  403: message('api.not-allowed'),
+  404: message('api.no-route'),
+  429: message('api.too-many-requests'),
 };
 
 function refusalOf(status: number, code: string): ProblemDocument {
   if (code === NO_SUCH_TENANT.code) return NO_SUCH_TENANT;
-  return problemOf(status, { code, detail: REFUSALS[status] ?? 'it was refused' });
+  return problemOf(status, { code, detail: render(REFUSALS[status] ?? message('api.refused')) });
 }
 
 function sendProblem(reply: FastifyReply, problem: ProblemDocument): void {
@@ -181,13 +181,13 @@ function requestInvalid(part: string, issues: readonly z.core.$ZodIssue[]): Mirr
   const named = issues
     .slice(0, NAMED_ISSUES)
     .map(({ path, code }) => `${[part, ...path].join('.')} (${code.replaceAll('_', ' ')})`);
-  return requestError('request-invalid', 'the question is not as the route takes it', named.join(', ') || part);
+  return requestError('request-invalid', message('api.request-invalid'), named.join(', ') || part);
 }
 
 /** What the server itself found before the route was reached, or since it took too long; null for anything else. */
 function errorOfServer({ statusCode = 500 }: FastifyError): MirrorError | null {
-  if (statusCode === 413) return requestError('request-too-large', 'the body is larger than the route takes', null);
-  if (statusCode < 500) return requestError('request-invalid', 'the body is not JSON as it should be', 'body');
+  if (statusCode === 413) return requestError('request-too-large', message('api.request-too-large'), null);
+  if (statusCode < 500) return requestError('request-invalid', message('api.body-invalid'), 'body');
   if (statusCode !== 503) return null;
   return new MirrorError(message('not-in-time'), {
     actor: 'remote',

@@ -3,6 +3,7 @@ import type { Acting } from '../../control/recording.ts';
 import type { Tasks } from '../../control/tasks.ts';
 import { OPERATIONS } from '../../features/operations.ts';
 import type { StopSignals } from '../../jobs/push.ts';
+import { render, withRemedy } from '../../messages/message.ts';
 import type { AccessLevel } from '../../model/acts.ts';
 import type { Actor, MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
@@ -181,8 +182,11 @@ export function problemOfError({ actor, code, message, remedy = null, about = nu
 
 /** A configuration that can't be used, as the API tells it. */
 export function problemOfFaults({ code, faults }: ConfigurationError): ProblemDocument {
-  const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
-  const problem = problemOf(422, { code, detail: `the configuration has ${count}`, remedy: 'mend each of "faults"' });
+  const [detail, remedy] = withRemedy('api.faults', { count: faults.length }).map((text) => render(text)) as [
+    string,
+    string,
+  ];
+  const problem = problemOf(422, { code, detail, remedy });
   return { ...problem, faults: faults.map((fault) => ({ ...fault })) };
 }
 

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
+import { render, textOfIssue } from '../../../src/messages/message.ts';
 
 const folder = new URL('../../../config/profiles/', import.meta.url);
 
@@ -11,7 +12,7 @@ function read(name: string): unknown {
 
 function messagesOf(profile: unknown): string[] {
   const result = clinicProfileSchema.safeParse(profile);
-  return result.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
+  return result.error?.issues.map((issue) => `${issue.path.join('.')}: ${render(textOfIssue(issue.message))}`) ?? [];
 }
 
 describe('clinic profiles', () => {
@@ -32,7 +33,7 @@ describe('clinic profiles', () => {
   it.each([
     ['an unknown key', { pagging: {} }, 'Unrecognized key: "pagging"'],
     ['an unknown field', { agendas: { fields: { nome: ['name'] } } }, 'Unrecognized key: "nome"'],
-    ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: must be an IANA zone'],
+    ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: give an IANA time zone'],
     ['half a window filter', { appointments: { filters: { from: null } } }, 'from and to go together'],
     ['a broken pattern', { errors: { missingClaim: ['('] } }, 'must be a regular expression'],
     ['a status that is not ours', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],

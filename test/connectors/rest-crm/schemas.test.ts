@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { profiles, settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
+import { render, textOfIssue } from '../../../src/messages/message.ts';
 
 const BASE = { baseUrl: 'https://crm.example.com/api/v1/' };
 
 /** Path and message of the first fault. */
 function faultOf(settings: object): string {
   const [issue] = settingsSchema.safeParse(settings).error?.issues ?? [];
-  return issue === undefined ? 'none' : `${issue.path.join('.')}: ${issue.message}`;
+  return issue === undefined ? 'none' : `${issue.path.join('.')}: ${render(textOfIssue(issue.message))}`;
 }
 
 /** A profile's contacts with a change. */
@@ -64,7 +65,7 @@ describe('the settings of a target', () => {
     [
       'values of patients in an address',
       withPatients({ create: { call: { query: { all: '{{properties}}' } } } }),
-      /create\.call: \{\{properties\}\} may stand in a body alone/,
+      /create\.call: \{\{properties\}\} is allowed only in a body/,
     ],
     [
       'a search for several keys that names one',

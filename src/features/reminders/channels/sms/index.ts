@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { isHtml, readJson } from '../../../../http/answer.ts';
 import type { HttpResponse } from '../../../../http/client.ts';
-import { message } from '../../../../messages/message.ts';
+import { issueText, message } from '../../../../messages/message.ts';
 import { MirrorError } from '../../../../model/errors.ts';
 import { SECOND_MS } from '../../../../model/time.ts';
 import { namingSources, type SecretSchemas } from '../../../../settings/secret-reference.ts';
@@ -30,17 +30,17 @@ function smsSchema(secrets: SecretSchemas) {
     .strictObject({
       accountSid: z
         .string()
-        .regex(/^AC[0-9a-f]{32}$/, 'give the account SID: AC and 32 hexadecimal digits')
+        .regex(/^AC[0-9a-f]{32}$/, issueText(message('sms.account')))
         .describe('Account at Twilio'),
       authToken: secrets.text.describe("The account's auth token; it also proves what Twilio reports back"),
       from: z
         .string()
-        .regex(SENDER, 'give a number such as +393331234567, a short code, or a name of at most 11 letters')
+        .regex(SENDER, issueText(message('sms.sender')))
         .optional()
         .describe('Number or name that messages come from'),
       messagingServiceSid: z
         .string()
-        .regex(/^MG[0-9a-f]{32}$/, 'give the SID of a messaging service: MG and 32 hexadecimal digits')
+        .regex(/^MG[0-9a-f]{32}$/, issueText(message('sms.service')))
         .optional()
         .describe('A messaging service in place of from'),
       maximumSegments: z
@@ -57,12 +57,12 @@ function smsSchema(secrets: SecretSchemas) {
         .describe('A message that has not left the queue of the gateway by then is not sent'),
       server: z
         .url({ protocol: /^https?$/ })
-        .refine(isSafe, 'https, or http on this machine')
+        .refine(isSafe, issueText(message('sms.server')))
         .default('https://api.twilio.com')
         .describe("Twilio's API, such as that of a region"),
     })
     .refine(({ from, messagingServiceSid }) => (from === undefined) !== (messagingServiceSid === undefined), {
-      message: 'give either from or messagingServiceSid',
+      message: issueText(message('sms.one-sender')),
     });
 }
 
@@ -138,7 +138,7 @@ function loginRefused(status: number, { authToken }: Pick<SmsSettings, 'authToke
     code: 'sms-login-refused',
     retry: 'later',
     status,
-    remedy: namingSources('correct accountSid and authToken, and see that the account is active', [authToken]),
+    remedy: namingSources(message('sms-login-refused.remedy'), [authToken]),
   });
 }
 

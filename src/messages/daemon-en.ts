@@ -1,0 +1,48 @@
+/** English sentences about the daemon: its API and ports, the steps of its work, its events, and what its readings show. */
+export const DAEMON_EN = {
+  'api.unknown-caller': 'it is not known who you are',
+  'api.not-allowed': 'you may not do this',
+  'api.no-route': 'there is nothing at this address',
+  'api.too-many-requests': 'too many requests in a minute: ask again after Retry-After',
+  'api.refused': 'the request was refused',
+  'api.request-invalid': 'the request does not match the schema of the route',
+  'api.request-too-large': 'the body is larger than the route accepts',
+  'api.body-invalid': 'the body is not valid JSON',
+  'api.faults': 'the configuration has {count:fault|faults}',
+  'api.faults.remedy': 'correct each of "faults"',
+  'port.taken': 'is taken by another process',
+  'port.forbidden': 'is reserved for users with more rights',
+  'port.elsewhere': 'is not an address of this host',
+  'port.no-feed': 'no one can fetch a feed',
+  'port.no-work': 'a process of the role http would have nothing to do',
+  'start.checked': 'starting: {checked} of {total} are checked',
+  'start.sign-in': "No one can sign in yet. Choose the owner's passphrase here, within an hour, once:",
+  'redis.connection': 'the connection is {status}',
+  'redis.no-answer': 'no answer for {seconds} s',
+  'redis.managed-lost': 'Redis lost them: they continue until this process ends',
+
+  'step.wait': 'waiting for {work}, which is under way',
+  'step.wait.cycle': 'a cycle',
+  'step.wait.patients': 'a reading of patients',
+  'step.wait.triggers': 'a reading for webhooks',
+  'step.wait.target': 'the work on target {target}',
+  'step.absent-records': 'reading each absent record',
+  'step.next-days': 'planning the next two days',
+  'step.past': 'reading the appointments of the past',
+
+  'event.busy': 'Busy',
+  'event.appointment': 'Appointment',
+  'event.status': 'Status',
+  'event.page': 'In the clinic system',
+  'event.video-visit': 'Video visit',
+
+  'ids-or-similar': '{ids}; is one of these meant: {similar}?',
+  'rows-counted': '{count:row|rows}',
+  'remark.path-empty':
+    '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
+  'remark.zone-unread':
+    '{list}: {path} names the zone {zones} in {rows}, and local times are read in another one; if it is their zone, add {path} to {list}.fields.zone in the clinic profile',
+  'first-sync.written': 'first sync, {written} of {of} written',
+  'match-file.contacts': '{count} contacts for this patient',
+  'match-file.patients': '{count} patients for this contact',
+} as const;

@@ -1,0 +1,50 @@
+import type { DAEMON_EN } from './daemon-en.ts';
+
+/** Italian sentences about the daemon: its API and ports, the steps of its work, its events, and what its readings show, by code. */
+export const DAEMON_IT = {
+  'api.unknown-caller': 'non si sa chi fa la richiesta',
+  'api.not-allowed': 'non hai il permesso di farlo',
+  'api.no-route': 'a questo indirizzo non c’è nulla',
+  'api.too-many-requests': 'troppe richieste in un minuto: riprova dopo il tempo indicato da Retry-After',
+  'api.refused': 'la richiesta è stata rifiutata',
+  'api.request-invalid': 'la richiesta non corrisponde allo schema di questo percorso',
+  'api.request-too-large': 'il corpo della richiesta è troppo grande per questo percorso',
+  'api.body-invalid': 'il corpo della richiesta non è JSON valido',
+  'api.faults': 'la configurazione contiene {count:errore|errori}',
+  'api.faults.remedy': 'correggi ogni voce di "faults"',
+  'port.taken': 'è occupata da un altro processo',
+  'port.forbidden': 'è riservata a utenti con più diritti',
+  'port.elsewhere': 'non è un indirizzo di questo host',
+  'port.no-feed': 'nessuno può scaricare un feed',
+  'port.no-work': 'un processo con il ruolo http non avrebbe nulla da fare',
+  'start.checked': 'avvio in corso: controllati {checked} di {total}',
+  'start.sign-in': 'Nessuno può ancora accedere. Scegli qui la passphrase del titolare, una sola volta, entro un’ora:',
+  'redis.connection': 'la connessione è nello stato {status}',
+  'redis.no-answer': 'nessuna risposta da {seconds} s',
+  'redis.managed-lost': 'Redis li ha persi: restano attivi fino alla fine di questo processo',
+
+  'step.wait': 'in attesa di {work}, che è in corso',
+  'step.wait.cycle': 'un ciclo',
+  'step.wait.patients': 'una lettura dei pazienti',
+  'step.wait.triggers': 'una lettura per i webhook',
+  'step.wait.target': 'un lavoro sulla destinazione {target}',
+  'step.absent-records': 'lettura dei singoli record assenti',
+  'step.next-days': 'pianificazione dei prossimi due giorni',
+  'step.past': 'lettura degli appuntamenti passati',
+
+  'event.busy': 'Occupato',
+  'event.appointment': 'Appuntamento',
+  'event.status': 'Stato',
+  'event.page': 'Nel gestionale',
+  'event.video-visit': 'Videovisita',
+
+  'ids-or-similar': '{ids}; si intende uno di questi: {similar}?',
+  'rows-counted': '{count:riga|righe}',
+  'remark.path-empty':
+    '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggi il percorso nel profilo della clinica',
+  'remark.zone-unread':
+    '{list}: {path} indica il fuso {zones} in {rows}, mentre gli orari locali sono letti in un altro; se è il loro fuso, aggiungi {path} a {list}.fields.zone nel profilo della clinica',
+  'first-sync.written': 'prima sincronizzazione, {written} di {of} scritti',
+  'match-file.contacts': '{count} contatti per questo paziente',
+  'match-file.patients': '{count} pazienti per questo contatto',
+} as const satisfies Record<keyof typeof DAEMON_EN, string>;
