@@ -131,7 +131,7 @@ function toWorker(authorizer: Authorizer, choice: WorkerChoice = {}): Worker {
     http: createHttpClient({
       userAgent: 'clinic-mirror-test',
       clock: Date.now,
-      timeoutMs: choice.timeoutMs ?? 20 * SECOND_MS,
+      timeoutMs: choice.timeoutMs ?? paced(20 * SECOND_MS),
     }),
     shared: new SharedState(),
     log: choice.log ?? silentLogger,

@@ -9,6 +9,7 @@ import { createHttpClient } from '../../src/http/client.ts';
 import { pinnedLookup, type Resolve } from '../../src/http/pinned.ts';
 import { transmit } from '../../src/http/transport.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
+import { paced } from '../support/pace.ts';
 
 const NAME = 'receiver.example';
 const LOOPBACK: LookupAddress = { address: '127.0.0.1', family: 4 };
@@ -64,7 +65,7 @@ function wireRequest(url: string, allow: (address: string) => boolean, resolve: 
   const refuses = (address: string) => (allow(address) ? null : 'private');
   const reach = { purpose: null, name: 'test', isDirect: true, refuses };
   const lookup = pinnedLookup({ host: new URL(url).hostname, isPlain: false }, reach, resolve);
-  const limits = { signal: NEVER, timeoutMs: 5_000, maxResponseBytes: 1_000 };
+  const limits = { signal: NEVER, timeoutMs: paced(5_000), maxResponseBytes: 1_000 };
   return { method: 'POST', url, headers: { 'x-a': '1' }, body: 'è una prova', lookup, ...limits };
 }
 

@@ -9,6 +9,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type TransportRequest, transmit } from '../../src/http/transport.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { paced } from '../support/pace.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const NEVER = new AbortController().signal;
@@ -54,7 +55,7 @@ const CLOSED = '<closed>';
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 async function ask(url: string, changes: Partial<TransportRequest> = {}) {
-  const limits = { signal: NEVER, timeoutMs: 5_000, maxResponseBytes: 1_000_000 };
+  const limits = { signal: NEVER, timeoutMs: paced(5_000), maxResponseBytes: 1_000_000 };
   const { status, headers, body } = await transmit({ method: 'GET', url, headers: {}, ...limits, ...changes });
   return { status, headers, text: Buffer.concat(await Array.fromAsync(body)).toString() };
 }
@@ -201,7 +202,7 @@ describe('a body', () => {
   test('that lies here unread when the request is stopped is not passed off as empty', async () => {
     const { url } = await script(OK);
     const stop = new AbortController();
-    const limits = { timeoutMs: 5_000, maxResponseBytes: 10 };
+    const limits = { timeoutMs: paced(5_000), maxResponseBytes: 10 };
     const { body } = await transmit({ method: 'GET', url, headers: {}, signal: stop.signal, ...limits });
     stop.abort();
     expect(await failure(Array.fromAsync(body))).toMatchObject({ code: 'aborted' });
@@ -253,7 +254,7 @@ describe('a request that is stopped', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { promise: asked, resolve: lookup } = Promise.withResolvers();
-    const request = { method: 'POST', lookup, timeoutMs: 30_000 };
+    const request = { method: 'POST', lookup, timeoutMs: paced(30_000) };
     const error = failure(ask('http://nowhere.example', request));
     await asked;
     await vi.advanceTimersByTimeAsync(10_000);

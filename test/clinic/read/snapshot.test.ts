@@ -393,7 +393,7 @@ describe('a clinic that tells what changed', () => {
 
 test('a filter without the times of changes is refused in the profile', () => {
   const written = { appointments: { ...FILTER, fields: { updatedAt: [] } } };
-  expect(() => profileOf(written)).toThrow(/fields\.updatedAt/);
+  expect(() => profileOf(written)).toThrow(/profile\.updated-at/);
 });
 
 test('a clinic that takes no notice of the filter is not read to the end for it', async () => {

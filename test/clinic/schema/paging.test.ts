@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { pagingSchema, path, timePath } from '../../../src/clinic/schema/paging.ts';
+import { render, textOfIssue } from '../../../src/messages/message.ts';
 
-const issuesOf = (written: object) => pagingSchema.safeParse(written).error?.issues.map(({ message }) => message) ?? [];
+const issuesOf = (written: object) =>
+  pagingSchema.safeParse(written).error?.issues.map(({ message }) => render(textOfIssue(message))) ?? [];
 
 describe('the rules that prove the end of a list', () => {
   test.each([
     [{ style: 'page-size', ends: ['short-page'] }, /short-page needs cap/],
     [{ style: 'offset-limit', ends: ['no-next'] }, /no-next is for the styles cursor/],
-    [{ style: 'cursor', ends: ['empty-page'] }, /empty-page is for the styles that count/],
+    [{ style: 'cursor', ends: ['empty-page'] }, /empty-page is for the styles offset-limit and page-size/],
     [{ style: 'next-link', ends: ['has-more'], hasMorePath: null }, /has-more needs hasMorePath/],
     [{ style: 'page-size', ends: ['total'], totalPath: null }, /total needs totalPath/],
   ])('are refused where they could prove nothing: %j', (written, expected) => {

@@ -34,7 +34,7 @@ describe('a path', () => {
 
   it('is refused by the profile where it is none', () => {
     for (const phone of ['phones[', 'phones[a]', 'phones]', 'a..b', '[]', 'a[=b]']) {
-      expect(() => profileOf({ patients: { fields: { phone: [phone] } } })).toThrow(/joined by dots/);
+      expect(() => profileOf({ patients: { fields: { phone: [phone] } } })).toThrow(/profile\.path/);
     }
   });
 

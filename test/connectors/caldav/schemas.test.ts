@@ -23,7 +23,9 @@ describe('the settings of a target', () => {
 
   test('need a server only where the calendar home is to be found', () => {
     const found = settingsSchema.safeParse({ calendar: { home: 'discover', create } });
-    expect(found.error?.issues).toMatchObject([{ path: ['server'], message: 'home: discover needs a server' }]);
+    expect(found.error?.issues).toMatchObject([
+      { path: ['server'], message: expect.stringContaining('caldav.server-needed') },
+    ]);
     expect(settingsSchema.safeParse({ calendar: { home: 'https://dav.example.com/anna/', create } }).success).toBe(
       true,
     );

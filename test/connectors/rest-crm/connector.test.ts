@@ -209,7 +209,7 @@ describe('automations', () => {
   test('can be held only where the description says how', () => {
     const settings = { baseUrl: 'https://crm.example/api/v1', profile: 'espocrm', automations: 'held' };
     expect(restCrm.settingsSchema.safeParse(settings).error?.issues).toMatchObject([
-      { path: ['automations'], message: expect.stringContaining('withoutAutomations') },
+      { path: ['automations'], message: expect.stringContaining('description.automations') },
     ]);
   });
 });

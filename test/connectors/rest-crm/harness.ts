@@ -61,7 +61,11 @@ export function openTarget(choice: TargetChoice): OpenTarget {
     ownerTag: identity.ownerTag,
     crm: { stream, properties },
     authorizer: choice.authorizer ?? steadyLogin(),
-    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: choice.timeoutMs ?? 10_000 }),
+    http: createHttpClient({
+      userAgent: 'clinic-mirror-test',
+      clock: Date.now,
+      timeoutMs: choice.timeoutMs ?? paced(10_000),
+    }),
     shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,

@@ -143,7 +143,7 @@ describe('rows', () => {
     expect(inWords(await apply(lenient, create('c', namesake)))).toEqual(['c duplicate-rule']);
     // The header is passed over before.
     const early = () => open('patients', { settings: { allowDuplicates: true, apiVersion: '51.0' } });
-    expect(early).toThrow('allowDuplicates needs version 52.0');
+    expect(early).toThrow('salesforce.duplicates-version');
   });
 
   test('of which a value is refused are written without it, and nothing of it is told', async () => {

@@ -103,7 +103,7 @@ export async function openWorld(options: SalesforceSandboxOptions = {}): Promise
         ownerTag,
         crm: { stream, properties },
         authorizer: rest.login ?? login,
-        http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: rest.timeoutMs ?? 10_000 }),
+        http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: rest.timeoutMs ?? paced(10_000) }),
         shared,
         log: rest.log ?? silentLogger,
         clock: rest.clock ?? Date.now,
