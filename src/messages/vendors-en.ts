@@ -215,7 +215,7 @@ export const VENDORS_EN = {
   'salesforce.field-hidden': '{field} is not there, or hidden from the login',
   'salesforce.field-read-only': '{field} must be editable for the login',
   'salesforce.field-short': '{field} must be text of at least {length} characters',
-  'salesforce.stamp-short': '{field} must be text of 255 characters',
+  'salesforce.stamp-short': '{field} must be text of at least {length} characters; 255 are the usual length',
   'salesforce.field-not-external': '{field} must have External ID ticked',
   'salesforce.field-not-unique': '{field} must have Unique ticked',
   'salesforce.field-own': "{field} is filled by clinic-mirror, and can't be mapped",

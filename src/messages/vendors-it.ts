@@ -221,7 +221,7 @@ export const VENDORS_IT = {
   'salesforce.field-hidden': '{field} non esiste, oppure è nascosto a questo accesso',
   'salesforce.field-read-only': '{field} deve essere modificabile con questo accesso',
   'salesforce.field-short': '{field} deve essere un testo di almeno {length} caratteri',
-  'salesforce.stamp-short': '{field} deve essere un testo di 255 caratteri',
+  'salesforce.stamp-short': '{field} deve essere un testo di almeno {length} caratteri; di solito se ne scelgono 255',
   'salesforce.field-not-external': 'per {field} deve essere selezionato External ID',
   'salesforce.field-not-unique': 'per {field} deve essere selezionato Unique',
   'salesforce.field-own': '{field} è compilato da clinic-mirror e non può essere mappato',

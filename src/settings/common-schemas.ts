@@ -208,3 +208,12 @@ function plain(name: string): string {
     .replaceAll(/[^\p{L}]/gu, '')
     .toLowerCase();
 }
+
+/**
+ * Error map of every check of a file. zod drops the schema from an issue of an unknown key, so the message holds the keys that are allowed;
+ * other messages of zod are not used.
+ */
+export function allowedKeys(issue: z.core.$ZodRawIssue): string {
+  if (issue.code !== 'unrecognized_keys' || !(issue.inst instanceof z.ZodObject)) return '';
+  return Object.keys(issue.inst.shape).join(' ');
+}

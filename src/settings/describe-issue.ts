@@ -1,6 +1,7 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { message, type Text, textOfIssue, withRemedy } from '../messages/message.ts';
 import { didYouMean } from '../model/text.ts';
+import { allowedKeys } from './common-schemas.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
 import { keysAt, type ValuePath, valueAt, type YamlFile } from './yaml-file.ts';
 
@@ -63,12 +64,6 @@ function withoutSlips(file: YamlFile, slips: readonly Slip[]): YamlFile {
     lineOf: (path) => file.lineOf(asWritten(path)),
     valueAt: (path) => valueAt(value, path),
   };
-}
-
-/** zod drops the schema from an unknown-key issue; this carries the allowed keys over in the message. */
-function allowedKeys(issue: z.core.$ZodRawIssue): string {
-  if (issue.code !== 'unrecognized_keys' || !(issue.inst instanceof z.ZodObject)) return '';
-  return Object.keys(issue.inst.shape).join(' ');
 }
 
 /** @param slips where unknown keys are noted that were meant to be others */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { issueText, message } from '../../messages/message.ts';
-import { baseAddress } from '../../settings/common-schemas.ts';
+import { allowedKeys, baseAddress } from '../../settings/common-schemas.ts';
 import { type CrmDescription, descriptionSchema, type WrittenDescription } from './description.ts';
 import { SEARCH_LAG_SECONDS } from './limits.ts';
 import { dolibarr } from './profiles/dolibarr.ts';
@@ -54,7 +54,7 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
   })
   .transform(({ baseUrl, profile, description, searchLagSeconds, automations }, context) => {
     const base = profile === undefined ? {} : (profiles[profile] ?? {});
-    const checked = descriptionSchema.safeParse(overlay(base, description));
+    const checked = descriptionSchema.safeParse(overlay(base, description), { error: allowedKeys });
     if (checked.success && (automations === 'run' || checked.data.withoutAutomations !== undefined))
       return { baseUrl, description: checked.data, searchLagSeconds, automations };
     if (checked.success) {
@@ -65,9 +65,7 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
       });
       return z.NEVER;
     }
-    for (const { message: text, path } of checked.error.issues) {
-      context.addIssue({ code: 'custom', message: text, path: ['description', ...path] });
-    }
+    for (const issue of checked.error.issues) context.addIssue({ ...issue, path: ['description', ...issue.path] });
     return z.NEVER;
   });
 

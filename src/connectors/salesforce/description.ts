@@ -223,7 +223,7 @@ function stampFaults(object: string, name: string, fields: Fields): Text[] {
   if (field === undefined) return [missing(object, name)];
   return [
     ...(field.type !== 'string' || field.length < STAMP_LENGTH
-      ? [message('salesforce.stamp-short', { field: `${object}.${name}` })]
+      ? [message('salesforce.stamp-short', { field: `${object}.${name}`, length: STAMP_LENGTH })]
       : []),
     ...(isWritable(field) ? [] : [readOnly(object, name)]),
   ];

@@ -3,6 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { profiles, settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
 import { render, textOfIssue } from '../../../src/messages/message.ts';
+import { checkFile } from '../../../src/settings/describe-issue.ts';
+import { renderFaults } from '../../../src/settings/faults.ts';
+import { readYaml } from '../../../src/settings/yaml-file.ts';
 
 const BASE = { baseUrl: 'https://crm.example.com/api/v1/' };
 
@@ -56,7 +59,6 @@ describe('the settings of a target', () => {
     ['plain http to elsewhere', { baseUrl: 'http://crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
     ['a page that names no record', withPatients({ page: 'https://crm.example.com/people' }), /page: needs {{id}}/],
     ['a page by another scheme', withPatients({ page: 'javascript:alert({{id}})' }), /page: give an address/],
-    ['a key that is not known', withPatients({ finds: {} }), /^description\.streams\.patients: .*finds/],
     [
       'a placeholder where it has no meaning',
       withPatients({ delete: { call: { path: '/Contact/{{page}}' } } }),
@@ -98,6 +100,17 @@ describe('the settings of a target', () => {
     ],
   ])('refuse %s', (_, settings, fault) => {
     expect(faultOf(settings)).toMatch(fault);
+  });
+
+  test.each([
+    ['finds: {}', /line 6, description\.streams\.patients\.finds: unknown key\s+→ did you mean find\?/],
+    ['keyField: 7', /line 6, description\.streams\.patients\.keyField: is not valid: 7\s+→ put it in quotes/],
+  ])('name the place of a fault in the description, and its remedy: %s', (line, fault) => {
+    const lines = [`baseUrl: ${BASE.baseUrl}`, 'profile: espocrm', 'description:', '  streams:', '    patients:'];
+    const read = readYaml('uno.yaml', Buffer.from([...lines, `      ${line}`].join('\n')));
+    if ('faults' in read) throw new Error(renderFaults(read.faults));
+    const checked = checkFile(read.file, settingsSchema);
+    expect('faults' in checked && renderFaults(checked.faults)).toMatch(fault);
   });
 });
 

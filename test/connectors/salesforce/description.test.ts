@@ -28,7 +28,7 @@ describe('before anything is written', () => {
     const words = [
       'External ID',
       'at least 32',
-      'Clinic_Stamp__c must be text of 255',
+      'Clinic_Stamp__c must be text of at least 200',
       'Birthdate is date',
       'Nowhere__c',
       'Contact.Name must be editable',
