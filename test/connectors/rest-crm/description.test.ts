@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { descriptionSchema, erasedStreams, knowsExisting } from '../../../src/connectors/rest-crm/description.ts';
 import { profiles } from '../../../src/connectors/rest-crm/schemas.ts';
 
-const { streams } = descriptionSchema.parse(profiles.espocrm);
+const { streams } = descriptionSchema.parse(profiles.espocrm!);
 const PATIENTS = streams.patients!;
 
 /** Paths of the faults of a description whose contacts are changed. */
 function faultsOf(change: object, more: object = {}): string[] {
-  const patients = { ...structuredClone(profiles.espocrm).streams.patients, ...change };
+  const patients = { ...structuredClone(profiles.espocrm!).streams.patients, ...change };
   const result = descriptionSchema.safeParse({ streams: { patients, ...more } });
   return (result.error?.issues ?? []).map(({ path }) => path.join('.'));
 }
@@ -51,7 +51,7 @@ describe('a description', () => {
   });
 
   test('is at fault for invoices that carry no stamp, or whose contacts can not be found', () => {
-    const { stampField: _, ...invoices } = structuredClone(profiles.espocrm).streams.patients as {
+    const { stampField: _, ...invoices } = structuredClone(profiles.espocrm!).streams.patients as {
       stampField?: string;
     };
     expect(faultsOf({}, { invoices })).toEqual(['streams.invoices.stampField']);
