@@ -138,6 +138,27 @@ export const cycleChoices: fc.Arbitrary<CycleChoice> = fc.record({
   passedDays: fc.constantFrom(0, 0, 5),
 });
 
+/** A whole list as it was, of a clinic with two patients who have an appointment and an invoice each. */
+export function quiet(changes: Partial<CycleChoice> = {}): CycleChoice {
+  const world: World = {
+    appointments: ['1', '2'].map((id) => appointmentOf(id, { patientId: id })),
+    patients: ['1', '2'].map((id) => patientOf(id)),
+    invoices: ['1', '2'].map((id) => invoiceOf({ id, patientId: id, number: id })),
+  };
+  return {
+    ...{
+      before: world,
+      now: world,
+      written: ['written'],
+      alone: ['nothing'],
+      completeness: { completeness: 'complete' },
+    },
+    ...{ holds: [], pinned: [], forgotten: [], isUncertain: false, isResting: false, isUnworked: false, passedDays: 0 },
+    ...{ reach: 'whole', restored: 0, comparableUnder: 2, firstRun: 'apply' },
+    ...changes,
+  };
+}
+
 /** An invoice of the day before yesterday. */
 export function invoiceOf(content: Pick<Invoice, 'id' | 'patientId' | 'number'>): Invoice {
   const amounts = { currency: 'EUR', totalAmount: '80.50', paidAmount: null };

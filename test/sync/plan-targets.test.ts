@@ -7,7 +7,7 @@ import { FingerprintMemory } from '../../src/sync/identity.ts';
 import { type PlannedTargets, planTargets } from '../../src/sync/plan-targets.ts';
 import { patientOf } from '../jobs/world.ts';
 import { appointmentOf } from './arbitraries.ts';
-import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, type World } from './cycle-input.ts';
+import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, quiet } from './cycle-input.ts';
 
 /** PLANS=2000 looks longer. */
 const PLANS = Number(process.env.PLANS ?? 20);
@@ -73,27 +73,6 @@ test('the same input gives the same plan, at once and in pieces beside another, 
     { numRuns: PLANS, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true },
   );
 });
-
-/** A whole list as it was, of a clinic with two patients who have an appointment and an invoice each. */
-function quiet(changes: Partial<CycleChoice> = {}): CycleChoice {
-  const world: World = {
-    appointments: ['1', '2'].map((id) => appointmentOf(id, { patientId: id })),
-    patients: ['1', '2'].map((id) => patientOf(id)),
-    invoices: ['1', '2'].map((id) => invoiceOf({ id, patientId: id, number: id })),
-  };
-  return {
-    ...{
-      before: world,
-      now: world,
-      written: ['written'],
-      alone: ['nothing'],
-      completeness: { completeness: 'complete' },
-    },
-    ...{ holds: [], pinned: [], forgotten: [], isUncertain: false, isResting: false, isUnworked: false, passedDays: 0 },
-    ...{ reach: 'whole', restored: 0, comparableUnder: 2, firstRun: 'apply' },
-    ...changes,
-  };
-}
 
 /** What a plan would do, by target: records with their reasons. */
 function planned(choice: CycleChoice, order = (targets: CycleInput['targets']) => targets) {

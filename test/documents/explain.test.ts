@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import type { Explanation, TargetExplanation } from '../../src/control/explain.ts';
+import type { DocumentStep } from '../../src/documents/document.ts';
+import { explanationDocument, sourceText } from '../../src/documents/explain.ts';
+import { COMPARISONS, EXPLAIN } from '../../src/documents/texts/explain.ts';
+
+const NOW = Date.UTC(2026, 5, 22, 8);
+const { en: words } = EXPLAIN;
+
+/** A target that holds the appointment as it is, and was read back. */
+const TARGET: TargetExplanation = {
+  ...{ target: 'doctor', connector: 'caldav', byHand: null, pending: null, holds: [], failure: null },
+  decision: { shown: true, code: 'shown', because: 'in english words' },
+  link: { startAt: NOW, idAttempt: 0, remoteId: 'remote-1' },
+  way: {
+    compared: { at: NOW, found: 'same', fields: [] },
+    written: { at: NOW, version: '"7"', revision: 3, changes: [] },
+    readBack: { at: NOW, covers: true },
+  },
+};
+const EXPLANATION: Explanation = {
+  ...{ tenant: 'rossi', appointment: 'apt-1', askedAt: NOW, lastCycle: null, targets: [TARGET] },
+  source: { state: 'there', status: 'booked', agenda: 'a1', startAt: NOW, updatedAt: null },
+};
+const PENDING: NonNullable<TargetExplanation['pending']> = {
+  ...{ reason: 'content-changed', want: 'present', attempts: 2, lastError: null, parked: false },
+  ...{ enqueuedAt: NOW, dueAt: NOW },
+};
+const UNWRITTEN = { at: null, version: null, revision: null, changes: [] };
+
+/** The five steps of a target: read, rules, compared, written, read back. */
+function stepsOf(
+  target: Partial<TargetExplanation> = {},
+  rest: Partial<Explanation> = {},
+  language: 'en' | 'it' = 'en',
+) {
+  const { blocks } = explanationDocument({ ...EXPLANATION, ...rest, targets: [{ ...TARGET, ...target }] }, language);
+  const [section] = blocks;
+  if (section?.is !== 'section' || section.blocks[0]?.is !== 'steps') throw new TypeError('no steps');
+  return section.blocks[0].steps as [DocumentStep, DocumentStep, DocumentStep, DocumentStep, DocumentStep];
+}
+const statesOf = (...given: Parameters<typeof stepsOf>) => stepsOf(...given).map(({ state }) => state);
+const textOf = ({ lines }: DocumentStep) => JSON.stringify(lines);
+const comparedAs = (found: TargetExplanation['way']['compared']['found'], at: number | null = NOW) => ({
+  way: { ...TARGET.way, compared: { at, found, fields: [] } },
+});
+
+test('an appointment that is as written is done in each step', () => {
+  expect(statesOf()).toEqual(['done', 'done', 'done', 'done', 'done']);
+});
+
+describe('reading', () => {
+  test('is done where the clinic has it or has it not, and stopped where that is not known', () => {
+    const stateOf = (source: Explanation['source']) => statesOf({}, { source })[0];
+    expect(stateOf({ state: 'absent' })).toBe('done');
+    expect(stateOf({ state: 'unusable', code: 'bad-time', field: 'startsAt' })).toBe('stopped');
+    expect(stateOf({ state: 'unknown', code: 'timeout', message: 'no answer' })).toBe('stopped');
+  });
+
+  test('names the code of what failed, and of what ended the last cycle', () => {
+    expect(JSON.stringify(sourceText({ state: 'unknown', code: 'timeout', message: 'no answer' }, 'en'))).toMatch(
+      /no answer.*timeout/,
+    );
+    expect(JSON.stringify(sourceText({ state: 'unusable', code: 'bad-time', field: 'startsAt' }, 'it'))).toMatch(
+      /bad-time.*startsAt/,
+    );
+    const lastCycle = { run: 'run-1', startedAt: NOW, completeness: null, error: 'clinic-down' };
+    expect(textOf(stepsOf({}, { lastCycle })[0])).toMatch(/run-1.*clinic-down/);
+    expect(textOf(stepsOf({}, { lastCycle: { ...lastCycle, error: null } })[0])).not.toContain(words.cycleFailed(''));
+    expect(textOf(stepsOf()[0])).toContain(words.noCycle);
+  });
+});
+
+test('the rule that leaves it out is told in words that the reader knows', () => {
+  const decision = { shown: false, code: 'agenda', because: 'in english words' } as const;
+  expect(statesOf({ decision })[1]).toBe('none');
+  expect(textOf(stepsOf({ decision })[1])).toContain('in english words');
+  expect(textOf(stepsOf({ decision }, {}, 'it')[1])).not.toContain('in english words');
+});
+
+describe('comparing', () => {
+  test.each([
+    ['none', 'done'],
+    ['same', 'done'],
+    ['newer', 'waits'],
+    ['gone', 'waits'],
+    ['new', 'waits'],
+    ['differs', 'waits'],
+    ['removal', 'waits'],
+  ] as const)('that found %s %s', (found, state) => {
+    const step = stepsOf(comparedAs(found))[2];
+    expect([step.state, textOf(step).includes(COMPARISONS.en[found])]).toEqual([state, true]);
+  });
+
+  test('waits before the first plan, and is stopped by an open hold alone', () => {
+    const holdIn = (state: 'open' | 'rejected') => ({ holds: [{ id: 'h1', kind: 'vanished', state } as const] });
+    expect(statesOf(comparedAs('same', null))[2]).toBe('waits');
+    expect(statesOf({ ...comparedAs('removal'), ...holdIn('open') })[2]).toBe('stopped');
+    expect(statesOf({ ...comparedAs('same'), ...holdIn('rejected') })[2]).toBe('done');
+    expect(textOf(stepsOf(holdIn('open'))[2])).toContain('/tenants/rossi/holds/h1');
+  });
+});
+
+describe('writing', () => {
+  const lineOf = (pending: Partial<typeof PENDING>) => textOf(stepsOf({ pending: { ...PENDING, ...pending } })[3]);
+
+  test('has nothing to do, waits, or stands with its whole target', () => {
+    const never = { link: null, way: { ...TARGET.way, written: UNWRITTEN } };
+    expect(statesOf(never)[3]).toBe('none');
+    expect(statesOf({ ...never, pending: PENDING })[3]).toBe('waits');
+    expect(statesOf({ pending: PENDING, failure: 'calendar-gone' })[3]).toBe('stopped');
+    expect(textOf(stepsOf({ failure: 'calendar-gone' })[3])).toContain('calendar-gone');
+  });
+
+  test('tells why it waits: its turn, a failure with its number of tries, or an operator', () => {
+    expect(lineOf({})).toContain(words.waits);
+    expect(lineOf({ lastError: 'timeout' })).toContain(words.fails('timeout', 2));
+    expect(lineOf({ lastError: 'refused', about: 'Email', parked: true })).toContain(words.parked('refused, Email'));
+    expect(lineOf({ want: 'absent' })).toContain(words.notPresent);
+  });
+
+  test('tells what is there: name, version, revision, and what runs changed', () => {
+    const changes = [{ at: NOW, effect: 'updated', reason: 'content-changed', run: 'run-7' } as const];
+    const written = { at: null, version: null, revision: null, changes };
+    expect(textOf(stepsOf()[3])).toMatch(/remote-1.*version \\"7\\".*revision 3/);
+    const unknown = textOf(stepsOf({ way: { ...TARGET.way, written } })[3]);
+    expect(unknown).toContain(words.writtenUnknown);
+    expect(unknown).toContain('run-7');
+  });
+});
+
+describe('reading back', () => {
+  const readBack = (covers: boolean | null) => ({ way: { ...TARGET.way, readBack: { at: NOW, covers } } });
+
+  test('waits until it was after the last write, and has nothing to do where nothing was written', () => {
+    expect(statesOf(readBack(false))[4]).toBe('waits');
+    expect(stepsOf(readBack(null))[4]).toMatchObject({ state: 'none', at: null });
+  });
+
+  test.each(['repair', 'keep', 'report'] as const)(
+    'that found a change by hand is stopped, and says what is done: %s',
+    (policy) => {
+      const edited = stepsOf({ byHand: { done: 'edited', fields: ['time'], policy } })[4];
+      expect([edited.state, textOf(edited).includes(words[policy])]).toEqual(['stopped', true]);
+      const removed = stepsOf({ byHand: { done: 'removed', fields: [], policy }, ...readBack(null) })[4];
+      expect([removed.state, textOf(removed).includes(words.byHandRemoved)]).toEqual(['stopped', true]);
+    },
+  );
+});

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { planDocument } from '../../src/documents/plan.ts';
+import { PLAN } from '../../src/documents/texts/plan.ts';
+import type { PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../../src/model/plan-view.ts';
+
+const NOW = Date.UTC(2026, 5, 22, 8);
+const { en: words } = PLAN;
+
+const TARGET: TargetPlanView = {
+  ...{ target: 'doctor', calendar: 'Dr Bianchi', links: 9, unchanged: 9, failing: 0, waiting: 0, released: 0 },
+  ...{ existing: null, lines: [] },
+};
+const PLANNED: PlanView = {
+  ...{ tenant: 'rossi', asOf: NOW, unconfirmed: 0, skippedTargets: [], targets: [TARGET] },
+  snapshot: { completeness: 'complete', reason: null, records: 9, unusable: 0 },
+};
+
+function lineOf(record: string, changes: Partial<PlanLineView> = {}): PlanLineView {
+  return {
+    ...{ record, operation: 'create', reason: 'new', fields: [], startAt: NOW, title: 'Busy', decision: 'go' },
+    ...{ fingerprint: null, fieldChanges: [] },
+    ...changes,
+  };
+}
+
+function sectionOf(target: Partial<TargetPlanView>) {
+  const [, section] = planDocument({ ...PLANNED, targets: [{ ...TARGET, ...target }] }, 'en').blocks;
+  if (section?.is !== 'section') throw new TypeError('no section');
+  return section;
+}
+const textOf = (value: unknown) => JSON.stringify(value);
+const commandsIn = (target: Partial<TargetPlanView>) =>
+  [...textOf(sectionOf(target)).matchAll(/"is":"command","text":"([^"]+)"/g)].map(([, command]) => command);
+const tableOf = (...lines: PlanLineView[]) => {
+  const table = sectionOf({ lines }).blocks.at(-1);
+  if (table?.is !== 'table') throw new TypeError('no table');
+  return table;
+};
+
+describe('a plan', () => {
+  test('says first what it was made of, and names what it could not look at', () => {
+    const [facts] = planDocument(
+      {
+        ...{ ...PLANNED, unconfirmed: 3, skippedTargets: [{ target: 'crm', code: 'login-refused' }] },
+        snapshot: { completeness: 'partial', reason: 'page-cap', records: 9, unusable: 2 },
+      },
+      'en',
+    ).blocks;
+    for (const sentence of [words.partial('page-cap'), words.unusable(2), words.unconfirmed(3)]) {
+      expect(textOf(facts)).toContain(sentence);
+    }
+    expect(textOf(facts)).toContain(words.left('crm', 'login-refused'));
+    expect(textOf(planDocument(PLANNED, 'en').blocks[0])).not.toContain(words.unusable(0));
+  });
+
+  test('that is stored carries the command that applies it; another does not', () => {
+    const stored = { ...PLANNED, id: 'p-1', expiresAt: NOW } as unknown as StoredPlan;
+    expect(textOf(planDocument(stored, 'en'))).toContain('clinic-mirror apply rossi p-1');
+    expect(textOf(planDocument(PLANNED, 'en'))).not.toContain('clinic-mirror apply');
+  });
+});
+
+describe('a target', () => {
+  test('counts what is done by operation, what is held or refused by decision, and leaves out what is none', () => {
+    const lines = [
+      ...[lineOf('1'), lineOf('2'), lineOf('3', { operation: 'update' })],
+      ...[
+        lineOf('4', { operation: 'delete', decision: 'held' }),
+        lineOf('5', { operation: 'delete', decision: 'refused' }),
+      ],
+    ];
+    const [summary] = sectionOf({ lines, waiting: 4 }).blocks;
+    const counts = [
+      words.create(2),
+      words.update(1),
+      words.held(1),
+      words.refused(1),
+      words.waiting(4),
+      words.unchanged(9),
+    ];
+    expect(summary).toEqual({ is: 'paragraph', content: [counts.join(' · ')] });
+  });
+
+  test('with nothing to do says so, and has no table', () => {
+    const { blocks } = sectionOf({ released: 2 });
+    expect(blocks).toEqual([{ is: 'paragraph', content: [`${words.nothing(9)} · ${words.released(2)}`] }]);
+  });
+
+  test('gives the command for contacts that are there already, for what fails, and for what is held', () => {
+    const held = [lineOf('1', { decision: 'held' })];
+    expect(commandsIn({ existing: { contacts: 5, alike: 2 }, failing: 1, lines: held })).toEqual([
+      'clinic-mirror match rossi doctor',
+      'clinic-mirror health rossi doctor',
+      'clinic-mirror holds list rossi',
+    ]);
+    expect(commandsIn({ existing: { contacts: 5, alike: 0 }, lines: [lineOf('1')] })).toEqual([]);
+  });
+
+  test('tells of contacts in the CRM where there are any, or why they can not be read', () => {
+    expect(textOf(sectionOf({ existing: { contacts: 5, alike: 0 } }))).toContain(words.contacts(5, 0));
+    expect(sectionOf({ existing: { contacts: 0, alike: 0 } }).blocks).toHaveLength(1);
+    expect(textOf(sectionOf({ existing: { unread: 'login-refused' } }))).toContain(
+      words.contactsUnread('login-refused'),
+    );
+  });
+});
+
+describe('a line', () => {
+  test('has its operation, a link to its explanation, and its decision marked unless it goes', () => {
+    const { rows } = tableOf(lineOf('a/1'), lineOf('2', { operation: 'delete', decision: 'held' }));
+    expect(rows.map(({ id }) => id)).toEqual(['line-doctor-a/1', 'line-doctor-2']);
+    expect(textOf(rows[0]?.cells)).toContain('/tenants/rossi/explain?id=a%2F1');
+    expect(rows.map(({ cells }) => cells.at(-1))).toEqual([
+      { is: 'tone', tone: 'quiet', content: words.go },
+      { is: 'tone', tone: 'hold', content: words.isHeld },
+    ]);
+  });
+
+  test('shows the fields of an update at once, and those of what comes or goes when the reader asks', () => {
+    const fieldChanges = [
+      { field: 'title', before: { kind: 'text', text: 'Old' }, after: { kind: 'text', text: 'New' } } as const,
+    ];
+    const { rows } = tableOf(
+      lineOf('1', { operation: 'update', reason: 'content-changed', fields: ['title'], fieldChanges }),
+      lineOf('2', { fieldChanges }),
+    );
+    const [update, creation] = rows.map(({ cells }) => textOf(cells));
+    expect(update).toContain('"folded":null');
+    expect(creation).toContain('"folded":{"id":"fields-doctor-2"');
+  });
+});

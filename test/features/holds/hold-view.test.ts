@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { secondPersonAbove, viewHold } from '../../../src/features/holds/hold-view.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import type { TargetHoldKind } from '../../../src/model/plan.ts';
+import { DAY_MS } from '../../../src/model/time.ts';
+import { openActing } from '../../control/acting.ts';
+import { openBooked } from '../../control/open-installation.ts';
+import { cycle, NEVER } from '../../jobs/cycle.ts';
+import { useRedis } from '../../support/redis.ts';
+import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+
+/** A calendar with three appointments, of which a hold keeps back some. */
+async function openHeld(kind: TargetHoldKind, records: readonly string[] = ['2', '0']) {
+  const world = openBooked(redis, 3);
+  await cycle(world.tenant);
+  const times = { linkCount: 3, now: NOW, expiresAt: NOW + DAY_MS };
+  const hold = await world.tenant.holds.cover('doctor', kind, [...records], times);
+  const view = () => viewHold(world.installation, TENANT, hold?.id ?? '', NEVER);
+  return { ...world, view };
+}
+
+describe('a hold of removals', () => {
+  test('shows its records by time, with what the target holds of each, what is usual, and the limit', async () => {
+    const { tenant, view } = await openHeld('vanished');
+    const { items, usual, limit, isDivisible, unread, connector } = await view();
+    expect(items.map(({ record, status, agenda }) => [record, status, agenda])).toEqual([
+      ['0', 'booked', { id: 'a1', name: 'Agenda a1' }],
+      ['2', 'booked', { id: 'a1', name: 'Agenda a1' }],
+    ]);
+    const startAt = NOW + DAY_MS;
+    expect(items[0]?.fieldChanges).toContainEqual({
+      ...{ field: 'time', after: { kind: 'none' } },
+      before: { kind: 'time', startAt, endAt: startAt + 3_600_000 },
+    });
+    expect([usual?.length, limit]).toEqual([7, tenant.targets.get('doctor')?.configuration.guard.vanished]);
+    expect([isDivisible, unread, connector]).toEqual([true, null, 'model']);
+  });
+
+  test('shows what the target holds also where the clinic can not be read, with the code', async () => {
+    const { clinic, view } = await openHeld('cancelled');
+    clinic.listError = new MirrorError('x', { actor: 'remote', code: 'timeout', retry: 'later' });
+    const { items, unread } = await view();
+    expect(unread).toBe('timeout');
+    expect(items.map(({ record, startAt, status }) => [record, startAt !== null, status])).toEqual([
+      ['0', true, null],
+      ['2', true, null],
+    ]);
+  });
+
+  test('has a record last of which no time is known', async () => {
+    const { items } = await (await openHeld('vanished', ['unknown', '1'])).view();
+    expect(items.map(({ record, startAt }) => [record, startAt === null])).toEqual([
+      ['1', false],
+      ['unknown', true],
+    ]);
+  });
+});
+
+test('a hold of changes shows what would be written, has no limit, and is decided as a whole', async () => {
+  const { clinic, view } = await openHeld('first-run', ['0', 'gone']);
+  clinic.appointments.set('0', appointmentOf('0', { inHours: 26 }));
+  const { items, usual, limit, isDivisible } = await view();
+  const before = NOW + DAY_MS;
+  expect(items[0]?.fieldChanges).toContainEqual({
+    ...{ field: 'time', before: { kind: 'time', startAt: before, endAt: before + 3_600_000 } },
+    after: { kind: 'time', startAt: before + 7_200_000, endAt: before + 10_800_000 },
+  });
+  expect(items[1]).toMatchObject({ record: 'gone', fieldChanges: [] });
+  expect([usual, limit, isDivisible]).toEqual([null, null, false]);
+});
+
+test('no-such-hold: a hold that is not there, or whose target is configured no more, is not shown', async () => {
+  const { installation, tenant } = await openHeld('vanished');
+  const gone = await tenant.holds.cover('removed', 'vanished', ['1'], {
+    linkCount: 1,
+    now: NOW,
+    expiresAt: NOW + DAY_MS,
+  });
+  for (const id of ['unknown', gone?.id ?? '']) {
+    await expect(viewHold(installation, TENANT, id, NEVER)).rejects.toMatchObject({ code: 'no-such-hold' });
+  }
+});
+
+test('a second person is needed above the limit of the tenant, where it has one', () => {
+  expect(secondPersonAbove(openActing({ policy: { holdsAbove: 20 } }), TENANT)).toBe(20);
+  expect(secondPersonAbove(openActing(), TENANT)).toBeNull();
+});
