@@ -6,19 +6,13 @@ const redis = useRedis();
 const TENANT = 'studio-rossi';
 
 describe('a clinic’s page', () => {
-  test('shows targets, logins, records and runs, and what a run wrote can be undone from there', async () => {
-    const { see, changedRun, post, recorded } = await openActsPages(redis.connect());
+  test('shows targets, logins, records and runs, and leads to where a run is undone', async () => {
+    const { see, changedRun } = await openActsPages(redis.connect());
     const run = await changedRun();
     const page = await see(`/tenants/${TENANT}`);
     for (const part of ['targets', 'connections', 'records', 'runs', 'reminders', 'holds'])
       expect(page).toContain(`id="${part}"`);
-    const address = `/tenants/${TENANT}/runs/${run}/undo`;
-    expect(page).toContain(`href="${address}"`);
-    const before = await see(address);
-    expect(before).toContain('would be brought to what the clinic has now');
-    expect(recorded).toEqual([]);
-    expect((await post(address)).statusCode).toBe(200);
-    expect(recorded.map(({ verb, outcome }) => `${verb} ${outcome}`)).toEqual(['undo begun', 'undo done']);
+    expect(page).toContain(`href="/tenants/${TENANT}/runs/${run}/undo"`);
   });
 
   test('begins a cycle, in the name of who pressed the button, and tells how it ended', async () => {
