@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Installation } from '../../../src/control/installation.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
@@ -11,6 +12,7 @@ import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import { createApprovalStore } from '../../../src/state/stored-documents.ts';
 import { type ActingChoice, openActing, person } from '../../control/acting.ts';
 import { openBooked } from '../../control/open-installation.ts';
+import { openActsWorld } from '../../control/services-world.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import type { useRedis } from '../../support/redis.ts';
 import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
@@ -65,6 +67,12 @@ export async function openPages({
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
   return { app, see, post, routes, recorded: acting.recorded, listen };
+}
+
+/** The pages over the clinic of {@link openActsWorld}. */
+export async function openActsPages(connection: Redis, choice: Partial<PagesChoice> = {}) {
+  const world = await openActsWorld(connection);
+  return { ...world, ...(await openPages({ installation: world.installation, ...choice })) };
 }
 
 /** What a group of tests chooses. */

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import type { ClinicSummary, Overview } from '../../../src/control/tenant-list.ts';
-import type { PageContext } from '../../../src/http-server/pages/context.ts';
-import { timesIn } from '../../../src/http-server/pages/context.ts';
 import { framed } from '../../../src/http-server/pages/layout.ts';
 import { overviewFor, overviewPage } from '../../../src/http-server/pages/overview.ts';
 import { message } from '../../../src/messages/message.ts';
@@ -9,15 +7,11 @@ import type { Problem } from '../../../src/model/problems.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../sync/arbitraries.ts';
 import { OWNER } from './open-pages.ts';
+import { pageContext, wordsOf } from './page-context.ts';
 
 /** All clinics were looked at. */
 const KNOWN = { at: NOW, unread: [] };
 const NO_SEARCH: Parameters<typeof overviewPage>[2] = { text: null, from: 0 };
-
-function contextIn(language: PageContext['language'] = 'en'): PageContext {
-  const times = timesIn('Europe/Rome', language, NOW);
-  return { language, theme: null, visitor: OWNER, times, address: '/', tenant: null, operationPages: [] };
-}
 
 function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicSummary {
   return {
@@ -52,16 +46,8 @@ function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Probl
   };
 }
 
-function shown(overview: Overview, { context = contextIn(), search = NO_SEARCH } = {}): string {
+function shown(overview: Overview, { context = pageContext(), search = NO_SEARCH } = {}): string {
   return framed(context, overviewPage(context, overview, search, null)).toString();
-}
-
-/** What a person reads. */
-function words(page: string): string {
-  return page
-    .replaceAll(/<(style|script|title)[^>]*>.*?<\/\1>/gs, '')
-    .replaceAll(/<[^>]+>/g, ' ')
-    .replaceAll(/\s+/g, ' ');
 }
 
 test('what needs a hand comes first, with since when, how many wait and what to do; what passes by itself after it', () => {
@@ -77,7 +63,7 @@ test('what needs a hand comes first, with since when, how many wait and what to 
     clinics: ['aurora', 'corallo', 'edera'].map((tenant) => clinicOf(tenant)),
     problems: [problemOf('aurora'), passing],
   });
-  const told = words(page);
+  const told = wordsOf(page);
   expect(told).toContain('3 clinics · 1 needs you · 1 waits · 1 well');
   expect(told).toContain('the calendar is gone calendar-gone 1 hr ago · 08:30 14 clinic-mirror sync aurora');
   expect(page.indexOf('the calendar is gone')).toBeLessThan(page.indexOf('Waits by itself'));
@@ -109,7 +95,7 @@ test.each([
 });
 
 test('who may only look is offered no button to log in with', () => {
-  const context = { ...contextIn(), visitor: { ...OWNER, level: 'viewer' as const } };
+  const context = { ...pageContext(), visitor: { ...OWNER, level: 'viewer' as const } };
   const problem = problemOf('aurora', { subject: 'login doctor-2', code: 'login-ended' });
   expect(shown({ ...KNOWN, clinics: [clinicOf('aurora')], problems: [problem] }, { context })).not.toContain(
     'button main',
@@ -122,7 +108,7 @@ test('a state is told by a word, whatever the colours', () => {
     clinicOf('b', { inStep: 'behind', canGoOn: 'waits-for-vendor' }),
     clinicOf('c', { inStep: 'unknown', inSyncAsOf: null }),
   ];
-  const told = words(shown({ ...KNOWN, clinics, problems: [] }));
+  const told = wordsOf(shown({ ...KNOWN, clinics, problems: [] }));
   for (const word of ['held as of 09:59', 'waits for you', 'behind as of 09:59', 'waits by itself', 'unknown runs']) {
     expect(told).toContain(word);
   }
@@ -130,7 +116,7 @@ test('a state is told by a word, whatever the colours', () => {
 
 test('clinics are found by their name and their id', () => {
   const clinics = Array.from({ length: 50 }, (_, index) => clinicOf(`t${index}`, { name: `Clinica numero ${index}` }));
-  const told = (text: string) => words(shown({ ...KNOWN, clinics, problems: [] }, { search: { text, from: 0 } }));
+  const told = (text: string) => wordsOf(shown({ ...KNOWN, clinics, problems: [] }, { search: { text, from: 0 } }));
   expect(told('NUMERO 49')).toContain('1 of 50');
   expect(told('t49')).toContain('1 of 50');
   expect(told('nothing')).toContain('No clinic has that');
@@ -152,7 +138,7 @@ test('with a thousand clinics of which all need somebody the page stays below 60
   const clinics = ids.map((id) => clinicOf(id));
   const page = shown({ ...KNOWN, clinics, problems: ids.map((id) => problemOf(id, { subject: 'login doctor-1' })) });
   expect(Buffer.byteLength(page)).toBeLessThan(60_000);
-  expect(words(page)).toContain('960 more clinic-mirror status --problems');
+  expect(wordsOf(page)).toContain('960 more clinic-mirror status --problems');
 });
 
 test('what a clinic and a problem are called is text, whatever it says', () => {
@@ -166,12 +152,15 @@ test('what a clinic and a problem are called is text, whatever it says', () => {
   const page = shown({ ...KNOWN, clinics: [clinicOf('a', { name: evil })], problems: [problem] });
   expect(page).not.toContain('<img');
   expect(page).not.toContain('<script>');
-  expect(words(page)).toContain('&lt;script&gt;');
+  expect(wordsOf(page)).toContain('&lt;script&gt;');
 });
 
 test('it is told in Italian too, by the clock of the clinic', () => {
-  const page = shown({ ...KNOWN, clinics: [clinicOf('a')], problems: [] }, { context: contextIn('it') });
+  const page = shown(
+    { ...KNOWN, clinics: [clinicOf('a')], problems: [] },
+    { context: pageContext({ language: 'it' }) },
+  );
   expect(page).toContain('<html lang="it"');
-  expect(words(page)).toContain('1 clinica · 1 a posto');
-  expect(words(page)).toContain('Orari in Europe/Rome · alle 10:00');
+  expect(wordsOf(page)).toContain('1 clinica · 1 a posto');
+  expect(wordsOf(page)).toContain('Orari in Europe/Rome · alle 10:00');
 });

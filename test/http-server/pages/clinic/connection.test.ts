@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import type { ConnectionStatus } from '../../../../src/control/installation.ts';
+import { DAY_MS, MINUTE_MS } from '../../../../src/model/time.ts';
+import { openActsLogins, openActsWorld } from '../../../control/services-world.ts';
+import { useRedis } from '../../../support/redis.ts';
+import { openPages } from '../open-pages.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+
+describe('a login’s page', () => {
+  const LOGIN: ConnectionStatus = {
+    ...{ connection: 'google', kind: 'google', state: 'never', reason: null, sinceAt: null, account: null },
+    ...{ accessExpiresAt: null, refreshExpiresAt: null, missingScopes: [] },
+    ...{ nextTryAt: null, pause: null, isEndFixed: false, obtainedAt: null, usedAt: null },
+  };
+  const address = `/tenants/${TENANT}/connections/google`;
+
+  async function openLogins(choice: Partial<Parameters<typeof openPages>[0]> = {}) {
+    const { desk: loginServices } = await openActsLogins(() => redis.connect());
+    const { installation } = await openActsWorld(redis.connect());
+    const connected = { ...installation, connections: async () => [LOGIN] };
+    const pages = await openPages({ installation: connected, desk: { loginServices: () => loginServices }, ...choice });
+    return { ...pages, waiting: () => loginServices.links.list(TENANT) };
+  }
+
+  test('makes a link for ten minutes, a day or a week, which waits there until it is withdrawn', async () => {
+    const { see, post, recorded, waiting } = await openLogins();
+    expect(await see(address)).not.toContain('id="links"');
+    const tickets: string[] = [];
+    for (const hours of ['', '24', '168']) {
+      const { statusCode, body } = await post(`${address}/link`, { hours });
+      expect(statusCode).toBe(200);
+      tickets.push(/oauth\/login\/([\w-]{43})/.exec(body)?.[1] ?? 'none');
+    }
+    const links = await waiting();
+    const lives = links.map(({ madeAt, endsAt }) => endsAt - madeAt).sort((one, other) => one - other);
+    expect(lives).toEqual([10 * MINUTE_MS, DAY_MS, 7 * DAY_MS]);
+    const page = await see(address);
+    for (const { id } of links) expect(page).toContain(`name="link" value="${id}"`);
+    // Whoever sees the page later can open none of them.
+    for (const ticket of tickets) expect(page).not.toContain(ticket);
+    const [first] = links;
+    const withdrawn = await post(`${address}/withdraw-link`, { link: first?.id ?? '' });
+    expect([withdrawn.statusCode, withdrawn.headers.location]).toEqual([303, address]);
+    expect(await waiting()).toEqual(links.slice(1));
+    expect(await see(address)).not.toContain(first?.id);
+    expect(recorded.at(-1)).toMatchObject({ verb: 'withdraw-link', outcome: 'done', what: { link: first?.id } });
+  });
+
+  test('makes no link for longer than a week, and says so when one is gone already', async () => {
+    const { post, waiting } = await openLogins();
+    for (const hours of ['169', '-1', 'always']) {
+      expect((await post(`${address}/link`, { hours })).body).toContain('link-too-long');
+    }
+    expect(await waiting()).toEqual([]);
+    expect((await post(`${address}/withdraw-link`, { link: 'none' })).body).toContain('no-such-link');
+  });
+
+  test('asks for a reason where one is wanted for a link or its withdrawal', async () => {
+    const { see, post } = await openLogins({ acting: { reasonFor: ['login-link', 'withdraw-link'] } });
+    await post(`${address}/link`, { hours: '24', why: 'ticket 7' });
+    const page = await see(address);
+    const hints = [...page.matchAll(/ id="(why-hint[^"]*)"/g)].map(([, id]) => id);
+    expect(hints).toEqual(['why-hint-login-link', 'why-hint-withdraw-link']);
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { useRedis } from '../../../support/redis.ts';
+import { OWNER, openActsPages } from '../open-pages.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+
+describe('a clinic’s page', () => {
+  test('shows targets, logins, records and runs, and leads to where a run is undone', async () => {
+    const { see, changedRun } = await openActsPages(redis.connect());
+    const run = await changedRun();
+    const page = await see(`/tenants/${TENANT}`);
+    for (const part of ['targets', 'connections', 'records', 'runs', 'reminders', 'holds'])
+      expect(page).toContain(`id="${part}"`);
+    expect(page).toContain(`href="/tenants/${TENANT}/runs/${run}/undo"`);
+  });
+
+  test('begins a cycle, in the name of who pressed the button, and tells how it ended', async () => {
+    const { see, post, recorded } = await openActsPages(redis.connect());
+    const { statusCode, headers } = await post(`/tenants/${TENANT}/sync`);
+    expect(statusCode).toBe(303);
+    expect(recorded.map(({ verb, who }) => `${verb} by ${who.name}`)).toEqual(['sync by owner', 'sync by owner']);
+    expect(await see(String(headers.location))).toMatch(/<strong>Sync now:<\/strong> done\./);
+  });
+
+  test('is asked for again by the browser itself while what was begun there goes on, however little that changes', async () => {
+    const { app, tenant } = await openActsPages(redis.connect());
+    const now = tenant.clock();
+    const task = { id: 'x', kind: 'sync', beganAt: now, aliveAt: now, step: null, result: null, error: null } as const;
+    const refreshOf = async (state: 'running' | 'done') => {
+      await tenant.tasks.put('x', { ...task, state });
+      return (await app.inject({ url: `/tenants/${TENANT}?task=x` })).headers.refresh;
+    };
+    expect([await refreshOf('running'), await refreshOf('done')]).toEqual(['2', undefined]);
+  });
+
+  test('asks for a reason where one is wanted', async () => {
+    const { see, post, recorded } = await openActsPages(redis.connect(), { acting: { reasonFor: ['sync'] } });
+    expect(await see(`/tenants/${TENANT}`)).toContain('name="why" required');
+    const without = await post(`/tenants/${TENANT}/sync`);
+    expect(await see(String(without.headers.location))).toContain('reason-missing');
+    await post(`/tenants/${TENANT}/sync`, { why: 'ticket 7' });
+    expect(recorded.at(-1)).toMatchObject({ verb: 'sync', outcome: 'done', why: 'ticket 7' });
+  });
+
+  test('tells of what is held, and leads there', async () => {
+    const { see, heldRun } = await openActsPages(redis.connect());
+    await heldRun();
+    const page = await see(`/tenants/${TENANT}`);
+    expect(page).toContain('1 waits for a decision');
+    expect(page).toContain(`href="/tenants/${TENANT}/holds"`);
+    expect(await see(`/tenants/${TENANT}/targets/doctor?state=held`)).toContain('/explain?id=');
+  });
+
+  test('of one that is not there says so, with what there is', async () => {
+    const { app } = await openActsPages(redis.connect());
+    const { statusCode, body } = await app.inject({ url: '/tenants/nobody', headers: { 'accept-language': 'en' } });
+    expect(statusCode).toBe(404);
+    expect(body).toContain('no-such-tenant');
+    expect(body).toContain('role="alert"');
+  });
+
+  test('of one that is not there any more names no other to who may see that one alone', async () => {
+    const url = '/tenants/nobody';
+    const { see } = await openActsPages(redis.connect());
+    expect(await see(url)).toContain(TENANT);
+    const limited = await openActsPages(redis.connect(), { visitor: { ...OWNER, tenants: new Set(['nobody']) } });
+    const body = await limited.see(url);
+    expect(body).toContain('no-such-tenant');
+    expect(body).not.toContain(TENANT);
+  });
+
+  test('changes nothing without the proof of a form, and for who may only look', async () => {
+    const { post, recorded } = await openActsPages(redis.connect(), { visitor: { ...OWNER, level: 'viewer' } });
+    expect((await post(`/tenants/${TENANT}/sync`)).statusCode).toBe(403);
+    const owner = await openActsPages(redis.connect());
+    expect((await owner.post(`/tenants/${TENANT}/sync`, { csrf: 'guessed' })).statusCode).toBe(403);
+    expect([...recorded, ...owner.recorded]).toEqual([]);
+  });
+});

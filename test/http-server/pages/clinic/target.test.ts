@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import type { TargetStatus, TenantStatus } from '../../../../src/control/status-view.ts';
+import { recordsPart, targetsPart } from '../../../../src/http-server/pages/clinic/target.ts';
+import { useRedis } from '../../../support/redis.ts';
+import { NOW } from '../../../sync/arbitraries.ts';
+import { openActsPages } from '../open-pages.ts';
+import { pageContext, wordsOf } from '../page-context.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+
+const targetOf = (changes: Partial<TargetStatus> = {}) =>
+  ({
+    ...{ target: 'doctor', connector: 'caldav', inStep: 'in-sync', canGoOn: 'yes', inSyncAsOf: NOW, firstSync: null },
+    ...{ exceptGapsAsOf: null, links: 7, pending: 2, failing: 0, held: 0, ...changes },
+  }) as TargetStatus;
+
+const recordsOf = (targets: TargetStatus[], lastRun: object | null = null) =>
+  recordsPart(pageContext(), { tenant: TENANT, targets, lastRun } as unknown as TenantStatus);
+
+describe('the page of a target', () => {
+  test('shows its records in the state that is asked for, each with its way, and marks that state', async () => {
+    const { see, heldRun } = await openActsPages(redis.connect());
+    const inSync = await see(`/tenants/${TENANT}/targets/doctor`);
+    expect(inSync.match(/\?state=([\w-]+)" aria-current="page"/)?.[1]).toBe('in-sync');
+    expect(inSync.match(/id="row-record-/g)).toHaveLength(30);
+    expect(inSync).toContain('/targets/doctor/week');
+    await heldRun();
+    const held = await see(`/tenants/${TENANT}/targets/doctor?state=held`);
+    expect(held).toContain('<code>vanished</code>');
+    expect(held).toContain(`href="/tenants/${TENANT}/explain?id=`);
+    expect(await see(`/tenants/${TENANT}/targets/doctor?state=by-hand`)).toContain('No record stands there.');
+  });
+
+  test('that is no calendar has no week, and an unknown state shows what needs a look first', async () => {
+    const { see } = await openActsPages(redis.connect());
+    const page = await see(`/tenants/${TENANT}/targets/contacts?state=well`);
+    expect(page).not.toContain('/week');
+    expect(page).toContain('?state=in-sync" aria-current="page"');
+  });
+
+  test('that is not there is refused as no-such-target, with those that are', async () => {
+    const { app } = await openActsPages(redis.connect());
+    const { statusCode, body } = await app.inject({ url: `/tenants/${TENANT}/targets/nobody` });
+    expect(statusCode).toBe(404);
+    expect(body).toContain('no-such-target');
+  });
+});
+
+describe('the records of a clinic', () => {
+  test('in sync are those that do not wait, never fewer than none, and in a first sync those that were written', () => {
+    const shown = (changes: Partial<TargetStatus>) =>
+      /role="cell"[^>]*class="figure">(\d+)</.exec(String(recordsOf([targetOf(changes)])))?.[1];
+    expect(shown({})).toBe('5');
+    expect(shown({ links: 1, pending: 4 })).toBe('0');
+    expect(shown({ firstSync: { written: 3, of: 9 } })).toBe('3');
+  });
+
+  test('that are left out or unusable are counted by code, and named by id and field', () => {
+    const lastRun = {
+      targets: [{ target: 'doctor', omitted: { status: 2, agenda: 0 } }],
+      unusable: { 'bad-time': 1 },
+      unusableExamples: [{ recordId: '<7>', code: 'bad-time', field: 'start' }],
+    };
+    const page = String(recordsOf([targetOf()], lastRun));
+    expect(page).toContain('2 <code>status</code>');
+    expect(page).not.toContain('agenda');
+    expect(page).toContain('<code>&lt;7&gt;</code>');
+    expect(wordsOf(page)).toContain('bad-time start');
+  });
+
+  test('are not shown of a clinic without targets', () => {
+    expect(recordsOf([])).toBeNull();
+  });
+});
+
+describe('the targets of a clinic', () => {
+  test('lead to their records, calendars to their week too, by ids as they stand in addresses', () => {
+    const page = (isCalendar: boolean) =>
+      String(targetsPart(pageContext(), TENANT, [targetOf({ target: 'a/b' })], () => isCalendar));
+    expect(page(true).match(/href="[^"]+"/g)).toEqual([
+      `href="/tenants/${TENANT}/targets/a%2Fb"`,
+      `href="/tenants/${TENANT}/targets/a%2Fb/week"`,
+    ]);
+    expect(page(false)).not.toContain('/week');
+  });
+
+  test('say as of when all is in sync except what is not known', () => {
+    const words = (exceptGapsAsOf: number | null) =>
+      wordsOf(targetsPart(pageContext(), TENANT, [targetOf({ exceptGapsAsOf })], () => true));
+    expect(words(NOW)).toContain('all but what is not known: as of 10:00');
+    expect(words(null)).not.toContain('all but');
+  });
+
+  test('that are none are said to be none', () => {
+    expect(wordsOf(targetsPart(pageContext(), TENANT, [], () => true))).toContain('No target is configured yet');
+  });
+});

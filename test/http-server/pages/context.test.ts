@@ -1,0 +1,85 @@
+import type { FastifyRequest } from 'fastify';
+import { describe, expect, test } from 'vitest';
+import { contextOf, reasonField, strangerContext, timesIn } from '../../../src/http-server/pages/context.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { openActing } from '../../control/acting.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+import { openServices } from '../open-services.ts';
+import { OWNER } from './open-pages.ts';
+import { pageContext, wordsOf } from './page-context.ts';
+
+describe('a time', () => {
+  const times = timesIn('Europe/Rome', 'en', NOW);
+
+  test('is the clock of the zone, with the day where that is not today’s and the year where not this one', () => {
+    expect(times.text(NOW)).toBe('10:00');
+    expect(times.text(NOW + DAY_MS)).toMatch(/^16 Jun, 10:00$/);
+    expect(times.text(NOW + 365 * DAY_MS)).toMatch(/^15 Jun 2027, 10:00$/);
+    // 23:30 in Rome, and the day before in UTC.
+    expect(times.text(Date.UTC(2026, 5, 14, 22, 30))).toBe('00:30');
+  });
+
+  test('is named in whole by the element, to the second', () => {
+    expect(String(times.at(NOW))).toMatch(
+      /^<time datetime="2026-06-15T08:00:00\.000Z" title="[^"]*10:00:00[^"]*">10:00</,
+    );
+  });
+
+  test.each([
+    [-30 * SECOND_MS, /30 sec/],
+    [-59 * MINUTE_MS, /59 min/],
+    [-(2 * HOUR_MS - 1), /1 hr/],
+    [-(2 * DAY_MS + HOUR_MS), /2 days ago/],
+    [3 * HOUR_MS, /in 3 hr/],
+  ])('%d ms from now is told by its largest whole unit', (sinceMs, told) => {
+    expect(times.age(NOW + sinceMs)).toMatch(told);
+  });
+});
+
+const requestOf = (headers: Record<string, string>, visitor = OWNER as typeof OWNER | null) =>
+  ({ headers, visitor, url: '/plan?x=1', server: {} }) as unknown as FastifyRequest;
+
+describe('what a visitor chose', () => {
+  test.each([
+    ['their cookies', { cookie: 'language=it; theme=dark', 'accept-language': 'en' }, 'it', 'dark'],
+    ['their browser, where they chose nothing', { 'accept-language': 'it-IT,it;q=0.9' }, 'it', null],
+    ['their browser, where a cookie holds no choice', { cookie: 'language=xx; theme=pink' }, 'en', null],
+  ])('is taken from %s', (_, headers, language, theme) => {
+    expect(strangerContext(requestOf(headers), NOW)).toMatchObject({ language, theme, visitor: null, tenant: null });
+  });
+});
+
+describe('the zone of a page', () => {
+  const installation = openInstallation({ tenants: [] });
+  const outlines = new Map(
+    [
+      ['a', 'Europe/Rome'],
+      ['b', 'Europe/Lisbon'],
+      ['c', 'Europe/Rome'],
+    ].map(([id, zone]) => [id, { zone, name: `Studio ${id}` }]),
+  );
+  const services = openServices({ ...installation, outlines } as never);
+  const zoneFor = (visitor: typeof OWNER, tenant?: string) =>
+    contextOf(requestOf({}, visitor), services, tenant).times.zone;
+
+  test('is the one of its clinic', () => {
+    expect(zoneFor(OWNER, 'b')).toBe('Europe/Lisbon');
+    expect(contextOf(requestOf({}), services, 'b').tenant).toEqual({ id: 'b', name: 'Studio b' });
+  });
+
+  test('is the one that most clinics of the visitor have: others tell nothing of themselves', () => {
+    expect(zoneFor(OWNER)).toBe('Europe/Rome');
+    expect(zoneFor({ ...OWNER, tenants: new Set(['b']) })).toBe('Europe/Lisbon');
+    expect(zoneFor({ ...OWNER, tenants: new Set([]) })).toBe('UTC');
+  });
+});
+
+test('a reason is asked for by the verbs that want one, and of nobody in particular not at all', () => {
+  const acting = () => openActing({ reasonFor: ['sync'] });
+  const services = openServices(openInstallation({ tenants: [] }), { acting });
+  expect(String(reasonField(pageContext(), services, 'sync'))).toMatch(/name="why" required .*id="why-hint-sync"/s);
+  expect(reasonField(pageContext(), services, 'audit')).toBeNull();
+  expect(reasonField(pageContext({ visitor: null }), services, 'sync')).toBeNull();
+  expect(wordsOf(reasonField(pageContext({ language: 'it' }), services, 'sync') ?? '')).not.toMatch(/reason/i);
+});

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { HeldItem } from '../../../../src/control/target-objects.ts';
+import type { HoldView } from '../../../../src/features/holds/hold-view.ts';
+import { chosenIn, renderHold, renderHolds } from '../../../../src/http-server/pages/holds/render-hold.ts';
+import { DAY_MS, HOUR_MS } from '../../../../src/model/time.ts';
+import { NOW } from '../../../sync/arbitraries.ts';
+import { OWNER } from '../open-pages.ts';
+import { pageContext, wordsOf } from '../page-context.ts';
+
+const ZONE = 'Europe/Rome';
+
+function itemOf(record: string, changes: Partial<HeldItem> = {}): HeldItem {
+  return { record, startAt: NOW, agenda: { id: 'a1', name: 'Dr. Blu' }, status: null, fieldChanges: [], ...changes };
+}
+
+function viewOf(items: HeldItem[], changes: Partial<HoldView> = {}, hold: Partial<HoldView['hold']> = {}): HoldView {
+  return {
+    hold: {
+      ...{ id: 'h1', tenant: 'rossi', target: 'doctor', kind: 'vanished', state: 'open', seen: 'seen-1' },
+      ...{ recordIds: items.map(({ record }) => record), linkCount: 40, createdAt: NOW, decidedAt: null },
+      ...{ expiresAt: NOW + DAY_MS, ...hold },
+    },
+    ...{ connector: 'caldav', zone: ZONE, limit: null, usual: null, items, unread: null, isDivisible: true },
+    ...{ requests: [], ...changes },
+  };
+}
+
+const shown = (view: HoldView, level: 'viewer' | 'operator' = 'operator') =>
+  String(renderHold(pageContext({ visitor: { ...OWNER, level } }), view));
+const boxes = (page: string, name: string) =>
+  [...page.matchAll(/type="checkbox" name="(\w+)" value="([^"]*)"/g)].flatMap(([, each, value]) =>
+    each === name ? [value] : [],
+  );
+const choices = (page: string) => [...page.matchAll(/name="choice" value="(\w+)"/g)].map(([, choice]) => choice);
+
+describe('a hold', () => {
+  const items = [
+    itemOf('one'),
+    itemOf('two', { agenda: { id: 'a2', name: null } }),
+    itemOf('three', { startAt: null, agenda: null }),
+  ];
+
+  test('has its buttons and boxes for an operator while it is open, and for no one else', () => {
+    expect(choices(shown(viewOf(items)))).toEqual(['keep', 'selected', 'all']);
+    expect(boxes(shown(viewOf(items)), 'item')).toEqual(['one', 'two', 'three']);
+    for (const page of [shown(viewOf(items), 'viewer'), shown(viewOf(items, {}, { state: 'approved' }))]) {
+      expect(page).not.toMatch(/<button class|<input|<form/);
+      expect(page).toContain('>two</a>');
+    }
+  });
+
+  test('that is decided as a whole has no choice of items', () => {
+    const page = shown(viewOf(items, { isDivisible: false }, { kind: 'first-run' }));
+    expect(choices(page)).toEqual(['keep', 'all']);
+    expect(page).not.toContain('type="checkbox"');
+  });
+
+  test('offers items by agenda and by day, those without one included', () => {
+    const page = shown(viewOf(items));
+    expect(boxes(page, 'agenda')).toEqual(['a1', 'a2', '-']);
+    expect(boxes(page, 'day')).toEqual(['2026-06-15', '-']);
+    expect(boxes(shown(viewOf([itemOf('one'), itemOf('two')])), 'agenda')).toEqual([]);
+  });
+
+  test('of more than a thousand items is chosen by day alone', () => {
+    const many = (count: number) => shown(viewOf(Array.from({ length: count }, (_, at) => itemOf(`r${at}`))));
+    expect(boxes(many(1_000), 'item')).toHaveLength(1_000);
+    expect([boxes(many(1_001), 'item'), boxes(many(1_001), 'day')]).toEqual([[], ['2026-06-15']]);
+  });
+
+  test('is decided as it was seen, by a page and by the command', () => {
+    const page = shown(viewOf(items));
+    expect(page).toContain('name="seen" value="seen-1"');
+    expect(page).toContain('data-copy="clinic-mirror holds approve rossi h1 --seen seen-1"');
+  });
+
+  test('says what is usual, what could not be read and who approved it already', () => {
+    const requests = [{ by: { name: 'anna' }, what: { items: 3 } }] as never;
+    const words = wordsOf(shown(viewOf(items, { usual: [2, 0, 5], unread: 'server-error', requests })));
+    expect(words).toMatch(/0–5 a day \(2, 0, 5: /);
+    expect(words).toContain('server-error');
+    expect(words).toContain('anna wants to approve 3');
+  });
+
+  test('writes an id and the name of an agenda as text', () => {
+    const hostile = '<b>"x"</b>';
+    const page = shown(viewOf([itemOf(hostile, { agenda: { id: hostile, name: hostile } }), items[1] as HeldItem]));
+    expect(page).not.toContain('<b>');
+    expect(boxes(page, 'item')).toContain('&lt;b&gt;&quot;x&quot;&lt;/b&gt;');
+  });
+});
+
+test('the list of holds leads to each, and marks those that wait for a decision', () => {
+  const holds = [viewOf([itemOf('one')]).hold, viewOf([], {}, { id: 'h 2', state: 'rejected' }).hold];
+  const page = String(renderHolds(pageContext(), holds));
+  expect(page.match(/href="[^"]+"/g)).toEqual(['href="/tenants/rossi/holds/h1"', 'href="/tenants/rossi/holds/h%202"']);
+  expect(page.match(/<span class="act">/g)).toHaveLength(1);
+  expect(String(renderHolds(pageContext(), []))).toContain('class="empty"');
+});
+
+describe('what a form chose', () => {
+  const items = [
+    itemOf('one'),
+    itemOf('two', { startAt: NOW + 15 * HOUR_MS, agenda: { id: 'a2', name: null } }),
+    itemOf('three', { startAt: null, agenda: null }),
+  ];
+  const chosen = (form: string) => chosenIn(new URLSearchParams(form), items, ZONE).map(({ record }) => record);
+
+  test.each([
+    ['item=one&item=one&item=other', ['one']],
+    ['day=2026-06-15', ['one']],
+    // 23:00 UTC is the day after in Rome.
+    ['day=2026-06-16', ['two']],
+    ['day=-', ['three']],
+    ['agenda=a2&agenda=-', ['two', 'three']],
+    ['item=one&agenda=a2', ['one', 'two']],
+    ['item=&day=&agenda=', []],
+    ['', []],
+  ])('"%s" is %j', (form, records) => {
+    expect(chosen(form)).toEqual(records);
+  });
+
+  test('is never more than the hold has, and each once', () => {
+    const value = fc.constantFrom('one', 'two', 'three', 'a1', 'a2', '-', '2026-06-15', '', 'x');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.constantFrom('item', 'day', 'agenda'), value)), (fields) => {
+        const records = chosenIn(new URLSearchParams(fields), items, ZONE);
+        expect(items.filter((item) => records.includes(item))).toEqual(records);
+      }),
+    );
+  });
+});

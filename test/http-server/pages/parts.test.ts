@@ -1,0 +1,163 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { code, command, link, paragraph, toned } from '../../../src/documents/document.ts';
+import {
+  actionButton,
+  canGoOnMark,
+  copyable,
+  failureNotice,
+  inlineHtml,
+  inStepMark,
+  nextStep,
+  pager,
+  printHtml,
+  said,
+  table,
+} from '../../../src/http-server/pages/parts.ts';
+import { message } from '../../../src/messages/message.ts';
+import { AXES_WORDS, type CanGoOn, type InStep } from '../../../src/model/sync-state.ts';
+import { MINUTE_MS } from '../../../src/model/time.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+import { OWNER } from './open-pages.ts';
+import { pageContext, wordsOf } from './page-context.ts';
+
+const english = pageContext();
+const italian = pageContext({ language: 'it' });
+
+test('a text is written as text in every part of a page, whatever it contains', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'<>"\'&a'), minLength: 1 }), (text) => {
+      const written = [
+        said(english, text),
+        copyable(english, text),
+        table(text, [text], [{ cells: [text], address: text, id: text }]),
+        actionButton(english, { address: text, text, fields: { [text]: text } }),
+        failureNotice(english, text, { code: text, texts: { message: text, remedy: text } }),
+        pager(english, text),
+        printHtml(english, [
+          paragraph(text, code(text), command(text), link(text, text), toned('act', text)),
+          { is: 'facts', facts: [[text, text]] },
+          { is: 'section', id: text, heading: text, sideText: text, blocks: [{ is: 'empty', text }] },
+          { is: 'steps', label: text, steps: [{ name: text, state: 'done', at: null, lines: [text] }] },
+        ]),
+      ].join('');
+      expect(written.replaceAll(/<[a-z0-9]+(?: [a-z-]+(?:="[^"<>]*")?)*>|<\/[a-z0-9]+>/g, '')).not.toMatch(/[<>"']/);
+    }),
+  );
+});
+
+describe('a table', () => {
+  const columns = ['Target', 'Held', { title: 'Open', isPlain: true }];
+
+  test('leaves out a column without any value, and keeps all columns without rows', () => {
+    const heads = (rows: Parameters<typeof table>[2]) => wordsOf(table('', columns, rows));
+    expect(heads([{ cells: ['a', null, 'x'] }, { cells: ['b'] }])).toBe('Target Open a x b');
+    expect(heads([{ cells: ['a', null, null] }, { cells: ['b', 0, null] }])).toBe('Target Held a b 0');
+    expect(heads([])).toBe('Target Held Open');
+  });
+
+  test('sets figures to the right, and names a value by its column except in a plain one', () => {
+    const shown = String(table('', columns, [{ cells: ['a', 3, 'x'] }]));
+    expect(shown).toContain('<td role="cell" data-label="Held" class="figure">3</td>');
+    expect(shown).toContain('<td role="cell" data-label="">x</td>');
+  });
+
+  test('links the first cell of a row that has a page', () => {
+    const shown = String(table('', columns, [{ cells: ['a', 3, 'x'], address: '/a' }, { cells: ['b', 1, 'y'] }]));
+    expect(shown.match(/<a [^>]*>[^<]*<\/a>/g)).toEqual(['<a class="row" href="/a">a</a>']);
+  });
+
+  test('of a document says how many rows it leaves out', () => {
+    const rows = ['a', 'b', 'c'].map((id) => ({ cells: [id] }));
+    const more = (count: number) => `${count} more`;
+    const document = (page: number) =>
+      wordsOf(
+        printHtml(english, [{ is: 'table', caption: '', headings: ['Id'], rows, most: { page, terminal: 9 }, more }]),
+      );
+    expect([document(2), document(3)]).toEqual(['Id a b 1 more', 'Id a b c']);
+  });
+});
+
+describe('a form that changes something', () => {
+  const act = { address: '/sync', text: 'Sync now', fields: { step: 'show' } };
+
+  test('sends the proof of the visitor with it', () => {
+    const shown = String(actionButton(english, act));
+    expect(shown).toContain(`<input type="hidden" name="csrf" value="${OWNER.csrf}">`);
+    expect(shown).toContain('<input type="hidden" name="step" value="show">');
+    expect(shown).toContain('<form method="post" action="/sync">');
+  });
+
+  test('has no proof on a page for nobody', () => {
+    expect(String(actionButton(pageContext({ visitor: null }), act))).not.toContain('csrf');
+  });
+});
+
+describe('the two axes of a state', () => {
+  const inStep: InStep[] = ['in-sync', 'behind', 'held', 'unknown'];
+  const canGoOn: CanGoOn[] = ['yes', 'waits-for-vendor', 'waits-for-person'];
+
+  test('have each another word and another mark, in both languages', () => {
+    for (const context of [english, italian]) {
+      const words = AXES_WORDS[context.language];
+      const shapes = inStep.map((each) => {
+        const mark = inStepMark(context, { inStep: each, firstSync: null });
+        expect(wordsOf(mark)).toBe(words[each]);
+        return /<svg.*<\/svg>/.exec(String(mark))?.[0];
+      });
+      expect(new Set(shapes).size).toBe(inStep.length);
+      expect(canGoOn.map((each) => wordsOf(canGoOnMark(context, each)))).toEqual(canGoOn.map((each) => words[each]));
+    }
+  });
+
+  test('say as of when a target was in sync, where that is known', () => {
+    const state = { inStep: 'in-sync', firstSync: null } as const;
+    expect(wordsOf(inStepMark(english, state, NOW - MINUTE_MS))).toBe('in sync as of 09:59');
+    expect(wordsOf(inStepMark(italian, state, NOW - MINUTE_MS))).toBe('sincronizzato alle 09:59');
+  });
+});
+
+describe('what to do next', () => {
+  test('is a command that a click copies, or a sentence', () => {
+    expect(String(nextStep(english, 'clinic-mirror sync a'))).toContain('data-copy="clinic-mirror sync a"');
+    expect(String(nextStep(english, 'ask the vendor'))).toBe('<span class="quiet">ask the vendor</span>');
+  });
+
+  test('is marked as English where there are no words in the language of the page', () => {
+    expect(String(said(italian, 'the calendar is gone'))).toBe('<span lang="en">the calendar is gone</span>');
+    expect(String(said(english, 'the calendar is gone'))).toBe('the calendar is gone');
+    expect(String(said(italian, message('no-such-record')))).not.toContain('lang=');
+  });
+
+  test('is absent from a failure without a remedy', () => {
+    const failing = { code: 'calendar-gone', texts: { message: 'It is gone.', remedy: null } };
+    expect(wordsOf(failureNotice(english, 'Sync now', failing))).toBe('Sync now : It is gone. calendar-gone');
+    expect(wordsOf(failureNotice(english, null, failing))).toBe('It is gone. calendar-gone');
+    const remedied = { ...failing, texts: { ...failing.texts, remedy: 'Log in again.' } };
+    expect(wordsOf(failureNotice(english, null, remedied))).toContain('Log in again.');
+  });
+});
+
+describe('a sentence of a view', () => {
+  test('shows an empty range as one time, and an end by the clock alone', () => {
+    const range = (minutes: number) =>
+      wordsOf(`${inlineHtml(english, { is: 'range', startAt: NOW, endAt: NOW + minutes * MINUTE_MS })}`);
+    expect([range(0), range(30)]).toEqual(['10:00', '10:00 –10:30']);
+  });
+
+  test('folds its lines where they have a name', () => {
+    const lines = { is: 'lines', lines: ['title', 'time'] } as const;
+    expect(String(inlineHtml(english, { ...lines, folded: null }))).not.toContain('<details');
+    const folded = { ...lines, folded: { id: 'fields-1', summary: 'Field by field' } };
+    expect(String(inlineHtml(english, folded))).toMatch(/<details id="fields-1"><summary>Field by field<.*<li>time</);
+  });
+
+  test('shows nothing for null and false', () => {
+    expect(wordsOf(printHtml(english, [paragraph('a', null, false, 'b')]))).toBe('ab');
+  });
+});
+
+test('a list without a next page leads nowhere', () => {
+  expect(pager(english, null)).toBeNull();
+  expect(String(pager(english, '/queues?after=1'))).toContain('rel="next" href="/queues?after=1"');
+});

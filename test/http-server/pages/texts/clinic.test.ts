@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { CLINIC } from '../../../../src/http-server/pages/texts/clinic.ts';
+
+const { en, it } = CLINIC;
+
+test.each([
+  [en.changes(1), '1 change'],
+  [en.changes(2), '2 changes'],
+  [it.changes(1), '1 modifica'],
+  [it.changes(2), '2 modifiche'],
+  [en.holdsOpen(1), '1 waits for a decision'],
+  [en.holdsOpen(2), '2 wait for a decision'],
+  [it.holdsOpen(1), '1 attende una decisione'],
+  [it.holdsOpen(2), '2 attendono una decisione'],
+])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
+  expect(shown).toBe(expected);
+});

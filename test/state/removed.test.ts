@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { keys } from '../../src/state/keys.ts';
+import { createLeases, type Lease } from '../../src/state/leases.ts';
+import { createRemovedStore } from '../../src/state/removed.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+const ROOM = 'target/room';
+
+async function open() {
+  const connection = redis.connect();
+  await connection.flushall();
+  const lease = (await createLeases(connection, TENANT, 60_000).tryTake('plan')) as Lease;
+  return { connection, lease, removed: createRemovedStore(connection) };
+}
+
+let world: Awaited<ReturnType<typeof open>>;
+beforeEach(async () => {
+  world = await open();
+});
+
+test('a part has the time at which it was first missed, until it is there again', async () => {
+  const { removed, lease } = world;
+  await removed.recordParts(TENANT, { missed: [ROOM], ended: [] }, NOW, lease);
+  await removed.recordParts(TENANT, { missed: [ROOM, 'connection/mail'], ended: [] }, NOW + 5, lease);
+  expect([...(await removed.parts(TENANT))]).toEqual([
+    [ROOM, NOW],
+    ['connection/mail', NOW + 5],
+  ]);
+  await removed.recordParts(TENANT, { missed: [], ended: [ROOM] }, NOW + 9, lease);
+  await removed.recordParts(TENANT, { missed: [ROOM], ended: [] }, NOW + 10, lease);
+  expect((await removed.parts(TENANT)).get(ROOM)).toBe(NOW + 10);
+  expect(await removed.parts('studio-bianchi')).toEqual(new Map());
+});
+
+test('a tenant has the time at which it was first missed, until it is there again', async () => {
+  const { removed } = world;
+  await removed.recordTenants({ missed: [TENANT], ended: [] }, NOW);
+  await removed.recordTenants({ missed: [TENANT, 'other'], ended: [] }, NOW + 5);
+  expect([...(await removed.tenants())]).toEqual([
+    [TENANT, NOW],
+    ['other', NOW + 5],
+  ]);
+  await removed.recordTenants({ missed: [], ended: [TENANT, 'other'] }, NOW + 9);
+  expect(await removed.tenants()).toEqual(new Map());
+});
+
+test('the holders of keys are the tenant itself, its targets and its connections, each with the kinds of its keys', async () => {
+  const { connection, removed } = world;
+  await connection.set(keys.credential(TENANT, 'mail'), '1');
+  await connection.set(keys.pins(TENANT, 'room'), '1');
+  await connection.set(keys.drifted(TENANT, 'room'), '1');
+  await connection.set('of-another-program', '1');
+  const holders = await removed.holders();
+  expect([...holders.keys()]).toEqual([TENANT]);
+  expect(holders.get(TENANT)?.get('connection/mail')).toEqual(new Set(['credential']));
+  expect(holders.get(TENANT)?.get(ROOM)).toEqual(new Set(['pins', 'drifted']));
+});
+
+describe('a release', () => {
+  const ofRoom = [keys.pins(TENANT, 'room'), keys.drifted(TENANT, 'room')];
+  const others = [keys.pins(TENANT, 'doctor'), keys.credential(TENANT, 'room'), keys.pins('studio-bianchi', 'room')];
+
+  /** How many there are of keys, which may be of several tenants. */
+  const countOf = async (...names: string[]) =>
+    (await Promise.all(names.map((name) => world.connection.exists(name)))).filter((found) => found === 1).length;
+
+  beforeEach(async () => {
+    for (const key of [...ofRoom, ...others]) await world.connection.set(key, '1');
+  });
+
+  test('of a part unlinks its keys alone, without those of spared kinds', async () => {
+    const { removed, lease } = world;
+    expect(await removed.releasePart(TENANT, ROOM, new Set(['pins']), lease)).toBe(1);
+    expect(await countOf(...ofRoom)).toBe(1);
+    expect(await removed.releasePart(TENANT, ROOM, new Set(), lease)).toBe(1);
+    expect(await countOf(...ofRoom)).toBe(0);
+    expect(await countOf(...others)).toBe(3);
+  });
+
+  test('of a tenant unlinks all of it while it is missed', async () => {
+    const { removed, lease } = world;
+    await removed.recordTenants({ missed: [TENANT], ended: [] }, NOW);
+    expect(await removed.releaseTenant(TENANT, new Set(['credential']), lease)).not.toBeNull();
+    expect(await countOf(...ofRoom, ...others)).toBe(2);
+  });
+
+  test('of a tenant that is taken up again unlinks nothing but its configuration number, and says so', async () => {
+    const { removed, lease } = world;
+    expect(await removed.releaseTenant(TENANT, new Set(), lease)).toBeNull();
+    expect(await countOf(...ofRoom, ...others)).toBe(5);
+  });
+
+  test('is refused as lease-lost without the lease, and nothing goes', async () => {
+    const { removed, lease } = world;
+    await lease.release();
+    await expect(removed.releasePart(TENANT, ROOM, new Set(), lease)).rejects.toMatchObject({ code: 'lease-lost' });
+    expect(await countOf(...ofRoom)).toBe(2);
+  });
+});
