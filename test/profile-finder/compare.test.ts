@@ -11,7 +11,7 @@ import { AGENDAS, expectedRecords, instantOf, WINDOW as TRUE_WINDOW } from '../c
 import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../clinic/open-client.ts';
 import { startScriptedServer } from '../clinic/scripted-server.ts';
 import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
-import { PATH, undecidedAt, withAppointments } from './documents.ts';
+import { changed, PATH, undecidedAt, withAppointments } from './documents.ts';
 import { italianClinic } from './italian-clinic.ts';
 
 describe('what few clinics have is asked, with what is there', () => {
@@ -33,6 +33,46 @@ describe('what few clinics have is asked, with what is there', () => {
     const document = JSON.stringify({ openapi: '3.0.3', paths });
     expect(undecidedAt(document, 'medicalReports.upload')?.ask).toContain('multipart/form-data: allegato, dati');
   });
+});
+
+describe('the place of rows and of single records', () => {
+  const TEXT = { type: 'string' };
+  const ROW = { type: 'object', properties: { id: TEXT, name: TEXT, code: TEXT } };
+  const json = (schema: object) => ({ responses: { 200: { content: { 'application/json': { schema } } } } });
+  const within = (name: string, schema: object) => ({ type: 'object', properties: { [name]: schema } });
+  const rows = (name: string) => within(name, { type: 'array', items: ROW });
+  const documentOf = (operations: Record<string, object>) => {
+    const paths = Object.entries(operations).map(([path, answer]) => [`/v2/tenants/{t}${path}`, { get: json(answer) }]);
+    return JSON.stringify({ openapi: '3.0.3', paths: Object.fromEntries(paths) });
+  };
+
+  test('that several answers have is the profile’s, and another list gets one of its own', () => {
+    const document = documentOf({ '/agendas': rows('elenco'), '/locations': rows('elenco'), '/patients': rows('righe') });
+    expect(changed(document, 'listPath')).toBe('elenco');
+    expect(changed(document, 'patients.listPath')).toBe('righe');
+    expect(changed(documentOf({ '/agendas': rows('data'), '/patients': rows('items') }), 'listPath')).toBe(undefined);
+  });
+
+  test('is where the fields of a row are found again, and asked for where two have them', () => {
+    const read = (answer: object) => documentOf({ '/agendas': rows('data'), '/agendas/{id}': answer });
+    expect(changed(read(within('agenda', ROW)), 'recordPath')).toBe('agenda');
+    expect(changed(read(ROW), 'recordPath')).toBe(undefined);
+    const both = { type: 'object', properties: { before: ROW, after: ROW } };
+    expect(undecidedAt(read(both), 'agendas.recordPath')?.ask).toContain('hold it?');
+  });
+
+  test('is asked for where an answer has several lists', () => {
+    const lists = { type: 'object', properties: { ...rows('alfa').properties, ...rows('beta').properties } };
+    expect(undecidedAt(documentOf({ '/agendas': lists }), 'agendas (list)')?.ask).toContain('hold its rows?');
+  });
+});
+
+test('times that are numbers have the unit of appointments, and fields that count otherwise are named', () => {
+  const time = (format: string) => ({ type: 'integer', format });
+  const row = (format: string, more = {}) => ({ type: 'object', properties: { start: time(format), ...more } });
+  const seconds = row('unix', { updatedAt: time('epoch milliseconds') });
+  expect(changed(withAppointments(row('epoch milliseconds')), 'epochUnit')).toBe('ms');
+  expect(undecidedAt(withAppointments(seconds), 'epochUnit (others)')?.there).toBe('appointments.fields.updatedAt');
 });
 
 describe('the Swagger 2.0 document of an Italian clinic', () => {

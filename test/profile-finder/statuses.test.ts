@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { propose } from '../../src/profile-finder/findings.ts';
+import { raisedFlags } from '../../src/profile-finder/statuses.ts';
+import { profileOf } from '../clinic/open-client.ts';
 import { changed, compared, DOCUMENTED, undecidedAt, withAppointments } from './documents.ts';
 
 describe('statuses', () => {
@@ -59,5 +61,30 @@ describe('states', () => {
     });
     const question = undecidedAt(document, 'appointments.fields.status');
     expect(question?.ask).toMatch(/cancelled ones stay\. Few different values have: esito, motivo\.$/);
+  });
+});
+
+describe('flags that rows have', () => {
+  const profile = profileOf({
+    appointments: {
+      flags: [
+        { path: 'confirmedAt', when: 'present', status: 'confirmed', over: ['booked'] },
+        { path: 'noShow', when: true, status: 'no_show' },
+      ],
+    },
+  });
+  const raisedIn = (...rows: Record<string, unknown>[]) => raisedFlags(profile, rows).map(({ path }) => path);
+
+  test('are flags only if they say another status than the word of a row, which they may override', () => {
+    expect(raisedIn({ status: 'Booked', confirmedAt: 'x' })).toContain('confirmedAt');
+    expect(raisedIn({ status: 'Confirmed', confirmedAt: 'x' })).not.toContain('confirmedAt');
+    expect(raisedIn({ status: 'Completed', confirmedAt: 'x' })).not.toContain('confirmedAt');
+    expect(raisedIn({ status: 'Booked', confirmedAt: null })).not.toContain('confirmedAt');
+  });
+
+  test('of a status that frees the time stay until a word says it', () => {
+    expect(raisedIn({ status: 'Booked' })).toEqual(['noShow']);
+    expect(raisedIn({ status: 'NoShow' })).toEqual([]);
+    expect(raisedIn({ status: 'NoShow' }, { status: 'Booked', noShow: true })).toEqual(['noShow']);
   });
 });
