@@ -47,7 +47,11 @@ describe('the place of rows and of single records', () => {
   };
 
   test('that several answers have is the profile’s, and another list gets one of its own', () => {
-    const document = documentOf({ '/agendas': rows('elenco'), '/locations': rows('elenco'), '/patients': rows('righe') });
+    const document = documentOf({
+      '/agendas': rows('elenco'),
+      '/locations': rows('elenco'),
+      '/patients': rows('righe'),
+    });
     expect(changed(document, 'listPath')).toBe('elenco');
     expect(changed(document, 'patients.listPath')).toBe('righe');
     expect(changed(documentOf({ '/agendas': rows('data'), '/patients': rows('items') }), 'listPath')).toBe(undefined);
