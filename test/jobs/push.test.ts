@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
@@ -8,7 +10,8 @@ import { cycle, drain, NEVER, pull, targetOf, twoCycles } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant, type TargetChoice } from './open-tenant.ts';
-import { openCalendarWorld, stateOf } from './world.ts';
+import { writeToEspoCrm } from './rest-crm-targets.ts';
+import { openCalendarWorld, openCrmWorld, patientOf, stateOf } from './world.ts';
 
 const redis = useRedis();
 
@@ -302,4 +305,50 @@ describe('a lane', () => {
     expect(model.objects()).toHaveLength(5);
     expect(await tenant.links.count('doctor')).toBe(5);
   });
+});
+
+test('a run tells what it decided and wrote, each deletion by its ids; a quiet one tells nothing', async () => {
+  const told: [string, object][] = [];
+  const ours = ['a cycle decided changes', 'a target was written to', 'an entry was deleted'];
+  const info = (data: object, message: string) => void (ours.includes(message) && told.push([message, data]));
+  const log: Logger = { ...silentLogger, info, child: () => log };
+  const clinic = createModelClinic();
+  for (const id of ['1', '2']) clinic.appointments.set(id, appointmentOf(id, { inHours: 24 + Number(id) }));
+  const targets = [{ model: createModelTarget() }];
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => NOW, log });
+  await cycle(tenant);
+  expect(told).toMatchObject([
+    ['a cycle decided changes', { changes: 2, held: 0 }],
+    ['a target was written to', { target: 'doctor', created: 2, updated: 0, deleted: 0, failed: 0 }],
+  ]);
+  told.length = 0;
+  await cycle(tenant);
+  expect(told).toEqual([]);
+  clinic.appointments.set('1', appointmentOf('1', { inHours: 25, status: 'cancelled' }));
+  await cycle(tenant);
+  expect(told).toMatchObject([
+    ['a cycle decided changes', { changes: 1 }],
+    ['an entry was deleted', { target: 'doctor', record: '1', reason: 'cancelled', run: expect.any(String) }],
+    ['a target was written to', { deleted: 1 }],
+  ]);
+  expect(JSON.stringify(told)).not.toContain('Mario');
+});
+
+test('contacts with a refused value are written in the same turn, behind the others, although keys are looked up late', async () => {
+  const { tenant, clinic, clock } = openCrmWorld(redis, {
+    contacts: { consents: [], mapping: { lastName: 'lastName', area: 'language' } },
+  });
+  const sandbox = await startRestCrmSandbox({ dialect: 'espocrm', now: () => clock.now });
+  onTestFinished(() => sandbox.close());
+  const options = [{ value: 'it', label: 'it' }];
+  sandbox.addField('Contact', 'area', { type: 'text', options });
+  writeToEspoCrm(targetOf(tenant, 'contacts'), sandbox, () => clock.now, { searchLagSeconds: 60 });
+  for (let id = 0; id < 210; id += 1) {
+    clinic.patientList.push(patientOf(String(id), { language: id % 70 === 10 ? `odd ${id}` : 'it' }));
+  }
+  await cycle(tenant);
+  const areas = sandbox.records('Contact').map(({ values }) => values.area ?? null);
+  expect(areas.filter((area) => area === 'it')).toHaveLength(207);
+  expect(areas.filter((area) => area === null)).toHaveLength(3);
+  expect(await tenant.outbox.counts('contacts')).toEqual({ pending: 0, failing: 0 });
 });

@@ -47,10 +47,11 @@ describe('the access token', () => {
     expect(tokens.renewed).toBe(1);
   });
 
-  it('is not sent to another host that a link names', async () => {
+  it.each(['next-link', 'link-header'] as const)('is not sent to another host that a link names: %s', async (style) => {
     await using thief = await startScriptedServer(() => EMPTY_LIST);
-    const profile = profileOf({ paging: { style: 'next-link' } });
-    const { outcome } = await listAfter([{ json: { data: [], links: { next: `${thief.url}/steal` } } }], profile);
+    const address = `${thief.url}/steal`;
+    const answer = { json: { data: [], links: { next: address } }, headers: { link: `<${address}>; rel="next"` } };
+    const { outcome } = await listAfter([answer], profileOf({ paging: { style } }));
     expect(outcome).toMatchObject({ actor: 'contract', code: 'foreign-link' });
     expect(thief.requests).toEqual([]);
   });
