@@ -15,7 +15,7 @@ export const counts = fc.nat(9_999_999);
 export const times = fc.option(fc.integer({ min: 0, max: NOW }));
 export const errorTexts = fc.record({ message: texts, remedy: fc.option(texts) });
 
-export const failures = fc.option(
+const failures = fc.option(
   fc.record({
     code: names,
     actor: fc.constant('settings' as const),
@@ -26,7 +26,7 @@ export const failures = fc.option(
   }),
 );
 
-export const drifts = fc.option(
+const drifts = fc.option(
   fc.record({
     checkedAt: fc.nat(NOW),
     checked: counts,
@@ -39,7 +39,7 @@ export const drifts = fc.option(
   }),
 );
 
-export const gaps = fc.array(
+const gaps = fc.array(
   fc.record({
     code: fc.constantFrom(
       'rows-unread',
