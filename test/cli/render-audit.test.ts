@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderAudit } from '../../src/cli/render-audit.ts';
+import { flat } from './arbitraries.ts';
 
 describe('what an audit tells of our own writes', () => {
   const drift = {
@@ -23,6 +24,12 @@ describe('what an audit tells of our own writes', () => {
 
   test('second entries are counted', () => {
     expect(rendered({ duplicatesRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
+  });
+
+  test('a field that diverges and is not known is said to be so', () => {
+    const text = rendered({ fields: { title: 3, unknown: 1 }, churning: 1, churningFields: ['title', 'unknown'] });
+    expect(text).toContain('title 3, a field that is not known 1');
+    expect(flat(text)).toContain('they diverge in title, a field that is not known.');
   });
 
   test('nothing is said of none', () => {

@@ -1,7 +1,14 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { isWhole, type SyncResult } from '../../src/control/sync.ts';
 import { FIRST_PACE, NO_CHANGES } from '../../src/state/runs.ts';
+import { expectTidy, names, runs, targets } from './arbitraries.ts';
+
+const syncs = fc.record({ tenant: names, run: runs, targets: fc.array(targets, { maxLength: 4 }) });
+
+test('is at most a hundred columns wide and commands the terminal nothing', () =>
+  fc.assert(fc.property(syncs, (result) => expectTidy(renderSync(result)))));
 
 test('what was changed by hand and is restored counts as changed', () => {
   const planned = { 'content-changed': 3, 'edited-by-hand': 2, 'removed-by-hand': 1 };

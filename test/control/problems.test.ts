@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { renderProblems } from '../../src/cli/render-summary.ts';
-import { renderTime } from '../../src/cli/table.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { type Actor, MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
@@ -43,11 +41,6 @@ describe('a pause after refusals for haste', () => {
     expect(problems({ connections, targets: [resting] })).toMatchObject([
       { subject: 'target room', code: 'rate-limited', nextTryAt: NOW + MINUTE_MS },
     ]);
-  });
-
-  test('stands on the terminal as the next try', () => {
-    const [text = ''] = renderProblems(problems({ targets: [resting] }), NOW);
-    expect(text.replaceAll(/\s+/g, ' ')).toContain(`retrying, next try at ${renderTime(NOW + MINUTE_MS)}`);
   });
 });
 

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import {
+  renderAccepted,
+  renderDocument,
+  renderFeeds,
+  renderLinks,
+  renderRemoved,
+  renderSources,
+  renderTokens,
+} from '../../src/cli/render-administration.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { flat } from './arbitraries.ts';
+
+describe('access', () => {
+  test('has tokens with their tenants, and without a list those of all', () => {
+    const token = { name: 'erp', level: 'read', tenants: ['aurora', 'belvedere'], by: 'ada', endsAt: NOW } as const;
+    const tokens = [token, { ...token, name: 'all', tenants: null }] as unknown as Parameters<
+      typeof renderTokens
+    >[0]['tokens'];
+    const text = renderTokens({ tokens });
+    expect(text).toMatch(/^erp +read +aurora, belvedere +ada +2026/m);
+    expect(text).toMatch(/^all +read +all +ada/m);
+    expect(renderTokens({ tokens: [] })).toBe('There is no token.');
+  });
+
+  test('has links that wait to be opened', () => {
+    const links = [{ id: 'l1', connection: 'clinic', by: 'ada', madeAt: NOW, endsAt: NOW }];
+    expect(renderLinks({ links } as Parameters<typeof renderLinks>[0])).toMatch(/^l1 +clinic +ada/m);
+    expect(renderLinks({ links: [] } as Parameters<typeof renderLinks>[0])).toBe('No link waits to be opened.');
+  });
+});
+
+describe('the configuration of tenants', () => {
+  const document = { tenant: 'aurora', file: null, revision: 3, yaml: 'name: Aurora\n', secrets: [], faults: [] };
+  const shown = (changes: object) =>
+    renderDocument({ ...document, ...changes } as unknown as Parameters<typeof renderDocument>[0]);
+
+  test('names the file that configures a tenant, or that it is managed and its revision', () => {
+    const items = [
+      { tenant: 'aurora', file: 'tenants/aurora.yaml', revision: null },
+      { tenant: 'belvedere', file: null, revision: 3 },
+    ];
+    const text = renderSources({ items, next: null } as unknown as Parameters<typeof renderSources>[0]);
+    expect(text).toMatch(/^aurora +tenants\/aurora\.yaml$/m);
+    expect(text).toMatch(/^belvedere +managed +3$/m);
+    expect(shown({})).toBe('aurora: managed, revision 3.\n\nname: Aurora');
+    expect(shown({ file: 'tenants/aurora.yaml', yaml: null })).toBe(
+      'aurora: configured by tenants/aurora.yaml, which is edited there.',
+    );
+  });
+
+  test('names sealed secrets and never their values, and faults before the text', () => {
+    const fault = { file: 'aurora', line: 2, path: 'zone', message: 'is no zone', remedy: 'correct it' };
+    const text = shown({ secrets: ['sms.token'], faults: [fault] });
+    expect(text).toContain('Kept sealed: sms.token.');
+    expect(text.indexOf('is no zone')).toBeLessThan(text.indexOf('name: Aurora'));
+  });
+
+  test('accepts what Redis has of forged tenants: a revision, or that one is removed (record-forged)', () => {
+    const accepted = [
+      { tenant: 'aurora', revision: '3', file: null },
+      { tenant: 'belvedere', revision: null, file: null },
+    ];
+    expect(flat(renderAccepted({ accepted }))).toMatch(
+      /aurora counts as Redis has it .* 3\. The tenant belvedere counts as removed/,
+    );
+    expect(renderAccepted({ accepted: [] })).toContain('nothing was changed');
+  });
+
+  test('removed leaves to its file, where it has one, what was configured', () => {
+    expect(flat(renderRemoved({ tenant: 'aurora', file: 'tenants/aurora.yaml', revision: null }))).toContain(
+      'configured by tenants/aurora.yaml from now on; its state and logins stay',
+    );
+    expect(renderRemoved({ tenant: 'aurora', file: null, revision: null })).toContain('is removed');
+  });
+});
+
+test('feeds have when their address was made and how often it was fetched, or that there is none', () => {
+  const feeds = [
+    { tenant: 'aurora', target: 'room', access: { madeAt: NOW, fetchedAt: null, fetches: 7 } },
+    { tenant: 'aurora', target: 'doctor', access: null },
+  ];
+  const text = renderFeeds({ feeds } as Parameters<typeof renderFeeds>[0]);
+  expect(text).toMatch(/^aurora +room +2026-06-15 08:00:00Z +– +7$/m);
+  expect(text).toMatch(/^aurora +doctor +none +0$/m);
+  expect(renderFeeds({ feeds: [] })).toContain('connector: feed');
+});

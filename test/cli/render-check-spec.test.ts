@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { renderProfileCheck } from '../../src/cli/render-check-spec.ts';
+import type { ProfileCheck } from '../../src/profile-finder/check-spec.ts';
+import type { Finding } from '../../src/profile-finder/findings.ts';
+import { flat } from './arbitraries.ts';
+
+const FINDING: Finding = {
+  ...{ area: 'fields', location: 'appointments.fields.start', result: 'differs', certainty: 'likely' },
+  ...{ here: 'start', there: 'dataOraInizio', ask: null },
+};
+const CHECK: ProfileCheck = {
+  ...{
+    fits: true,
+    toDecide: [],
+    findings: [],
+    proposedProfile: 'listPath: elenco\n',
+    omitted: [],
+    remarks: [],
+    rows: null,
+  },
+};
+const shown = (changes: Partial<ProfileCheck>) => renderProfileCheck({ ...CHECK, ...changes });
+const route = (location: string): Finding => ({ ...FINDING, area: 'routes', result: 'absent', location });
+
+test('the profile is shown where something differs, and not where it fits', () => {
+  expect(shown({ findings: [FINDING] })).toMatch(/The profile that says it:\n\nlistPath: elenco$/);
+  expect(shown({ findings: [{ ...FINDING, result: 'fits' }] })).not.toContain('listPath');
+  expect(shown({})).toContain('Nothing differs from the profile.');
+});
+
+test('what a person is to decide comes first, and the same question once', () => {
+  const asked = { ...FINDING, ask: 'what does SOSPESO mean?' };
+  const text = shown({ toDecide: [asked, asked], findings: [FINDING] });
+  expect(text.startsWith('To decide or to ask the clinic')).toBe(true);
+  expect(text.match(/SOSPESO/g)).toHaveLength(1);
+});
+
+test('of operations that are not there three are named and all are counted', () => {
+  const routes = ['a', 'b', 'c', 'd'].map((name) => route(`GET /${name}`));
+  expect(flat(shown({ findings: routes }))).toContain('not found: 4 (GET /a, GET /b, GET /c …; all by --json)');
+  expect(flat(shown({ findings: routes.slice(0, 1) }))).toContain('not found: 1 (GET /a; all by --json)');
+  expect(shown({ findings: [{ ...FINDING, result: 'absent' }] })).not.toContain('not found');
+});
+
+test('findings are counted by area and result', () => {
+  const text = shown({ findings: [FINDING, { ...FINDING, result: 'fits' }, route('GET /a')] });
+  expect(text).toMatch(/^fields +1 +1 +0 +0$/m);
+  expect(text).toMatch(/^routes +0 +0 +0 +1$/m);
+});
+
+test('what could not be read and what no profile holds together is named', () => {
+  const text = shown({ remarks: ['a reference to elsewhere'], omitted: ['appointments.statuses', 'paging'] });
+  expect(text).toContain('Not read: a reference to elsewhere.');
+  expect(text).toContain('left out: appointments.statuses, paging');
+});
+
+test('rows of a clinic have how many were read, those that were set aside with why, and the states', () => {
+  const rows = {
+    ...{ of: 'clinic', rows: 3, read: 2, unusable: [{ code: 'bad-time', field: 'start', rows: 1 }], remarks: [] },
+    ...{ statuses: [], notRead: ['telefono'] },
+    fields: [{ field: 'notes', path: null, value: '', read: '' }],
+  } as const satisfies ProfileCheck['rows'] as unknown as NonNullable<ProfileCheck['rows']>;
+  const text = shown({ rows });
+  expect(flat(text)).toContain('of 3 rows: 2 read, 1 set aside (bad-time: start). States: none.');
+  expect(text).toMatch(/^notes +–/m);
+  expect(text).toMatch(/Not read of this row: telefono\.$/);
+  expect(shown({ rows: { ...rows, of: 'document' } })).not.toContain('States:');
+});

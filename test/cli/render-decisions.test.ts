@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  renderDecision,
+  renderHold,
+  renderHolds,
+  renderMatches,
+  renderMatchResult,
+  renderReceipt,
+  renderReceipts,
+  renderRuns,
+  renderUndo,
+} from '../../src/cli/render-decisions.ts';
+import type { MatchResult } from '../../src/features/match/apply.ts';
+import type { MatchView } from '../../src/features/match/propose.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { counts, expectTidy, flat, foreign, names, oneOf, times } from './arbitraries.ts';
+
+const matches: fc.Arbitrary<MatchView> = fc.record({
+  ...{ tenant: names, target: names, connector: names, asOf: fc.nat(NOW) },
+  ...{ contacts: counts, patients: counts, alike: counts, pairs: counts, ambiguous: counts, tooCommon: counts },
+});
+
+const matchResults: fc.Arbitrary<MatchResult> = fc.record({
+  ...{ tenant: names, target: names, approved: counts, done: counts, already: counts },
+  refused: fc.array(
+    fc.record({
+      line: counts,
+      record: foreign,
+      why: fc.constantFrom('contact-changed', 'patient-left-out', 'another'),
+    }),
+    { maxLength: 30 },
+  ),
+});
+
+const holds: fc.Arbitrary<Parameters<typeof renderHolds>[0]['items'][number]> = fc.record({
+  id: fc.stringMatching(/^[a-z2-9]{5}$/),
+  tenant: names,
+  target: names,
+  kind: fc.constantFrom('cancelled', 'vanished', 'first-run', 'replaced'),
+  state: fc.constantFrom('open', 'approved', 'rejected'),
+  partOf: fc.constant(null),
+  items: counts,
+  linkCount: counts,
+  seen: fc.stringMatching(/^[a-z2-9]{8}$/),
+  createdAt: fc.nat(NOW),
+  decidedAt: times,
+  expiresAt: fc.nat(NOW),
+});
+
+describe('every answer is at most a hundred columns wide and commands the terminal nothing', () => {
+  test('match', () => {
+    fc.assert(fc.property(matches, fc.option(names), (view, file) => expectTidy(renderMatches(view, file))));
+    const verb = fc.constantFrom('apply' as const, 'undo' as const);
+    fc.assert(fc.property(matchResults, verb, (result, given) => expectTidy(renderMatchResult(result, given))));
+  });
+  test('holds', () =>
+    fc.assert(
+      fc.property(fc.array(holds, { maxLength: 4 }), (items) => expectTidy(renderHolds({ items, next: null }))),
+    ));
+});
+
+describe('holds', () => {
+  const hold = { ...oneOf(holds), tenant: 'aurora', seen: 'abcdefgh', partOf: null };
+
+  test('have the commands that decide the first open one below them, and none when all are decided', () => {
+    const items = [
+      { ...hold, id: 'aaaaa', state: 'approved' as const },
+      { ...hold, id: 'bbbbb', state: 'open' as const },
+    ];
+    const text = renderHolds({ items, next: null });
+    expect(text).toContain('clinic-mirror holds approve aurora bbbbb --seen abcdefgh');
+    expect(text).toContain('clinic-mirror holds reject aurora bbbbb --seen abcdefgh');
+    expect(renderHolds({ items: items.slice(0, 1), next: null })).not.toContain('clinic-mirror');
+  });
+
+  test('that are more than a hundred are cut, and the rest is counted', () => {
+    const items = Array.from({ length: 103 }, () => hold);
+    expect(renderHolds({ items, next: null })).toContain('… and 3 more (--all)');
+  });
+
+  test('of which a part was decided name the hold of the others', () => {
+    const decided = { ...hold, id: 'ccccc', target: 'room', items: 2, state: 'rejected' as const, partOf: 'bbbbb' };
+    expect(renderDecision({ hold: decided } as Parameters<typeof renderDecision>[0])).toBe(
+      'Hold ccccc of room is rejected: 2 items. The others go on waiting as hold bbbbb.',
+    );
+  });
+
+  test('have their records one a line, as --only reads them', () => {
+    expect(renderHold({ records: ['1', '2'] } as Parameters<typeof renderHold>[0])).toBe('1\n2');
+  });
+});
+
+describe('matches', () => {
+  const view = { ...oneOf(matches), tenant: 'aurora', target: 'crm', pairs: 2 };
+
+  test('say how to write the file, what to do with it, or that nothing is to be decided', () => {
+    expect(flat(renderMatches(view, null))).toContain('clinic-mirror match aurora crm --out <file>');
+    const written = flat(renderMatches(view, 'pairs.csv'));
+    expect(written).toContain('holds patient data: delete it when you are done');
+    expect(written).toContain('clinic-mirror match aurora crm --apply pairs.csv');
+    expect(renderMatches({ ...view, pairs: 0 }, 'pairs.csv')).toMatch(/Nothing is to be decided\.$/);
+  });
+
+  test('that were left have their line and why; a code without words is shown itself', () => {
+    const refused = [
+      { line: 3, record: 'p1', why: 'contact-gone' },
+      { line: 4, record: 'p2', why: 'another' },
+    ] as MatchResult['refused'];
+    const text = renderMatchResult({ ...oneOf(matchResults), refused }, 'apply');
+    expect(text).toContain('Left as they are, 2:');
+    expect(text).toMatch(/^ +3 +p1 +the contact is not there any more$/m);
+    expect(text).toMatch(/^ +4 +p2 +another$/m);
+    expect(renderMatchResult({ ...oneOf(matchResults), refused: [] }, 'apply')).not.toContain('Left as they are');
+  });
+});
+
+describe('an undo', () => {
+  const line = { target: 'room', effect: 'updated', record: '1' } as const;
+  const view = { run: 'r1', tenant: 'aurora', pinnedUntil: null };
+  const rendered = (changes: object) =>
+    renderUndo({ ...view, ...changes } as unknown as Parameters<typeof renderUndo>[0]);
+
+  test('counts items by target, effect and result, and says of a dry run that nothing was written', () => {
+    const records = [
+      { ...line, result: 'restored' },
+      { ...line, result: 'restored' },
+      { ...line, target: 'doctor', result: 'restored' },
+    ];
+    const text = rendered({ dryRun: true, records });
+    expect(text).toContain('Run r1 of aurora; nothing was written.');
+    expect(text).toMatch(/^doctor +updated +1 .*\nroom +updated +2 /m);
+  });
+
+  test('says until when what was put back stays, and how to let the rules decide again', () => {
+    const text = flat(rendered({ dryRun: false, records: [], pinnedUntil: NOW }));
+    expect(text).toContain('Run r1 of aurora is undone.');
+    expect(text).toContain('clinic-mirror undo r1 --release');
+    expect(rendered({ dryRun: false, records: [] })).not.toContain('--release');
+  });
+});
+
+test('runs that can be undone name the dry run of the newest', () => {
+  const run = { run: 'r9', tenant: 'aurora', at: NOW, updated: 2, deleted: 1 };
+  expect(renderRuns({ runs: [run, { ...run, run: 'r8' }] } as Parameters<typeof renderRuns>[0])).toMatch(
+    /clinic-mirror undo r9 --dry-run$/,
+  );
+  expect(renderRuns({ runs: [] })).not.toContain('clinic-mirror');
+});
+
+describe('a receipt', () => {
+  const target = { target: 'crm', connector: 'hubspot', found: 3, erased: 1, waiting: 1, failed: 1, reach: 'wholly' };
+  const receipt = {
+    ...{ receipt: 'f1', tenant: 'aurora', at: NOW, tombstone: 't1', upcoming: 0, warnings: [] },
+    targets: [{ ...target, failure: null }],
+    state: { journalLines: 2, pins: 0, holds: 0, auditFindings: 0, reminders: 0, answerLinks: 0, examples: 0 },
+  } as unknown as Parameters<typeof renderReceipt>[0];
+
+  test('names what it took out of the state, and what keeps a target from its erasure', () => {
+    const failed = [{ ...target, failure: 'crm-away' }] as unknown as typeof receipt.targets;
+    const text = flat(renderReceipt({ ...receipt, targets: failed }));
+    expect(text).toContain('Taken out of the state: 2 lines of journals.');
+    expect(text).toContain('kept back: crm-away');
+    expect(flat(renderReceipt(receipt))).toMatch(/ wholly .*No appointment to come leaves a calendar/);
+  });
+
+  test('counts failed erasures among those that wait', () => {
+    expect(renderReceipts({ receipts: [receipt] })).toMatch(/^f1 .* 1 +3 +1 +2$/m);
+  });
+});

@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { renderHealth } from '../../src/cli/render-health.ts';
+import type { HealthView } from '../../src/control/health.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { connections, counts, expectTidy, flat, foreign, names, oneOf } from './arbitraries.ts';
+
+const healths: fc.Arbitrary<HealthView> = fc.record({
+  tenant: names,
+  asOf: fc.nat(NOW),
+  connections: fc.array(connections, { maxLength: 3 }),
+  targets: fc.array(
+    fc.record({
+      target: names,
+      connector: names,
+      stream: fc.constantFrom('appointments', 'patients', 'invoices'),
+      inSync: counts,
+      heldOtherwise: fc.dictionary(names, counts, { maxKeys: 4 }),
+      unusable: fc.dictionary(names, counts, { maxKeys: 2 }),
+      excluded: fc.record({
+        counts: fc.dictionary(fc.constantFrom('no-consent', 'agenda', 'another'), counts, { maxKeys: 3 }),
+        records: fc.array(fc.record({ record: foreign, why: fc.constantFrom('no-consent', 'another') }), {
+          maxLength: 40,
+        }),
+      }),
+      failing: fc.array(
+        fc.record({
+          record: foreign,
+          why: names,
+          about: fc.option(names),
+          page: fc.constantFrom(null, 'https://app.hubspot.com/contacts/48250713/record/0-1/171591000101'),
+          sinceAt: fc.nat(NOW),
+          attempts: counts,
+          nextTryAt: fc.nat(NOW),
+          parked: fc.boolean(),
+        }),
+        { maxLength: 30 },
+      ),
+      pending: counts,
+      changedByHand: counts,
+      copied: fc.array(foreign, { maxLength: 30 }),
+      refusedThere: fc.dictionary(names, fc.array(foreign, { maxLength: 30 }), { maxKeys: 2 }),
+      held: counts,
+      unread: fc.option(names),
+    }),
+    { maxLength: 3 },
+  ),
+});
+
+test('is at most a hundred columns wide and commands the terminal nothing', () =>
+  fc.assert(fc.property(healths, (view) => expectTidy(renderHealth(view)))));
+
+const someTarget = oneOf(healths.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
+const rendered = (changes: Partial<typeof someTarget>) =>
+  flat(renderHealth({ ...oneOf(healths), targets: [{ ...someTarget, ...changes }] }));
+
+test('names a property that differs and is not known as such', () => {
+  expect(rendered({ heldOtherwise: { unknown: 2 } })).toContain(
+    'Held otherwise than it was sent: a field that is not known (2)',
+  );
+});
+
+test('names the first twenty records of a list and counts the rest', () => {
+  const records = Array.from({ length: 23 }, (_, index) => ({ record: `r${index}`, why: 'no-consent' }));
+  const text = rendered({ excluded: { counts: { 'no-consent': 23 }, records } });
+  expect(text).toContain('Excluded, 23: the patient has not given, or has withdrawn, the consent');
+  expect(text).toContain('r19 … and 3 more (--all)');
+});
+
+test.each([
+  ['egress-name', 'it would tell more of the patient than it may: it stays as it is (egress-name)'],
+  ['not-in-any-list', 'Excluded, 1: not-in-any-list'],
+])('shows the code of a rule without words of its own: %s', (code, says) => {
+  expect(rendered({ excluded: { counts: { [code]: 1 }, records: [] } })).toContain(says);
+});
+
+test('says of a parked record that it waits, and has the page of an object whole on a line of its own', () => {
+  const page = `https://crm.example/${'x'.repeat(120)}`;
+  const failing = { record: 'p1', why: 'refused', about: null, sinceAt: NOW, attempts: 2, nextTryAt: NOW, page };
+  const view = { ...oneOf(healths), targets: [{ ...someTarget, failing: [{ ...failing, parked: true }] }] };
+  const lines = renderHealth(view).split('\n');
+  expect(lines).toContain(`      ${page}`);
+  expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for other data or a person\)/));
+});
+
+test('says that excluded records are not known where the target was not read (server-error)', () => {
+  expect(rendered({ unread: 'server-error' })).toContain(
+    'Not read now (server-error): excluded records are not known.',
+  );
+  expect(rendered({ unread: null })).not.toContain('Not read now');
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { renderReminderExplanation, renderReminders } from '../../src/cli/render-reminders.ts';
+import type { ReminderExplanation, ReminderLine } from '../../src/features/reminders/reminders.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { flat } from './arbitraries.ts';
+
+const LINE: ReminderLine = {
+  ...{ id: 'r1', appointment: '4711', rule: 'day-before', channel: 'sms', zone: 'Europe/Rome', correction: null },
+  ...{ dueAt: NOW, startAt: NOW + 24 * HOUR_MS, state: 'sent', reason: null, finishedAt: NOW, attempts: 1 },
+  ...{ lastCode: null, reference: null, report: null, answer: null },
+} as ReminderLine;
+
+describe('a list of reminders', () => {
+  const listed = (reminders: ReminderLine[], day: string | null = null, complete = true) =>
+    renderReminders({ tenant: 'aurora', day, complete, reminders }, 'Nothing is planned.');
+
+  test('has times as the clock of the clinic shows them', () => {
+    expect(listed([LINE])).toMatch(/^2026-06-15 10:00\+02:00 +4711 +2026-06-16 10:00\+02:00 +day-before +sms +sent/m);
+  });
+
+  test('has why one was not sent in the place of when it was', () => {
+    expect(listed([{ ...LINE, state: 'dropped', reason: 'opted-out' } as ReminderLine])).toContain(
+      'dropped: opted-out',
+    );
+  });
+
+  test('counts what is due, and says when nothing is', () => {
+    expect(listed([LINE], '2026-06-15')).toMatch(/\n\n1 reminder due on 2026-06-15\.$/);
+    expect(listed([LINE, LINE])).toMatch(/\n\n2 reminders\.$/);
+    expect(listed([])).toBe('Nothing is planned.');
+    expect(listed([], '2026-06-15')).toBe('Nothing is due on 2026-06-15.');
+  });
+
+  test('warns that some may be missing where the list of the clinic was not whole, also when none is there', () => {
+    for (const reminders of [[], [LINE]]) expect(listed(reminders, null, false)).toContain('some may be missing');
+    expect(listed([LINE])).not.toContain('some may be missing');
+  });
+});
+
+describe('the story of the reminders of an appointment', () => {
+  const told = (changes: Partial<ReminderExplanation>) =>
+    flat(
+      renderReminderExplanation({
+        ...{ tenant: 'aurora', appointment: '4711', source: { state: 'absent' }, rules: [], reminders: [] },
+        ...changes,
+      }),
+    );
+
+  test('has what each rule says: when it is due, or why there is none', () => {
+    const rules = [
+      { rule: 'day-before', channel: 'sms', dueAt: NOW, zone: 'Europe/Rome' },
+      { rule: 'hour-before', channel: 'sms', excluded: 'quiet-hours' },
+      { rule: 'other', channel: 'sms', excluded: 'of-another-kind' },
+    ];
+    expect(told({ rules })).toContain(
+      'rule day-before, sms: due 2026-06-15 10:00+02:00 rule hour-before, sms: none, the night leaves no time for it',
+    );
+    expect(told({ rules })).toContain('rule other, sms: none, of-another-kind Nothing was planned for it yet.');
+  });
+
+  test('has reason, tries, last failure and reference of each, and what the gateway and the patient said', () => {
+    const line = {
+      ...{ ...LINE, state: 'failed', reason: 'channel-failed', attempts: 2, lastCode: 'sms-busy', reference: 'SM7' },
+      ...{ report: { state: 'undelivered', code: '30003', at: NOW }, answer: { at: NOW, is: 'confirmed' } },
+    } as unknown as ReminderLine;
+    const text = told({ reminders: [line] });
+    expect(text).toContain('the other side could not take it in time (channel-failed), handed over 2 times');
+    expect(text).toContain('last failure sms-busy, known there as SM7');
+    expect(text).toContain('not delivered (30003) answered 2026-06-15 10:00+02:00 by the patient: confirmed');
+  });
+});

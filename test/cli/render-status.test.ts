@@ -1,0 +1,244 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { problemsOf } from '../../src/control/problems.ts';
+import type { Status } from '../../src/control/status-view.ts';
+import { MINUTE_MS } from '../../src/model/time.ts';
+import { TRIGGER_EVENTS } from '../../src/settings/tenant-schema.ts';
+import type { ApprovalRequest } from '../../src/state/stored-documents.ts';
+import { statusOf, targetOf, tenantOf } from '../control/status-of.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import {
+  connections,
+  counts,
+  errorTexts,
+  expectTidy,
+  firstSyncs,
+  flat,
+  foreign,
+  names,
+  runs,
+  targets,
+  texts,
+  times,
+} from './arbitraries.ts';
+
+const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
+
+const approvals: fc.Arbitrary<ApprovalRequest> = fc.record({
+  id: names,
+  verb: fc.constantFrom('approve', 'forget', 'restore'),
+  what: fc.dictionary(names, fc.oneof(names, counts)),
+  by: fc.record({ kind: fc.constant('os-user'), name: foreign, id: names, claimed: fc.option(foreign) }),
+  at: fc.nat(NOW),
+  expiresAt: fc.nat(NOW),
+});
+
+const removals = fc.record({ name: names, missedAt: fc.nat(NOW), releaseAt: fc.nat(NOW) });
+
+const endings = fc.record({
+  kind: fc.constantFrom('certificate', 'secret'),
+  of: names,
+  beganAt: times,
+  endsAt: fc.nat(2 * NOW),
+});
+
+const shares = fc.double({ min: 0, max: 2, noNaN: true });
+
+const quotas = fc.record({
+  client: names,
+  hourShare: shares,
+  days: fc.array(fc.record({ tenant: names, share: shares, usedUpAt: times }), { maxLength: 2 }),
+});
+
+const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
+  at: fc.constant(NOW),
+  endings: fc.array(endings, { maxLength: 2 }),
+  quotas: fc.array(quotas, { maxLength: 2 }),
+  incidents: fc.constant([]),
+  unchecked: fc.constant(0),
+  unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts), texts: errorTexts })),
+  state: fc.record({
+    durability: fc.constantFrom('durable', 'unsupported', 'late', null),
+    directory: fc.constantFrom('none', 'kept', 'failed'),
+    wentBackAt: times,
+    wentBackTo: times,
+    writesLostAt: times,
+  }),
+  tenants: fc.array(
+    fc.record({
+      tenant: names,
+      name: texts,
+      paused: fc.boolean(),
+      firstSync: firstSyncs,
+      inStep: fc.constantFrom('in-sync', 'first-sync', 'behind', 'held', 'unknown'),
+      canGoOn: fc.constantFrom('yes', 'waits-for-vendor', 'waits-for-person'),
+      inSyncAsOf: times,
+      pending: counts,
+      failing: counts,
+      held: counts,
+      configuration: fc.record({ number: counts, isOurs: fc.boolean(), supersededAt: times }),
+      connections: fc.array(connections, { maxLength: 3 }),
+      lastRun: fc.option(runs),
+      cycleEveryMs: counts,
+      targets: fc.array(targets, { maxLength: 4 }),
+      removed: fc.array(removals, { maxLength: 2 }),
+      approvals: fc.array(approvals, { maxLength: 2 }),
+      uncertainty: fc.option(
+        fc.record({ code: fc.constantFrom('state-went-back', 'state-lost'), sinceAt: fc.nat(NOW) }),
+      ),
+      reminders: fc.option(
+        fc.record({
+          waiting: counts,
+          wrong: fc.array(
+            fc.record({
+              appointmentId: names,
+              channel: names,
+              sinceAt: fc.nat(NOW),
+              correctsAt: fc.option(fc.nat(NOW)),
+              reason: fc.constantFrom(null, 'opted-out' as const),
+              untilAt: fc.nat(NOW),
+            }),
+            { maxLength: 2 },
+          ),
+          closedChannels: fc.array(fc.record({ channel: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
+          hold: fc.option(fc.record({ id: names, appointments: counts, sinceAt: fc.nat(NOW) })),
+        }),
+      ),
+      triggers: fc.option(
+        fc.record({
+          waiting: counts,
+          closed: fc.array(fc.record({ endpoint: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
+          off: fc.array(
+            fc.record({
+              endpoint: names,
+              event: triggerEvents,
+              code: names,
+              remedy: fc.option(texts),
+              texts: errorTexts,
+            }),
+            {
+              maxLength: 2,
+            },
+          ),
+          refusing: fc.array(
+            fc.record({ endpoint: names, code: names, remedy: fc.option(texts), texts: errorTexts, sinceAt: times }),
+            {
+              maxLength: 2,
+            },
+          ),
+        }),
+      ),
+    }),
+    { maxLength: 3 },
+  ),
+  unusable: fc.array(fc.record({ tenant: names, faults: counts }), { maxLength: 2 }),
+  refused: fc.array(
+    fc.record({
+      tenant: fc.option(names),
+      sinceAt: fc.nat(NOW),
+      faults: fc.array(fc.record({ file: texts, line: fc.option(counts), path: names, message: texts })),
+      more: counts,
+    }),
+    { maxLength: 2 },
+  ),
+  awaitsRestart: fc.array(names, { maxLength: 3 }),
+  alertFailures: fc.array(fc.record({ channel: names, code: names, sinceAt: fc.nat(NOW) }), { maxLength: 2 }),
+  removed: fc.array(removals, { maxLength: 2 }),
+});
+
+test('is at most a hundred columns wide and commands the terminal nothing', () =>
+  fc.assert(
+    fc.property(statuses, (view) =>
+      expectTidy(renderStatus({ ...view, problems: problemsOf(view, { managed: new Set() }) })),
+    ),
+  ));
+
+describe('one clinic', () => {
+  const shown = (changes: Parameters<typeof tenantOf>[0]) => flat(renderStatus(statusOf([tenantOf(changes)])));
+
+  test('in a first sync is not said to be in sync as of a time', () => {
+    const inFirstSync = targetOf('first-sync', { inStep: 'first-sync', inSyncAsOf: null });
+    expect(shown({ targets: [inFirstSync] })).not.toMatch(/in step: [^;]*as of/);
+    expect(shown({})).toMatch(/in step: in sync as of 20/);
+    const behind = targetOf('stale', { inStep: 'behind', inSyncAsOf: null });
+    expect(shown({ targets: [behind] })).toContain('in step: behind, in sync as of never;');
+  });
+
+  test('says who wants an approval, by the name that they claim, and of which hold', () => {
+    const by = { kind: 'os-user', name: 'root', id: '0', claimed: 'Ada' } as const;
+    const approval = { id: 'a', verb: 'approve', what: { hold: 'k7p2m' }, by, at: NOW, expiresAt: NOW } as const;
+    expect(shown({ approvals: [approval] })).toContain('approve hold k7p2m WAITS FOR A SECOND PERSON: Ada wants it');
+  });
+
+  test('whose state was lost names the command that accepts the loss (state-lost)', () => {
+    expect(shown({ uncertainty: { code: 'state-lost', sinceAt: NOW } })).toContain(
+      'restore a backup, or "clinic-mirror accept-loss aurora"',
+    );
+  });
+
+  test('names the command for a feed without an address, and says of one that has been fetched how long ago', () => {
+    const fetched = { madeAt: NOW, fetchedAt: NOW - 5 * MINUTE_MS, fetches: 1 };
+    const feedOf = (feed: object | null) => shown({ targets: [targetOf('in-sync', { feed } as object)] });
+    expect(feedOf(null)).toContain('make one: clinic-mirror feeds rotate aurora room');
+    expect(feedOf(fetched)).toContain('room: last fetched 5 min ago');
+    expect(feedOf({ ...fetched, fetchedAt: null })).toContain('room: never fetched');
+  });
+
+  test('says of records that Redis has otherwise that nothing was done by them (record-forged)', () => {
+    expect(shown({ targets: [targetOf('in-sync', { forged: 2 })] })).toContain('room: 2 records of it in Redis');
+    expect(shown({})).not.toContain('record-forged');
+  });
+
+  test('has a configuration older than a process, or newer than the last cycle, said to be so', () => {
+    const configuration = { number: 2, isOurs: false, supersededAt: NOW };
+    expect(shown({ configuration })).toMatch(
+      /configuration-superseded: .* these files are not those of the last cycle/,
+    );
+    expect(shown({})).not.toMatch(/configuration-superseded|these files are not/);
+  });
+});
+
+describe('several clinics', () => {
+  const both = statusOf([tenantOf(), tenantOf({ tenant: 'belvedere', paused: true })]);
+
+  test('have a line each, and no targets', () => {
+    expect(renderStatus(both)).toMatch(/^belvedere \(paused\) +in sync/m);
+    expect(renderStatus(both)).not.toMatch(/^ +room/m);
+  });
+
+  test('are left out where only problems are wanted', () => {
+    expect(renderStatus(both, { problemsOnly: true })).toBe(renderStatus(both).split('\n\n')[0]);
+  });
+});
+
+describe('the installation', () => {
+  const shown = (changes: Partial<Status>) => flat(renderStatus({ ...statusOf([tenantOf()]), ...changes }));
+
+  test('names a refused change of a file by file, line and field, and how many more faults there are', () => {
+    const fault = { file: 'tenants/aurora.yaml', line: 7, path: 'targets.room', message: 'is needed' };
+    const refused = [{ tenant: null, sinceAt: NOW, faults: [fault, { ...fault, line: null }], more: 3 }];
+    const text = shown({ refused });
+    expect(text).toContain('all tenants CHANGED FILE REFUSED since');
+    expect(text).toContain('tenants/aurora.yaml, line 7, targets.room, is needed tenants/aurora.yaml, targets.room');
+    expect(text).toContain('and 3 more faults: see "clinic-mirror config check"');
+  });
+
+  test.each([
+    ['a state of before', { wentBackAt: NOW }, /state-went-back: .*reminders due until then are not sent again/],
+    ['lost writes', { writesLostAt: NOW }, /lost memory of writes: .*read again/],
+    ['no directory', { directory: 'none' }, /no dataDirectory is set, so there is no audit log either/],
+    ['a directory that fails', { directory: 'failed' }, /dataDirectory can not be written to$/],
+    ['a Redis that does not tell', { durability: 'unsupported' }, / → /],
+  ] as const)('has %s among what keeps decisions', (_, changes, says) => {
+    const { state } = statusOf([]);
+    expect(shown({ state: { ...state, ...changes } })).toMatch(says);
+    expect(shown({ state })).not.toMatch(says);
+  });
+
+  test('says until when it holds what is of a tenant that is no longer configured', () => {
+    expect(shown({ removed: [{ name: 'corallo', missedAt: NOW, releaseAt: NOW }] })).toContain(
+      'tenant corallo is no longer configured: what is kept of it here goes after 2026-06-15',
+    );
+  });
+});

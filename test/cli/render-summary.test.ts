@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { renderClinics, renderProblems, renderSummary } from '../../src/cli/render-summary.ts';
+import { renderTime } from '../../src/cli/table.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { loginOf, problems, statusOf, targetOf, tenantOf } from '../control/status-of.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { flat } from './arbitraries.ts';
+
+const NEEDS_LOGIN = { connections: [loginOf('needs-login', { reason: 'interaction-required' })] };
+const RETRYING = { connections: [loginOf('retrying', { nextTryAt: NOW + MINUTE_MS })] };
+
+describe('problems', () => {
+  test('of a person come before those that pass by themselves, and nothing is said of none', () => {
+    const both = [...problems(RETRYING), ...problems(NEEDS_LOGIN)];
+    expect(renderProblems(both, NOW).map((block) => block.split('\n')[0])).toEqual(['NEEDS YOU', 'WAITS BY ITSELF']);
+    expect(renderProblems([], NOW)).toEqual([]);
+  });
+
+  test('have their command whole on a line of its own', () => {
+    const [problem] = problems(NEEDS_LOGIN);
+    const next = `clinic-mirror login ${'x'.repeat(150)} dav`;
+    expect(
+      renderProblems([{ ...problem!, next }], NOW)[0]
+        ?.split('\n')
+        .at(-1),
+    ).toBe(`    ${next}`);
+  });
+
+  test('have the next try', () => {
+    expect(flat(renderProblems(problems(RETRYING), NOW)[0]!)).toContain(
+      `retrying, next try at ${renderTime(NOW + MINUTE_MS)}`,
+    );
+  });
+
+  test('have when harm begins while it is still to come, and how many changes wait', () => {
+    const [problem] = problems(NEEDS_LOGIN);
+    const shown = (breaksAt: number, waiting: number) =>
+      flat(renderProblems([{ ...problem!, breaksAt, waiting }], NOW)[0]!);
+    expect(shown(NOW + 3 * HOUR_MS, 1)).toMatch(/in 3 h, at .*, 1 change waits/);
+    expect(shown(NOW, 2)).not.toMatch(/, at 20/);
+    expect(shown(NOW, 2)).toContain('2 changes wait');
+  });
+
+  test('that many clinics share name the first thirty', () => {
+    const [problem] = problems(NEEDS_LOGIN);
+    const clinics = Array.from({ length: 32 }, (_, index) => ({ tenant: `c${index}`, waiting: 0 }));
+    const [text = ''] = renderProblems([{ ...problem!, clinics } as NonNullable<typeof problem>], NOW);
+    expect(flat(text)).toMatch(/32 clinics wait \(c0, .*, c29, and 2 more\)/);
+  });
+});
+
+describe('the summary', () => {
+  const ill = (tenant: string, changes: object) =>
+    problems({ tenant, ...changes }).map((problem) => ({ ...problem, tenant }));
+
+  test('counts each clinic once: one that needs a person is not among those that wait', () => {
+    const tenants = ['a', 'b', 'c'].map((tenant) => tenantOf({ tenant }));
+    const found = [...ill('a', NEEDS_LOGIN), ...ill('a', RETRYING), ...ill('b', RETRYING)];
+    expect(renderSummary({ ...statusOf(tenants), problems: found })).toMatch(
+      /: 3 clinics, 1 need you, 1 wait by themselves, 1 well$/,
+    );
+  });
+
+  test('counts a paused clinic and one in its first sync as neither well nor waiting', () => {
+    const first = targetOf('first-sync', { inStep: 'first-sync' });
+    const tenants = [tenantOf({ tenant: 'a', targets: [first] }), tenantOf({ tenant: 'b', paused: true })];
+    expect(renderSummary(statusOf(tenants))).toMatch(/0 wait by themselves, .*1 .*, 1 paused, 0 well$/);
+  });
+
+  test('says that no tenant is configured', () => {
+    expect(renderSummary(statusOf([]))).toBe('No tenant is configured.');
+  });
+});
+
+test('a clinic in its first sync has its figures in its line', () => {
+  const firstSync = { written: 20, of: 70 };
+  const target = targetOf('first-sync', { inStep: 'first-sync', firstSync });
+  expect(renderClinics([tenantOf({ targets: [target], firstSync })], NOW)).toMatch(/^aurora +first sync, 20\/70 /m);
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { remedyOf, renderTriggers } from '../../src/cli/render-triggers.ts';
+import type { TriggerList } from '../../src/features/triggers/triggers.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { flat } from './arbitraries.ts';
+
+type Endpoint = TriggerList['endpoints'][number];
+type Event = Endpoint['events'][number];
+
+const EVENT: Event = {
+  ...{ event: 'report.available', sinceAt: NOW, readAt: NOW, off: null, waiting: 0, failing: 0, lastCode: null },
+  ...{ nextTryAt: null, sent: 2, dropped: 0, failedTries: 0 },
+};
+const ENDPOINT = {
+  ...{ endpoint: 'portal', closed: null, code: null, failingSince: null, restUntil: null, lastSentAt: null },
+  events: [EVENT],
+} as unknown as Endpoint;
+const CLOSED = { code: 'webhook-gone', at: NOW };
+const OFF = { code: 'missing-claim', remedy: 'grant reports.read', at: NOW } as Event['off'];
+
+const shown = (endpoint: Partial<Endpoint>, event: Partial<Event> = {}, everyMinutes = 5) =>
+  renderTriggers({
+    ...{ tenant: 'aurora', at: NOW, everyMinutes },
+    endpoints: [{ ...ENDPOINT, ...endpoint, events: [{ ...EVENT, ...event }] }],
+  });
+
+describe('an endpoint', () => {
+  test.each([
+    ['closed', { closed: CLOSED, restUntil: NOW }, { off: OFF }],
+    ['off', {}, { off: OFF, sinceAt: null }],
+    ['new', { restUntil: NOW }, { sinceAt: null }],
+    ['resting', { restUntil: NOW }, {}],
+    ['on', {}, {}],
+  ])('is %s, whatever comes after it in order', (state, endpoint, event) => {
+    expect(shown(endpoint, event)).toMatch(new RegExp(`^portal +report\\.available +${state} `, 'm'));
+  });
+
+  test('that is closed names the command that opens it, and no next try', () => {
+    const text = flat(shown({ closed: CLOSED, restUntil: NOW }, { failing: 3, lastCode: 'webhook-gone' }));
+    expect(text).toContain('(webhook-gone); once that is mended, "clinic-mirror triggers reopen aurora portal"');
+    expect(text).not.toContain('next try');
+  });
+
+  test('whose messages fail while it does not rest has the next try of each event', () => {
+    const failing = { failing: 3, lastCode: 'webhook-refused', nextTryAt: NOW };
+    expect(flat(shown({}, failing))).toContain('portal: report.available: 3 failing (webhook-refused), next try 2026');
+    expect(flat(shown({ restUntil: NOW }, failing))).not.toContain('3 failing');
+  });
+
+  test('has why an event is off and what to do', () => {
+    expect(flat(shown({}, { off: OFF }))).toContain('(missing-claim); grant reports.read');
+  });
+});
+
+test('too many documents at once (too-many-at-once) are let through or never sent by the command', () => {
+  expect(remedyOf('aurora', 'portal', 'too-many-at-once')).toMatch(
+    /lets them through, with --skip they are never sent$/,
+  );
+  expect(remedyOf('aurora', 'portal', 'webhook-gone')).not.toContain('--skip');
+});
+
+test('how often lists are read is said in whole minutes', () => {
+  expect(shown({}, {}, 1)).toMatch(/every 1 minute\.$/);
+  expect(shown({}, {}, 2)).toMatch(/every 2 minutes\.$/);
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import type { Composition } from '../../src/composition/compose.ts';
+import { jobHandlers } from '../../src/composition/job-handlers.ts';
+import type { JobHandlers } from '../../src/jobs/workers.ts';
+
+const NEVER = new AbortController().signal;
+const SIGNALS = { stop: NEVER, abort: NEVER, taken: 0 } as unknown as Parameters<JobHandlers['pull']>[1];
+
+/** A composition that notes what goes into the queues; everything else of a tenant refuses. */
+function composed(tenant: object | null, unchecked: readonly string[] = []) {
+  const queued: string[] = [];
+  const opened: string[] = [];
+  const queues = new Proxy(
+    {},
+    {
+      get:
+        (_, verb) =>
+        async (...args: unknown[]) =>
+          queued.push(`${String(verb)} ${args.slice(0, 2).join(' ')}`),
+    },
+  );
+  const composition = {
+    ...{ queues, composed: new Map(), configuration: { unchecked: new Set(unchecked) } },
+    installation: { tenants: new Map(tenant === null ? [] : [['aurora', tenant]]) },
+    whileOpen: (id: string, work: () => Promise<void>) => {
+      opened.push(id);
+      return work();
+    },
+  } as unknown as Composition;
+  return { handlers: jobHandlers(composition), queued, opened };
+}
+
+/** Any use of a tenant but of what is named throws. */
+function tenantOf(named: object): object {
+  return new Proxy(named, {
+    get: (target, name) => {
+      if (name in target) return target[name as keyof typeof target];
+      throw new Error(`used ${String(name)}`);
+    },
+  });
+}
+
+const TARGETS = new Map([
+  ['room', { configuration: { paused: true } }],
+  ['doctor', { configuration: { paused: false } }],
+]);
+
+async function doAll(handlers: JobHandlers, names: readonly (keyof JobHandlers)[]) {
+  for (const name of names) {
+    const handle = handlers[name] as (data: object, signals: unknown) => Promise<void>;
+    await handle({ tenant: 'aurora', target: 'doctor', reminder: 'r1' }, SIGNALS);
+  }
+}
+
+describe('a job', () => {
+  test('of a tenant that is gone does nothing', async () => {
+    const { handlers, queued } = composed(null);
+    await doAll(handlers, Object.keys(handlers) as (keyof JobHandlers)[]);
+    expect(queued).toEqual([]);
+  });
+
+  test('of a paused tenant reads, writes and sends nothing', async () => {
+    const paused = tenantOf({ configuration: { paused: true }, targets: TARGETS });
+    const { handlers, queued } = composed(paused);
+    await doAll(handlers, ['pull', 'read-streams', 'push', 'audit', 'check-target', 'remind', 'triggers']);
+    expect(queued).toEqual([]);
+  });
+
+  test('of a paused target does not read it back', async () => {
+    const { handlers, queued } = composed(tenantOf({ configuration: { paused: false }, targets: TARGETS }));
+    await handlers['check-target']({ tenant: 'aurora', target: 'room' }, SIGNALS);
+    await expect(handlers['check-target']({ tenant: 'aurora', target: 'doctor' }, SIGNALS)).rejects.toThrow('used');
+    expect(queued).toEqual([]);
+  });
+
+  test('of a tenant that is not checked yet waits, and does not open it (tenant-unchecked)', async () => {
+    const { handlers, opened } = composed(null, ['aurora']);
+    await expect(handlers.pull({ tenant: 'aurora' }, SIGNALS)).rejects.toMatchObject({ code: 'tenant-unchecked' });
+    expect(opened).toEqual([]);
+  });
+
+  test('has its tenant open until it ends', async () => {
+    const { handlers, opened } = composed(null);
+    await handlers.pull({ tenant: 'aurora' }, SIGNALS);
+    expect(opened).toEqual(['aurora']);
+  });
+});
+
+test('an audit gives each target a turn of its own', async () => {
+  const { handlers, queued } = composed(tenantOf({ configuration: { paused: false }, targets: TARGETS }));
+  await handlers.audit({ tenant: 'aurora' }, SIGNALS);
+  expect(queued).toEqual(['checkTarget aurora room', 'checkTarget aurora doctor']);
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { connectionStatuses, type OpenConnection, withIdentity } from '../../src/composition/open-connection.ts';
+import type { Credential } from '../../src/model/credentials.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { BudgetPause } from '../../src/state/budget.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+const CREDENTIAL: Credential = {
+  ...{ state: 'connected', reason: null, since: NOW - HOUR_MS, unansweredSince: null, version: 1 },
+  ...{ grantedScopes: ['calendar'], obtainedAt: NOW - HOUR_MS, refreshedAt: null },
+  ...{ accessExpiresAt: NOW + HOUR_MS, refreshExpiresAt: null },
+  tokens: {
+    accessToken: 'access-canary',
+    refreshToken: 'refresh-canary',
+    account: { subject: '7', address: 'rossi@clinic.example', domain: null },
+  },
+};
+
+interface World {
+  credential?: Credential | MirrorError | null;
+  connection?: Partial<OpenConnection>;
+  pause?: BudgetPause | null;
+  lastError?: { code: string; startedAt: number };
+}
+
+/** Where one login stands. */
+async function statusOf({ credential = CREDENTIAL, connection = {}, pause = null, lastError }: World) {
+  const opened = {
+    ...{ id: 'calendar', kind: 'google', scopes: ['calendar'], user: null, tokens: { login: { expected: null } } },
+    budget: { pause: async () => pause },
+    ...connection,
+  } as unknown as OpenConnection;
+  const runs = lastError === undefined ? [] : [{ startedAt: lastError.startedAt, error: lastError }];
+  const composed = {
+    connections: new Map([[opened.id, opened]]),
+    credentials: {
+      read: async () => {
+        if (credential instanceof MirrorError) throw credential;
+        return credential;
+      },
+    },
+    tenant: { runs: { list: async () => runs } },
+  } as unknown as Parameters<typeof connectionStatuses>[0];
+  const [status] = await connectionStatuses(composed, MINUTE_MS, () => NOW);
+  return status;
+}
+
+describe('the status of a login', () => {
+  test('has whose it is and never its tokens', async () => {
+    const status = await statusOf({});
+    expect(status).toMatchObject({ state: 'connected', reason: null, nextTryAt: null, usedAt: NOW - HOUR_MS });
+    expect(status?.account).toContain('rossi@clinic.example');
+    expect(JSON.stringify(status)).not.toContain('canary');
+  });
+
+  test('is never where nobody logged in, and static where there are no tokens in our care', async () => {
+    expect(await statusOf({ credential: null })).toMatchObject({ state: 'never', account: null, usedAt: null });
+    const fixed = await statusOf({ connection: { tokens: null, user: 'rossi' } });
+    expect(fixed).toMatchObject({ state: 'static', account: 'rossi', missingScopes: [] });
+  });
+
+  test('that can not be read needs a login, with the code of the error, and hides no other (sealing-key-unknown)', async () => {
+    const error = new MirrorError('no key', { actor: 'settings', code: 'sealing-key-unknown', retry: 'never' });
+    expect(await statusOf({ credential: error })).toMatchObject({
+      ...{ state: 'needs-login', reason: 'sealing-key-unknown', account: null },
+    });
+  });
+
+  test('that was refused once is retried, with when', async () => {
+    const refused = { ...CREDENTIAL, refusedAt: NOW - 1_000 };
+    expect(await statusOf({ credential: refused })).toMatchObject({
+      ...{ state: 'retrying', nextTryAt: NOW - 1_000 + MINUTE_MS },
+    });
+    const ended = { ...refused, state: 'needs-login', reason: 'refresh-refused' } as const;
+    expect(await statusOf({ credential: ended })).toMatchObject({ state: 'needs-login', reason: 'refresh-refused' });
+  });
+
+  test('whose account nobody confirmed is unconfirmed although it works (account-unconfirmed)', async () => {
+    const unconfirmed = { ...CREDENTIAL, tokens: { ...CREDENTIAL.tokens, isUnconfirmed: true } };
+    expect(await statusOf({ credential: unconfirmed })).toMatchObject({
+      ...{ state: 'unconfirmed', reason: 'account-unconfirmed' },
+    });
+  });
+
+  test('names the scopes that were not granted', async () => {
+    expect(await statusOf({ credential: { ...CREDENTIAL, grantedScopes: [] } })).toMatchObject({
+      missingScopes: ['calendar'],
+    });
+  });
+
+  test('of a clinic has no tenant when the last cycle since it was made said so (tenant-choice)', async () => {
+    const connection = { id: 'clinic', kind: 'clinic' };
+    const lastError = { code: 'tenant-choice', startedAt: NOW };
+    expect(await statusOf({ connection, lastError })).toMatchObject({ state: 'no-tenant', reason: 'tenant-choice' });
+    const before = { ...lastError, startedAt: CREDENTIAL.obtainedAt - 1 };
+    expect(await statusOf({ connection, lastError: before })).toMatchObject({ state: 'connected' });
+    expect(await statusOf({ lastError })).toMatchObject({ state: 'connected' });
+    const other = { ...lastError, code: 'server-error' };
+    expect(await statusOf({ connection, lastError: other })).toMatchObject({ state: 'connected' });
+  });
+
+  test.each([
+    [false, 'rate-limited'],
+    [true, 'client-rate-limited'],
+  ])('has the pause after refusals for haste, of all participants: %s (%s)', async (isOfAll, code) => {
+    const pause = { remainingMs: MINUTE_MS, lastedMs: HOUR_MS, isOfAll };
+    expect((await statusOf({ pause }))?.pause).toEqual({ code, sinceAt: NOW - HOUR_MS, untilAt: NOW + MINUTE_MS });
+  });
+
+  test('is none for a tenant that is not run', async () => {
+    expect(await connectionStatuses(undefined, MINUTE_MS, () => NOW)).toEqual([]);
+  });
+});
+
+test('scopes of identity are asked for only with others', () => {
+  expect(withIdentity(['openid'], ['calendar'])).toEqual(['openid', 'calendar']);
+  expect(withIdentity(['openid'], [])).toEqual([]);
+});
