@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const filesOf = (folder: string) => globSync(`${folder}/**/*.ts`, { cwd: root }).map((path) => ({ path }));
 
 /** Files of src with logic that have no test of their name yet: the number only becomes smaller. */
-const MOST_WITHOUT_TEST = 81;
+const MOST_WITHOUT_TEST = 19;
 
 describe('a file of src', () => {
   test('with logic has a test of its name: no more are without one than so far', () => {
