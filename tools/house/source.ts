@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { parseSync } from 'oxc-parser';
+import { parseSync, visitorKeys } from 'oxc-parser';
 
 /** A function of a source file. */
 export interface SourceFunction {
@@ -130,11 +130,12 @@ type Enter = (node: Node, parent: Node | null, role: TextRole) => void;
 
 function visit(node: Node, parent: Node | null, enter: Enter, role: TextRole = 'other'): void {
   enter(node, parent, role);
-  for (const [field, value] of Object.entries(node)) {
-    if (field === 'type' || typeof value !== 'object' || value === null) continue;
+  for (const field of visitorKeys[node.type] ?? []) {
+    const value = node[field] as Node | (Node | null)[] | null | undefined;
+    if (value === null || value === undefined) continue;
     const childRole = roleWithin(node, field) ?? role;
     for (const child of Array.isArray(value) ? value : [value]) {
-      if (typeof (child as Node | null)?.type === 'string') visit(child as Node, node, enter, childRole);
+      if (child !== null) visit(child, node, enter, childRole);
     }
   }
 }
