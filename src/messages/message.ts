@@ -4,8 +4,6 @@ import { EN } from './en.ts';
 import { ERRORS_EN } from './errors-en.ts';
 import { ERRORS_IT } from './errors-it.ts';
 import { IT } from './it.ts';
-import { SCHEMAS_EN } from './schemas-en.ts';
-import { SCHEMAS_IT } from './schemas-it.ts';
 import { SETTINGS_EN } from './settings-en.ts';
 import { SETTINGS_IT } from './settings-it.ts';
 import { VENDORS_EN } from './vendors-en.ts';
@@ -30,9 +28,9 @@ type Intersection<Tables extends readonly object[]> = Tables extends readonly [
   ? First & Intersection<Rest>
   : unknown;
 
-const ENGLISH = joined(EN, DAEMON_EN, ERRORS_EN, SETTINGS_EN, SCHEMAS_EN, VENDORS_EN);
-const ITALIAN = joined(IT, DAEMON_IT, ERRORS_IT, SETTINGS_IT, SCHEMAS_IT, VENDORS_IT) satisfies Fitting<
-  typeof IT & typeof DAEMON_IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof SCHEMAS_IT & typeof VENDORS_IT
+const ENGLISH = joined(EN, DAEMON_EN, ERRORS_EN, SETTINGS_EN, VENDORS_EN);
+const ITALIAN = joined(IT, DAEMON_IT, ERRORS_IT, SETTINGS_IT, VENDORS_IT) satisfies Fitting<
+  typeof IT & typeof DAEMON_IT & typeof ERRORS_IT & typeof SETTINGS_IT & typeof VENDORS_IT
 >;
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };

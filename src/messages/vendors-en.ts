@@ -1,6 +1,9 @@
 import { EN } from './en.ts';
 
-/** English sentences of vendors' errors: by vendor and kind; `vendor` where vendors share them. */
+/**
+ * English sentences of vendors' errors, by vendor and kind (`vendor` where vendors share them), and of the settings that connectors, channels and
+ * profiles of clinics and CRMs take.
+ */
 export const VENDORS_EN = {
   'vendor.login-refused': '{vendor} does not accept the login',
   'vendor.scope-missing': 'the login was not granted the permissions that are needed',
@@ -308,4 +311,59 @@ export const VENDORS_EN = {
   'rest-crm.crm-paging-broken': 'the pages of a list come to no end, or lead elsewhere',
   'rest-crm.crm-paging-broken.remedy': 'correct paging in the description',
   'feed.name': 'the feed',
+
+  'settings.name-rule': 'use lower-case letters, digits and hyphens, at most 41, not beginning with a hyphen',
+  'settings.zone': 'give an IANA time zone such as Europe/Rome',
+  'settings.mail-address': 'give a mail address, such as reminders@clinic.example',
+  'settings.text': 'write something here',
+
+  'profile.path': 'must be field names joined by dots, such as patient.firstName or phones[].number',
+  'profile.time-path':
+    'must be field names joined by dots, such as slot.start, or two such places joined by " + ": date + time of day',
+  'profile.answer-path': 'must be field names joined by dots, such as meta.next, or header: and the name of a header',
+  'profile.short-page': 'short-page needs cap: without it a capped page looks like the last one; use empty-page',
+  'profile.no-next': 'no-next is for the styles cursor, next-link and link-header',
+  'profile.empty-page': 'empty-page is for the styles offset-limit and page-size',
+  'profile.rule-needs': '{rule} needs {setting}',
+  'profile.number': 'must be an id, a word, a choice or a flag of this list',
+  'profile.filters': 'from and to go together',
+  'profile.page-url':
+    'write an https address with {placeholder} in its path, query or fragment, and nothing else in braces',
+  'profile.updated-at': 'needs fields.updatedAt: without it the time of the last change is not known',
+  'profile.pattern': 'must be a regular expression',
+
+  'description.path': 'give names between dots, as in data.people, or list[name=value] to choose',
+  'description.header': 'choose another header: clinic-mirror sets this one itself',
+  'description.call-path': 'begin with a slash; a query goes under query',
+  'description.body-only': '{placeholder} is allowed only in a body: servers log addresses',
+  'description.placeholder': '{placeholder} has no meaning here; there are {placeholders}',
+  'description.no-placeholder': '{placeholder} has no meaning here; there are none',
+  'description.only': 'only {placeholder} has a meaning here',
+  'description.needs': 'needs {placeholders} somewhere',
+  'description.page': 'give an address of http or https',
+  'description.keys': 'several keys at once need {placeholder}: the others would count as missing',
+  'description.created': 'say where the answer has the record, or its id',
+  'description.row': 'a row may hold {placeholders}',
+  'description.paging': 'the call needs the placeholder by which paging goes on: {placeholders}',
+  'description.stamp': 'needed here: contact and date are read from it',
+  'description.patients': 'needed to find the contact that it belongs to',
+  'description.automations':
+    'the description does not say how writes keep automations from running: give withoutAutomations, or leave it at run',
+
+  'salesforce.api-name': 'give the API name, such as Contact or Clinic_Key__c',
+  'salesforce.version': 'give a version of 50.0 or above, as in 68.0',
+  'salesforce.duplicates-version': 'allowDuplicates needs version {version} or above',
+  'hubspot.internal-name': 'begin with a letter and use a-z, 0-9 and _, as HubSpot wants its internal names',
+  'hubspot.explanation':
+    'say in explanation where and how patients agreed: HubSpot keeps it as evidence of the legal basis',
+  'hubspot.version': 'give year and month of a version, as in 2026-09; v3 and v4 end in 2027',
+  'hubspot.object': 'give the id or the full name of a custom object, as in 2-3141592',
+  'caldav.address': 'give an https address without a login; http only on this host or to a bare host name',
+  'caldav.server-needed': 'home: discover needs a server',
+  'microsoft.mailbox': 'give "me", or the user principal name of the mailbox',
+  'sms.account': 'give the account SID: AC and 32 hexadecimal digits',
+  'sms.sender': 'give a number such as +393331234567, a short code, or a name of at most 11 letters',
+  'sms.service': 'give the SID of a messaging service: MG and 32 hexadecimal digits',
+  'sms.server': 'give an https address, or http on this host',
+  'sms.one-sender': 'give either from or messagingServiceSid',
 } as const;

@@ -1,5 +1,5 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
-import { parseTitleFormat, valuesOf } from '../model/title-format.ts';
+import { parseTitleFormat, valuesOf } from '../model/items.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { checkCrm } from './crm-checks.ts';

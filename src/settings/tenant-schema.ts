@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { issueText, message } from '../messages/message.ts';
-import { COLOURS } from '../model/items.ts';
+import { COLOURS, parseTitleFormat, TITLE_VALUES } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
-import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
 import { tenantApprovals } from './access-schema.ts';
 import { AT_LEAST_ONE, distinctList, mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { crmSchema } from './crm-schema.ts';

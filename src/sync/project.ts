@@ -1,5 +1,15 @@
 import { type Language, message, render } from '../messages/message.ts';
-import { type CalendarItem, type Colour, type ItemTime, LONGEST_URL, type Presets } from '../model/items.ts';
+import {
+  type CalendarItem,
+  type Colour,
+  formatTitle,
+  type ItemTime,
+  LONGEST_URL,
+  type Presets,
+  type TitleFormat,
+  type TitleValue,
+  valuesOf,
+} from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type {
   Agenda,
@@ -11,7 +21,6 @@ import type {
 } from '../model/records.ts';
 import { isVisible } from '../model/text.ts';
 import { toZonedIso } from '../model/time.ts';
-import { formatTitle, type TitleFormat, type TitleValue, valuesOf } from '../model/title-format.ts';
 
 /** How much the title tells. The default, `appointment`, names nobody. */
 export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { formatTitle, parseTitleFormat, TITLE_VALUES, valuesOf } from '../../src/model/items.ts';
 import type { Appointment } from '../../src/model/records.ts';
-import { formatTitle, parseTitleFormat, TITLE_VALUES, valuesOf } from '../../src/model/title-format.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from './arbitraries.ts';
 

@@ -4,7 +4,64 @@ import { createRequire } from 'node:module';
 import { constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { lazily } from '../../model/cache.ts';
-import { weekStyles } from './week/style.ts';
+
+/** On which side a block stands: `both` where clinic and calendar have the same time for it. */
+export type Side = 'clinic' | 'calendar' | 'both';
+
+/** Rows of the grid are of so many minutes. */
+export const ROW_MINUTES = 5;
+/** Blocks side by side in a day; further ones are told below it, since nobody could read them. */
+export const MOST_LANES = 6;
+/** Columns of a day: each number of lanes up to the most is a whole number of them. */
+const COLUMNS = 120;
+const HOURS = 24;
+const ROWS_OF_HOUR = 60 / ROW_MINUTES;
+
+/** Class of the row that a block begins or ends with, counted from the first row that is drawn. */
+export function rowClass(edge: 'from' | 'to', minute: number, fromHour: number): string {
+  return `${edge}-${minute / ROW_MINUTES - fromHour * ROWS_OF_HOUR}`;
+}
+
+/** Class of the columns that a block takes up. */
+export function laneClass(lane: number, lanes: number, side: Side): string {
+  return `lane-${lane}-${lanes}-${side}`;
+}
+
+/** Class of a day that is so many hours high. */
+export function hoursClass(hours: number): string {
+  return `hours-${hours}`;
+}
+
+/**
+ * Where everything in a week's grid may stand, as rules for the classes above: a style in an element is what our Content-Security-Policy
+ * forbids.
+ */
+export function weekStyles(): string {
+  const rows = Array.from({ length: HOURS * ROWS_OF_HOUR + 1 }, (_, row) => row);
+  const lanes = Array.from({ length: MOST_LANES }, (_, index) => index + 1);
+  return [
+    ...rows.map((row) => `.from-${row}{grid-row-start:${row + 1}}.to-${row}{grid-row-end:${row + 1}}`),
+    ...lanes.flatMap((of) => Array.from({ length: of }, (_, lane) => laneStyles(lane, of))),
+    ...Array.from({ length: HOURS }, (_, hour) => {
+      return `.${hoursClass(hour + 1)}{grid-template-rows:repeat(${(hour + 1) * ROWS_OF_HOUR},5px)}`;
+    }),
+  ].join('\n');
+}
+
+/** Sides stand in halves of the day; where lanes share it, each takes up a whole lane, and its look tells the side. */
+function laneStyles(lane: number, lanes: number): string {
+  const width = COLUMNS / lanes;
+  const start = lane * width + 1;
+  const end = start + width;
+  const middle = start + width / 2;
+  const rule = (side: Side, from: number, to: number) => `.${laneClass(lane, lanes, side)}{grid-column:${from}/${to}}`;
+  const isShared = lanes > 1;
+  return [
+    rule('both', start, end),
+    rule('clinic', start, isShared ? end : middle),
+    rule('calendar', isShared ? start : middle, end),
+  ].join('');
+}
 
 const require = createRequire(import.meta.url);
 const own = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url));

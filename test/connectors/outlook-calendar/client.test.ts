@@ -10,7 +10,7 @@ import {
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { ACCOUNT, refusal } from '../../contract/outlook-calendar-target.ts';
-import { inner, openWorld, WRITES } from './outlook-world.ts';
+import { inner, openWorld, WRITES } from './support.ts';
 
 const CHANGED = itemWith({ title: 'Changed' });
 

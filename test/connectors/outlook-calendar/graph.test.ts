@@ -16,7 +16,7 @@ import {
   written,
 } from '../../contract/contract-kit.ts';
 import { ACCOUNT, property } from '../../contract/outlook-calendar-target.ts';
-import { inner, openWorld, WRITES } from './outlook-world.ts';
+import { inner, openWorld, WRITES } from './support.ts';
 
 const CHANGED = itemWith({ title: 'Changed' });
 

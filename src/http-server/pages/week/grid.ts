@@ -1,6 +1,6 @@
 import type { WeekEntryView, WeekTime, WeekView } from '../../../control/week.ts';
 import { DAY_MS, type Instant, MINUTE_MS, offsetMs } from '../../../model/time.ts';
-import { MOST_LANES, ROW_MINUTES, type Side } from './style.ts';
+import { MOST_LANES, ROW_MINUTES, type Side } from '../assets.ts';
 
 /** Minutes of a day that its last row ends with. */
 const DAY_MINUTES = DAY_MS / MINUTE_MS;

@@ -7,13 +7,13 @@ import { ruleName } from '../../../documents/texts/explain.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { DAY_MS, SECOND_MS } from '../../../model/time.ts';
 import { mayDo, type OperatorServices } from '../../operators.ts';
+import { hoursClass, laneClass, rowClass } from '../assets.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
 import { seenOfTenant } from '../live.ts';
 import { emptyState, failureNotice, linkButton, notice, section } from '../parts.ts';
 import { WEEK } from '../texts/week.ts';
 import { type Block, type GridDay, gridOf, type PositionedBlock, type WeekGrid } from './grid.ts';
-import { hoursClass, laneClass, rowClass } from './style.ts';
 
 /** A clinic and a vendor are asked for one week at most so often, however many look at it. */
 const CACHE_MS = 5 * SECOND_MS;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type WeekEntryView, type WeekTime, weekOf } from '../../../../src/control/week.ts';
+import { laneClass, rowClass, weekStyles } from '../../../../src/http-server/pages/assets.ts';
 import { gridOf, type PositionedBlock } from '../../../../src/http-server/pages/week/grid.ts';
-import { laneClass, rowClass, weekStyles } from '../../../../src/http-server/pages/week/style.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, toZonedIso } from '../../../../src/model/time.ts';
 
 /** Zones whose clocks change at night, at midnight, by half an hour, and never. */

@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  formatTitle,
-  parseTitleFormat,
-  TITLE_VALUES,
-  type TitleValue,
-  valuesOf,
-} from '../../src/model/title-format.ts';
+import { formatTitle, parseTitleFormat, TITLE_VALUES, type TitleValue, valuesOf } from '../../src/model/items.ts';
 
 const format = (text: string) => parseTitleFormat(text) ?? expect.fail(`${text} is no format`);
 
