@@ -1,54 +1,32 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runTriggers } from '../../../src/features/triggers/job.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
-import { createTriggerWorld, invoice, report, type TriggerWorld, told } from './trigger-world.ts';
+import { startReceiver } from '../reminders/channels/receiver.ts';
+import { createTriggerWorld, usePortal } from './trigger-world.ts';
 
 const redis = useRedis();
 const BOTH = ['report.available', 'invoice.issued'];
-let receiver: Receiver;
-let world: TriggerWorld;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  world = worldWith();
-});
-afterEach(() => receiver.close());
-
-function worldWith(file: object = {}, events = BOTH): TriggerWorld {
-  return createTriggerWorld(redis.connect(), { portal: { url: `${receiver.url}/in`, events } }, file);
-}
-/** What is there is taken as told of. */
-async function begin(): Promise<void> {
-  world.documents.reports.set('old', report('old'));
-  world.documents.invoices.set('old', invoice('old'));
-  await world.turn();
-  expect(receiver.taken).toEqual([]);
-}
-const add = (id: string, own: Parameters<typeof report>[1] = {}) => world.documents.reports.set(id, report(id, own));
-const ids = () => told(receiver).map(({ data }) => data.reportId ?? data.invoiceId);
-const answer = (status: number, headers: Record<string, string> = {}, times = 1) =>
-  receiver.kit.faults.add({ times, fault: { kind: 'status', status, headers } });
-const endpoint = () => world.open().triggers!.store.endpoint('portal');
-const waiting = () => world.open().triggers!.store.waiting({ endpoint: 'portal', event: 'report.available' });
+const portal = usePortal(redis);
+const { begin, add, ids, answer, endpoint, waiting } = portal;
 
 describe('a receiver', () => {
   test('that is failing gets the same message again under the same id, with its own time for each try', async () => {
     await begin();
     answer(500, {}, 2);
-    receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
+    portal.receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
     add('r1');
-    await world.turn();
-    await world.advance(HOUR_MS);
-    const tries = receiver.kit.recording.recorded();
+    await portal.world.turn();
+    await portal.world.advance(HOUR_MS);
+    const tries = portal.receiver.kit.recording.recorded();
     expect(tries.length).toBe(4);
-    const headers = receiver.taken.map((each) => each.headers);
+    const headers = portal.receiver.taken.map((each) => each.headers);
     expect(headers.map((each) => each['webhook-id'])).toEqual([headers[0]?.['webhook-id'], headers[0]?.['webhook-id']]);
     expect(headers[0]?.['webhook-timestamp']).not.toBe(headers[1]?.['webhook-timestamp']);
-    expect(receiver.taken[0]?.body).toBe(receiver.taken[1]?.body);
+    expect(portal.receiver.taken[0]?.body).toBe(portal.receiver.taken[1]?.body);
     expect(await waiting()).toEqual([]);
     expect(await endpoint()).toMatchObject({ code: null, restUntil: null, failingSince: null });
   });
@@ -57,11 +35,11 @@ describe('a receiver', () => {
     await begin();
     answer(status, { 'retry-after': '1800' });
     add('r1');
-    await world.turn();
-    await world.advance(29 * MINUTE_MS);
-    await world.turn();
+    await portal.world.turn();
+    await portal.world.advance(29 * MINUTE_MS);
+    await portal.world.turn();
     expect(ids()).toEqual([]);
-    await world.advance(2 * MINUTE_MS);
+    await portal.world.advance(2 * MINUTE_MS);
     expect(ids()).toEqual(['r1']);
   });
 
@@ -70,20 +48,20 @@ describe('a receiver', () => {
     answer(400);
     add('r1');
     add('r2');
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toHaveLength(1);
-    await world.advance(MINUTE_MS);
+    await portal.world.advance(MINUTE_MS);
     expect(ids().sort()).toEqual(['r1', 'r2']);
   });
 
   test.each([301, 308])('that answers %i is not followed and is tried again', async (status) => {
     await begin();
-    answer(status, { location: `${receiver.url}/elsewhere` });
+    answer(status, { location: `${portal.receiver.url}/elsewhere` });
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     expect((await endpoint()).code).toBe('webhook-redirected');
-    expect(receiver.kit.recording.recorded()).toHaveLength(1);
-    await world.advance(MINUTE_MS);
+    expect(portal.receiver.kit.recording.recorded()).toHaveLength(1);
+    await portal.world.advance(MINUTE_MS);
     expect(ids()).toEqual(['r1']);
   });
 
@@ -91,12 +69,12 @@ describe('a receiver', () => {
     await begin();
     answer(401);
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     expect((await endpoint()).code).toBe('webhook-unauthorized');
-    const refusing = async () => (await world.open().triggers?.status())?.refusing;
+    const refusing = async () => (await portal.world.open().triggers?.status())?.refusing;
     const remedy = 'give both sides the same signing secret; the secret is read from the environment variable SECRET';
     expect(await refusing()).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized', remedy }]);
-    await world.advance(MINUTE_MS);
+    await portal.world.advance(MINUTE_MS);
     expect(ids()).toEqual(['r1']);
     expect(await refusing()).toEqual([]);
   });
@@ -109,15 +87,15 @@ describe('a receiver', () => {
     const failTimes = async (times: number, status: number) => {
       for (let tries = 0; tries < times; tries += 1) {
         answer(status);
-        await world.turn(world.open({ log }));
-        world.now = ((await endpoint()).restUntil ?? world.now) + SECOND_MS;
+        await portal.world.turn(portal.world.open({ log }));
+        portal.world.now = ((await endpoint()).restUntil ?? portal.world.now) + SECOND_MS;
       }
     };
     await failTimes(10, 401);
     expect(warned).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized' }]);
     await failTimes(2, 301);
     expect(warned).toMatchObject([{}, { code: 'webhook-redirected' }]);
-    await world.turn(world.open({ log }));
+    await portal.world.turn(portal.world.open({ log }));
     expect(ids()).toEqual(['r1']);
     add('r2');
     await failTimes(2, 301);
@@ -128,42 +106,42 @@ describe('a receiver', () => {
     await begin();
     answer(410);
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     add('r2');
-    world.now += DAY_MS;
-    await world.turn();
-    await world.advance(DAY_MS);
-    expect(receiver.kit.recording.recorded()).toHaveLength(1);
+    portal.world.now += DAY_MS;
+    await portal.world.turn();
+    await portal.world.advance(DAY_MS);
+    expect(portal.receiver.kit.recording.recorded()).toHaveLength(1);
     expect((await endpoint()).closed).toMatchObject({ code: 'webhook-gone' });
-    await world.open().triggers!.store.reopen('portal');
-    await world.turn();
+    await portal.world.open().triggers!.store.reopen('portal');
+    await portal.world.turn();
     expect(ids().sort()).toEqual(['r1', 'r2']);
   });
 
   test('that is failing keeps no other from being told', async () => {
     const other = await startReceiver();
     try {
-      world = createTriggerWorld(redis.connect(), {
-        portal: { url: receiver.url, events: ['report.available'] },
+      portal.world = createTriggerWorld(redis.connect(), {
+        portal: { url: portal.receiver.url, events: ['report.available'] },
         ledger: { url: other.url, events: ['report.available'] },
       });
       await begin();
       answer(503);
       add('r1');
-      await world.turn();
-      expect([receiver.taken.length, other.taken.length]).toEqual([0, 1]);
+      await portal.world.turn();
+      expect([portal.receiver.taken.length, other.taken.length]).toEqual([0, 1]);
     } finally {
       await other.close();
     }
   });
 
   test('by a name that leads into the own network gets nothing, unless that is allowed', async () => {
-    world = createTriggerWorld(redis.connect(), {
+    portal.world = createTriggerWorld(redis.connect(), {
       portal: { url: 'https://10.1.2.3/in', events: BOTH },
     });
     await begin();
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     expect((await endpoint()).code).toBe('address-not-allowed');
   });
 });
@@ -172,13 +150,13 @@ test('a clinic that does not answer when a message is due is asked again; the re
   await begin();
   answer(503);
   add('r1');
-  await world.turn();
+  await portal.world.turn();
   const gone = { actor: 'remote', code: 'clinic-unavailable', retry: 'later' } as const;
-  world.documents.errors.reports = new MirrorError('the clinic is failing', gone);
-  await world.advance(5 * SECOND_MS);
+  portal.world.documents.errors.reports = new MirrorError('the clinic is failing', gone);
+  await portal.world.advance(5 * SECOND_MS);
   expect((await waiting())[0]).toMatchObject({ attempts: 1, code: 'clinic-unavailable' });
-  world.documents.errors.reports = null;
-  await world.advance(2 * MINUTE_MS);
+  portal.world.documents.errors.reports = null;
+  await portal.world.advance(2 * MINUTE_MS);
   expect(ids()).toEqual(['r1']);
 });
 
@@ -186,12 +164,12 @@ test('a document whose row can not be used when its message is due is told of on
   await begin();
   answer(503);
   add('r1');
-  await world.turn();
-  world.documents.unusable.add('r1');
-  await world.advance(5 * MINUTE_MS);
+  await portal.world.turn();
+  portal.world.documents.unusable.add('r1');
+  await portal.world.advance(5 * MINUTE_MS);
   expect((await waiting())[0]).toMatchObject({ code: 'document-unusable' });
-  world.documents.unusable.clear();
-  await world.advance(5 * MINUTE_MS);
+  portal.world.documents.unusable.clear();
+  await portal.world.advance(5 * MINUTE_MS);
   expect(ids()).toEqual(['r1']);
 });
 
@@ -199,16 +177,16 @@ test('a turn that is stopped ends after the message under way, and leaves the re
   await begin();
   const stop = new AbortController();
   for (let count = 0; count < 5; count += 1) add(`r${count}`);
-  const { readReport } = world.documents;
+  const { readReport } = portal.world.documents;
   let reads = 0;
-  world.documents.readReport = (id, signal) => {
+  portal.world.documents.readReport = (id, signal) => {
     reads += 1;
     if (reads === 3) stop.abort();
     return readReport(id, signal);
   };
-  await runTriggers(world.open(), { read: true }, { stop: stop.signal, abort: NEVER });
+  await runTriggers(portal.world.open(), { read: true }, { stop: stop.signal, abort: NEVER });
   expect(ids()).toHaveLength(3);
-  await world.retry();
+  await portal.world.retry();
   expect(new Set(ids()).size).toBe(5);
   expect(ids()).toHaveLength(5);
 });

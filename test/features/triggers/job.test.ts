@@ -1,50 +1,26 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { TRIGGERS_LEASE } from '../../../src/features/triggers/job.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
-import { createTriggerWorld, invoice, report, SECRET, type TriggerWorld, told } from './trigger-world.ts';
+import { createTriggerWorld, SECRET, told, usePortal } from './trigger-world.ts';
 
 const redis = useRedis();
 const BOTH = ['report.available', 'invoice.issued'];
-let receiver: Receiver;
-let world: TriggerWorld;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  world = worldWith();
-});
-afterEach(() => receiver.close());
-
-function worldWith(file: object = {}, events = BOTH): TriggerWorld {
-  return createTriggerWorld(redis.connect(), { portal: { url: `${receiver.url}/in`, events } }, file);
-}
-/** What is there is taken as told of. */
-async function begin(): Promise<void> {
-  world.documents.reports.set('old', report('old'));
-  world.documents.invoices.set('old', invoice('old'));
-  await world.turn();
-  expect(receiver.taken).toEqual([]);
-}
-const add = (id: string, own: Parameters<typeof report>[1] = {}) => world.documents.reports.set(id, report(id, own));
-const bill = (id: string, own: Parameters<typeof invoice>[1] = {}) =>
-  world.documents.invoices.set(id, invoice(id, own));
-const ids = () => told(receiver).map(({ data }) => data.reportId ?? data.invoiceId);
-const answer = (status: number, headers: Record<string, string> = {}, times = 1) =>
-  receiver.kit.faults.add({ times, fault: { kind: 'status', status, headers } });
-const waiting = () => world.open().triggers!.store.waiting({ endpoint: 'portal', event: 'report.available' });
+const portal = usePortal(redis);
+const { worldWith, begin, add, bill, ids, answer, waiting } = portal;
 
 test('a reading of the lists has its turn after the one that is under way, however often what waits is handed over', async () => {
   await begin();
   add('r1');
-  const underWay = await world.open().leases.tryTake(TRIGGERS_LEASE);
-  expect(await world.turn()).toBe(false);
+  const underWay = await portal.world.open().leases.tryTake(TRIGGERS_LEASE);
+  expect(await portal.world.turn()).toBe(false);
   await underWay?.release();
-  expect(await world.retry()).toBe(false);
-  expect(await world.turn()).toBe(true);
+  expect(await portal.world.retry()).toBe(false);
+  expect(await portal.world.turn()).toBe(true);
   expect(ids()).toEqual(['r1']);
-  expect(await world.retry()).toBe(true);
+  expect(await portal.world.retry()).toBe(true);
 });
 
 describe('a message', () => {
@@ -52,9 +28,9 @@ describe('a message', () => {
     await begin();
     add('r1');
     bill('i1');
-    world.now += MINUTE_MS;
-    await world.turn();
-    expect(told(receiver)).toEqual([
+    portal.world.now += MINUTE_MS;
+    await portal.world.turn();
+    expect(told(portal.receiver)).toEqual([
       {
         type: 'report.available',
         timestamp: '2026-11-30T10:01:00.000Z',
@@ -66,7 +42,7 @@ describe('a message', () => {
         data: { tenant: 'studio-rossi', invoiceId: 'i1', patientId: 'patient-of-i1' },
       },
     ]);
-    const [first] = receiver.taken;
+    const [first] = portal.receiver.taken;
     expect(first?.headers['webhook-id']).toMatch(/^[0-9a-v]{32}$/);
   });
 
@@ -75,10 +51,10 @@ describe('a message', () => {
     ['svix', SvixWebhook],
   ])('is verified by %s', async (_, Verifier) => {
     await begin();
-    world.now = Date.now();
+    portal.world.now = Date.now();
     add('r1');
-    await world.turn();
-    const { body, headers } = receiver.taken[0]!;
+    await portal.world.turn();
+    const { body, headers } = portal.receiver.taken[0]!;
     const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
     expect(() => new Verifier(SECRET).verify(body, plain)).not.toThrow();
     expect(() => new Verifier(SECRET).verify(body.replace('r1', 'r2'), plain)).toThrow();
@@ -87,23 +63,23 @@ describe('a message', () => {
   test('is sent once, however often the lists are read and whoever reads them', async () => {
     await begin();
     add('r1');
-    for (let count = 0; count < 4; count += 1) await world.turn();
+    for (let count = 0; count < 4; count += 1) await portal.world.turn();
     add('r1', { status: 'Signed' });
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toEqual(['r1']);
   });
 
   test('goes to each endpoint that asks for the event, under an id of its own', async () => {
-    world = createTriggerWorld(redis.connect(), {
-      portal: { url: `${receiver.url}/portal`, events: ['report.available'] },
-      ledger: { url: `${receiver.url}/ledger`, events: BOTH },
+    portal.world = createTriggerWorld(redis.connect(), {
+      portal: { url: `${portal.receiver.url}/portal`, events: ['report.available'] },
+      ledger: { url: `${portal.receiver.url}/ledger`, events: BOTH },
     });
     await begin();
     add('r1');
     bill('i1');
-    await world.turn();
+    await portal.world.turn();
     expect(ids().sort()).toEqual(['i1', 'r1', 'r1']);
-    expect(new Set(receiver.taken.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+    expect(new Set(portal.receiver.taken.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
   });
 });
 
@@ -114,44 +90,44 @@ describe('what is there at first', () => {
     await begin();
     add('draft', { status: 'Final' });
     bill('paid-later', { status: 'Paid' });
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toEqual(['draft']);
   });
 
   test('counts rows that can not be used, since nobody knows how they stand', async () => {
     add('odd');
-    world.documents.unusable.add('odd');
+    portal.world.documents.unusable.add('odd');
     await begin();
-    world.documents.unusable.clear();
-    await world.turn();
+    portal.world.documents.unusable.clear();
+    await portal.world.turn();
     expect(ids()).toEqual([]);
   });
 
   test('is not decided by a list that is not whole: the event waits for a whole one and says so', async () => {
-    world.documents.partial = true;
+    portal.world.documents.partial = true;
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     const place = { endpoint: 'portal', event: 'report.available' } as const;
-    expect(await world.open().triggers!.store.reading(place)).toMatchObject({
+    expect(await portal.world.open().triggers!.store.reading(place)).toMatchObject({
       sinceAt: null,
       off: { code: 'first-list-partial' },
     });
-    world.documents.partial = false;
-    await world.turn();
+    portal.world.documents.partial = false;
+    await portal.world.turn();
     add('r2');
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toEqual(['r2']);
   });
 
   test('is taken as told of again after the loss of all state, and the same names are given later', async () => {
     await begin();
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     await redis.connect().flushall();
     add('r2');
-    await world.turn();
+    await portal.world.turn();
     add('r3');
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toEqual(['r1', 'r3']);
   });
 
@@ -159,9 +135,9 @@ describe('what is there at first', () => {
     await begin();
     await worldWith({}, ['invoice.issued']).turn();
     add('meanwhile');
-    await world.turn();
+    await portal.world.turn();
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toEqual(['r1']);
   });
 });
@@ -171,24 +147,24 @@ describe('a document', () => {
     await begin();
     answer(503);
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     add('r1', { status: 'Replaced' });
-    await world.advance(HOUR_MS);
+    await portal.world.advance(HOUR_MS);
     expect(ids()).toEqual([]);
     expect(await waiting()).toEqual([]);
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toEqual(['r1']);
   });
 
   test('of a patient who was forgotten is not told of, also not later', async () => {
     await begin();
-    const tenant = world.open();
-    await tenant.tombstones.add('patient-of-r1', world.now);
+    const tenant = portal.world.open();
+    await tenant.tombstones.add('patient-of-r1', portal.world.now);
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     await tenant.tombstones.remove('patient-of-r1');
-    await world.turn();
+    await portal.world.turn();
     expect(ids()).toEqual([]);
   });
 
@@ -196,7 +172,7 @@ describe('a document', () => {
     await begin();
     answer(503);
     add('report-4711');
-    await world.turn();
+    await portal.world.turn();
     expect(await waiting()).toHaveLength(1);
     const connection = redis.connect();
     for (const key of await connection.keys('cm:*')) {
@@ -216,15 +192,15 @@ describe('a document', () => {
 
 test('what waits and can not be opened any more is found again, under the same id', async () => {
   await begin();
-  receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
+  portal.receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
   add('r1');
-  await world.turn();
-  await world.turn(world.open({ sealingKey: 'k2' }));
-  await world.advance(HOUR_MS);
-  const rekeyed = () => world.turn(world.open({ sealingKey: 'k2' }));
-  world.now += HOUR_MS;
+  await portal.world.turn();
+  await portal.world.turn(portal.world.open({ sealingKey: 'k2' }));
+  await portal.world.advance(HOUR_MS);
+  const rekeyed = () => portal.world.turn(portal.world.open({ sealingKey: 'k2' }));
+  portal.world.now += HOUR_MS;
   await rekeyed();
-  const headers = receiver.taken.map((each) => each.headers['webhook-id']);
+  const headers = portal.receiver.taken.map((each) => each.headers['webhook-id']);
   expect(headers).toHaveLength(2);
   expect(new Set(headers).size).toBe(1);
 });
@@ -232,9 +208,9 @@ test('what waits and can not be opened any more is found again, under the same i
 test('two replicas at once send each message once', async () => {
   await begin();
   for (let count = 0; count < 20; count += 1) add(`r${count}`);
-  const done = await Promise.all([1, 2, 3].map(() => world.turn(world.open({ redis: redis.connect() }))));
+  const done = await Promise.all([1, 2, 3].map(() => portal.world.turn(portal.world.open({ redis: redis.connect() }))));
   expect(done.filter((was) => was)).toHaveLength(1);
-  await world.turn();
+  await portal.world.turn();
   expect(ids()).toHaveLength(20);
   expect(new Set(ids()).size).toBe(20);
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { renderTriggers } from '../../../src/cli/render-triggers.ts';
 import { createMetrics } from '../../../src/control/metrics.ts';
@@ -8,22 +8,14 @@ import { listTriggers } from '../../../src/features/triggers/triggers.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { useRedis } from '../../support/redis.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
-import { createTriggerWorld, type TriggerWorld } from './trigger-world.ts';
+import { usePortal } from './trigger-world.ts';
 
 const redis = useRedis();
 const ID = 'studio-rossi';
-let receiver: Receiver;
-let world: TriggerWorld;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  const events = ['report.available', 'invoice.issued'];
-  world = createTriggerWorld(redis.connect(), { portal: { url: receiver.url, events } }, { mostAtOnce: 3 });
-  await world.turn();
-});
-afterEach(() => receiver.close());
+const portal = usePortal(redis, { mostAtOnce: 3 });
+beforeEach(async () => void (await portal.world.turn()));
 
-const installation = () => openInstallation({ tenants: [world.open()] });
+const installation = () => openInstallation({ tenants: [portal.world.open()] });
 const shown = async () => renderTriggers(await listTriggers(installation(), ID));
 function metrics(): Promise<string> {
   const all = createMetrics(installation);
@@ -33,8 +25,8 @@ function metrics(): Promise<string> {
 
 test('an event whose list may not be read is named by status and metrics as off', async () => {
   const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
-  world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
-  await world.turn();
+  portal.world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
+  await portal.world.turn();
   const text = renderStatus(await status(installation())).replaceAll(/\n */g, ' ');
   expect(text).toContain('not readable, and so off: report.available to portal (missing-claim); log in again');
   expect(await metrics()).toContain(

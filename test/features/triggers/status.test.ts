@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
 import { renderTriggers } from '../../../src/cli/render-triggers.ts';
 import { listTriggers } from '../../../src/features/triggers/triggers.ts';
@@ -6,35 +6,27 @@ import { openInstallation } from '../../control/open-installation.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
 import { useRedis } from '../../support/redis.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
-import { createTriggerWorld, report, type TriggerWorld } from './trigger-world.ts';
+import { report, usePortal } from './trigger-world.ts';
 
 const redis = useRedis();
 const ID = 'studio-rossi';
-let receiver: Receiver;
-let world: TriggerWorld;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  const events = ['report.available', 'invoice.issued'];
-  world = createTriggerWorld(redis.connect(), { portal: { url: receiver.url, events } }, { mostAtOnce: 3 });
-  await world.turn();
-});
-afterEach(() => receiver.close());
+const portal = usePortal(redis, { mostAtOnce: 3 });
+beforeEach(async () => void (await portal.world.turn()));
 
-const installation = () => openInstallation({ tenants: [world.open()] });
+const installation = () => openInstallation({ tenants: [portal.world.open()] });
 const shown = async () => renderTriggers(await listTriggers(installation(), ID));
 const add = (...ids: string[]) => {
-  for (const id of ids) world.documents.reports.set(id, report(id));
+  for (const id of ids) portal.world.documents.reports.set(id, report(id));
 };
-const answer = (code: number) => receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
+const answer = (code: number) => portal.receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
 
 describe('the list of triggers', () => {
   test('says what was sent, and when', async () => {
     add('r1', 'r2');
-    await world.turn();
+    await portal.world.turn();
     const list = await listTriggers(installation(), ID);
-    expect(list.endpoints[0]).toMatchObject({ endpoint: 'portal', closed: null, lastSentAt: world.now });
+    expect(list.endpoints[0]).toMatchObject({ endpoint: 'portal', closed: null, lastSentAt: portal.world.now });
     expect(list.endpoints[0]?.events[0]).toMatchObject({ event: 'report.available', sent: 2, waiting: 0, off: null });
     expect(await shown()).toMatch(/portal +report\.available +on +2026-11-30 .* 2 +0 +0 +0/);
     expect(JSON.stringify(list)).not.toMatch(/r1|patient-of/);
@@ -43,10 +35,10 @@ describe('the list of triggers', () => {
   test('says what fails, why, and when it is tried next', async () => {
     answer(503);
     add('r1');
-    await world.turn();
+    await portal.world.turn();
     const [first] = (await listTriggers(installation(), ID)).endpoints;
     expect(first?.events[0]).toMatchObject({ waiting: 1, failing: 1, lastCode: 'webhook-unavailable', failedTries: 1 });
-    expect(first?.events[0]?.nextTryAt).toBeGreaterThan(world.now);
+    expect(first?.events[0]?.nextTryAt).toBeGreaterThan(portal.world.now);
     expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next try /);
     expect(widest(await shown())).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });

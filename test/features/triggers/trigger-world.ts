@@ -1,8 +1,9 @@
+import { afterEach, beforeEach, expect } from 'vitest';
 import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
 import { runTriggers } from '../../../src/features/triggers/job.ts';
 import { withStatus } from '../../../src/features/triggers/open.ts';
 import { createTriggerNames, type TriggerSource } from '../../../src/features/triggers/ports.ts';
-import { createTriggerStore } from '../../../src/features/triggers/store.ts';
+import { createTriggerStore, type TriggerStore } from '../../../src/features/triggers/store.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { type Outages, wakeOther } from '../../../src/jobs/outages.ts';
 import type { OpenTenant } from '../../../src/jobs/tenant.ts';
@@ -21,8 +22,9 @@ import { NEVER } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openOutages, openTenant } from '../../jobs/open-tenant.ts';
 import { paced } from '../../support/pace.ts';
+import type { TestRedis } from '../../support/redis.ts';
 import { signingSecret } from '../reminders/channels/bed.ts';
-import type { Receiver } from '../reminders/channels/receiver.ts';
+import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SEALING_KEY = Buffer.alloc(32, 9);
@@ -156,6 +158,59 @@ export function booking(id: string, startAt: number, own: Partial<Appointment> =
     updatedAt: null,
     ...own,
   };
+}
+
+/** A receiver, `portal`, of reports and invoices, and a world that tells it: both new for each test. */
+export interface Portal {
+  receiver: Receiver;
+  world: TriggerWorld;
+  worldWith(file?: object, events?: string[]): TriggerWorld;
+  /** A first turn: what is there is taken as told of. */
+  begin(): Promise<void>;
+  add(id: string, own?: Parameters<typeof report>[1]): void;
+  bill(id: string, own?: Parameters<typeof invoice>[1]): void;
+  /** What the receiver was told of. */
+  ids(): unknown[];
+  /** The receiver's next answers. */
+  answer(status: number, headers?: Record<string, string>, times?: number): void;
+  endpoint(): ReturnType<TriggerStore['endpoint']>;
+  /** Reports that wait. */
+  waiting(): ReturnType<TriggerStore['waiting']>;
+}
+
+/** To be called at the top of a test file. @param file of the world that each test begins with */
+export function usePortal(redis: TestRedis, file: object = {}): Portal {
+  const store = () => {
+    const { triggers } = portal.world.open();
+    if (triggers === null) throw new Error('the tenant has no triggers');
+    return triggers.store;
+  };
+  const worldWith: Portal['worldWith'] = (own = file, events = ['report.available', 'invoice.issued']) =>
+    createTriggerWorld(redis.connect(), { portal: { url: `${portal.receiver.url}/in`, events } }, own);
+  const methods: Omit<Portal, 'receiver' | 'world'> = {
+    worldWith,
+    async begin() {
+      portal.world.documents.reports.set('old', report('old'));
+      portal.world.documents.invoices.set('old', invoice('old'));
+      await portal.world.turn();
+      expect(portal.receiver.taken).toEqual([]);
+    },
+    add: (id, own) => void portal.world.documents.reports.set(id, report(id, own)),
+    bill: (id, own) => void portal.world.documents.invoices.set(id, invoice(id, own)),
+    ids: () => told(portal.receiver).map(({ data }) => data.reportId ?? data.invoiceId),
+    answer: (status, headers = {}, times = 1) =>
+      void portal.receiver.kit.faults.add({ times, fault: { kind: 'status', status, headers } }),
+    endpoint: () => store().endpoint('portal'),
+    waiting: () => store().waiting({ endpoint: 'portal', event: 'report.available' }),
+  };
+  // Both are there from the first hook on.
+  const portal = methods as Portal;
+  beforeEach(async () => {
+    portal.receiver = await startReceiver();
+    portal.world = worldWith();
+  });
+  afterEach(() => portal.receiver.close());
+  return portal;
 }
 
 /** What a receiver took, as JSON. */

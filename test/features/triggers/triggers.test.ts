@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { renderTriggers } from '../../../src/cli/render-triggers.ts';
 import { createMetrics } from '../../../src/control/metrics.ts';
@@ -9,28 +9,20 @@ import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
-import { createTriggerWorld, report, type TriggerWorld, told } from './trigger-world.ts';
+import { report, told, usePortal } from './trigger-world.ts';
 
 const QUIETLY = () => {};
 const redis = useRedis();
 const ID = 'studio-rossi';
-let receiver: Receiver;
-let world: TriggerWorld;
-beforeEach(async () => {
-  receiver = await startReceiver();
-  const events = ['report.available', 'invoice.issued'];
-  world = createTriggerWorld(redis.connect(), { portal: { url: receiver.url, events } }, { mostAtOnce: 3 });
-  await world.turn();
-});
-afterEach(() => receiver.close());
+const portal = usePortal(redis, { mostAtOnce: 3 });
+beforeEach(async () => void (await portal.world.turn()));
 
-const installation = () => openInstallation({ tenants: [world.open()] });
+const installation = () => openInstallation({ tenants: [portal.world.open()] });
 const shown = async () => renderTriggers(await listTriggers(installation(), ID));
 const add = (...ids: string[]) => {
-  for (const id of ids) world.documents.reports.set(id, report(id));
+  for (const id of ids) portal.world.documents.reports.set(id, report(id));
 };
-const answer = (code: number) => receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
+const answer = (code: number) => portal.receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
 function metrics(): Promise<string> {
   const all = createMetrics(installation);
   addFeatureMetrics(all);
@@ -41,7 +33,7 @@ describe('an endpoint that is gone', () => {
   beforeEach(async () => {
     answer(410);
     add('r1');
-    await world.turn();
+    await portal.world.turn();
   });
 
   test('is named by list, status and metrics, with what to do', async () => {
@@ -55,10 +47,10 @@ describe('an endpoint that is gone', () => {
   });
 
   test('is opened by a person, and told of all that waits', async () => {
-    world.now += DAY_MS;
+    portal.world.now += DAY_MS;
     add('r2');
-    await world.turn();
-    expect(told(receiver)).toEqual([]);
+    await portal.world.turn();
+    expect(told(portal.receiver)).toEqual([]);
     const { closed } = await reopenEndpoint(
       installation(),
       { tenant: ID, endpoint: 'portal' },
@@ -66,8 +58,8 @@ describe('an endpoint that is gone', () => {
       { progress: QUIETLY, signal: NEVER },
     );
     expect(closed).toMatchObject({ code: 'webhook-gone' });
-    await world.advance(MINUTE_MS);
-    expect(told(receiver)).toHaveLength(2);
+    await portal.world.advance(MINUTE_MS);
+    expect(told(portal.receiver)).toHaveLength(2);
     expect(await metrics()).not.toContain('clinic_mirror_trigger_endpoint_closed{');
   });
 
@@ -79,10 +71,10 @@ describe('an endpoint that is gone', () => {
       { skip: true },
       { progress: QUIETLY, signal: NEVER },
     );
-    await world.advance(MINUTE_MS);
+    await portal.world.advance(MINUTE_MS);
     add('r3');
-    await world.turn();
-    expect(told(receiver).map(({ data }) => data.reportId)).toEqual(['r3']);
+    await portal.world.turn();
+    expect(told(portal.receiver).map(({ data }) => data.reportId)).toEqual(['r3']);
   });
 
   test('by another name is not known', async () => {
@@ -99,8 +91,8 @@ describe('an endpoint that is gone', () => {
 describe('too many documents at once', () => {
   beforeEach(async () => {
     add('r1', 'r2', 'r3', 'r4');
-    await world.turn();
-    expect(told(receiver)).toEqual([]);
+    await portal.world.turn();
+    expect(told(portal.receiver)).toEqual([]);
   });
 
   test('are let through by a person, that once', async () => {
@@ -111,11 +103,11 @@ describe('too many documents at once', () => {
       { skip: false },
       { progress: QUIETLY, signal: NEVER },
     );
-    await world.advance(MINUTE_MS);
-    expect(told(receiver)).toHaveLength(4);
+    await portal.world.advance(MINUTE_MS);
+    expect(told(portal.receiver)).toHaveLength(4);
     add('s1', 's2', 's3', 's4');
-    await world.turn();
-    expect(told(receiver)).toHaveLength(4);
+    await portal.world.turn();
+    expect(told(portal.receiver)).toHaveLength(4);
   });
 
   test('are left for good by a person', async () => {
@@ -125,26 +117,26 @@ describe('too many documents at once', () => {
       { skip: true },
       { progress: QUIETLY, signal: NEVER },
     );
-    await world.advance(MINUTE_MS);
+    await portal.world.advance(MINUTE_MS);
     add('s1');
-    await world.turn();
-    expect(told(receiver).map(({ data }) => data.reportId)).toEqual(['s1']);
+    await portal.world.turn();
+    expect(told(portal.receiver).map(({ data }) => data.reportId)).toEqual(['s1']);
   });
 });
 
 test('what was parked after many refusals is tried at once when a person asks', async () => {
-  receiver.kit.faults.add({ times: 13, fault: { kind: 'status', status: 404 } });
+  portal.receiver.kit.faults.add({ times: 13, fault: { kind: 'status', status: 404 } });
   add('r1');
-  await world.turn();
-  await world.advance(DAY_MS / 2);
+  await portal.world.turn();
+  await portal.world.advance(DAY_MS / 2);
   const [first] = (await listTriggers(installation(), ID)).endpoints;
-  expect((first?.events[0]?.nextTryAt ?? 0) - world.now).toBeGreaterThan(DAY_MS / 4);
+  expect((first?.events[0]?.nextTryAt ?? 0) - portal.world.now).toBeGreaterThan(DAY_MS / 4);
   await reopenEndpoint(
     installation(),
     { tenant: ID, endpoint: 'portal' },
     { skip: false },
     { progress: QUIETLY, signal: NEVER },
   );
-  await world.advance(MINUTE_MS);
-  expect(told(receiver)).toHaveLength(1);
+  await portal.world.advance(MINUTE_MS);
+  expect(told(portal.receiver)).toHaveLength(1);
 });
