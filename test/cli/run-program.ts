@@ -89,7 +89,12 @@ export async function runProgram(
       ran.code = code;
     },
   };
-  const program = create(outside);
+  await parse(create(outside), args, ran);
+  return ran;
+}
+
+/** Has a program read its command line, and do what it says. */
+async function parse(program: Command, args: readonly string[], ran: Ran): Promise<void> {
   for (const command of [program, ...descendants(program)]) {
     command.exitOverride().configureOutput({
       writeOut: (text) => {
@@ -106,7 +111,6 @@ export async function runProgram(
     ran.thrown = error;
     if (error instanceof CommanderError) ran.code = error.exitCode;
   }
-  return ran;
 }
 
 /** Names that completion finds in the files. */
