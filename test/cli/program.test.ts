@@ -1,8 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
-import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { cycle } from '../jobs/cycle.ts';
@@ -29,19 +25,6 @@ function open(booked = 0) {
 function run(args: readonly string[], given: Given = {}): Promise<Ran> {
   return runProgram(args, { installation: open().installation, ...given });
 }
-
-describe('the configuration check', () => {
-  test('ends with 0 when there are no faults, and shows the summary', async () => {
-    expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'the summary\n', thrown: null });
-  });
-
-  test('ends with 2 when there are, on paper and as JSON', async () => {
-    const faults = [{ file: 'clinic-mirror.yaml' }];
-    expect(await run(['config', 'check'], { faults })).toMatchObject({ code: 2 });
-    const ran = await run(['config', 'check', '--json'], { faults });
-    expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults, warnings: [] }]);
-  });
-});
 
 describe('a sync', () => {
   test('ends with 0 when everything was written', async () => {
@@ -269,58 +252,6 @@ describe('a command line', () => {
       expect(ran.out).toMatch(new RegExp(`^  ${command}\\b.* {2}\\S`, 'm'));
     }
     for (const line of ran.out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
-  });
-});
-
-describe('the check of a specification', () => {
-  const fixture = readFileSync(new URL('../fixtures/openapi-italian.json', import.meta.url), 'utf8');
-
-  test('ends with 1 when something differs, and shows what, what to ask and the profile, in 100 columns', async () => {
-    const ran = await run(['check-spec', 'clinic.json', '--write', 'mine.yaml'], { files: { 'clinic.json': fixture } });
-    expect([ran.code, ran.thrown]).toEqual([1, null]);
-    expect(ran.out).toMatch(/appointments\.fields\.start +start +dataOraInizio +likely/);
-    expect(ran.out).toContain('what does the state mean: SOSPESO?');
-    const table = ran.out.slice(0, ran.out.indexOf('The profile that says it'));
-    expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
-    expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
-  });
-
-  test('shows what can be read of the rows of an answer, after all else', async () => {
-    const row = {
-      identificativo: 7,
-      agenda: { id: 1 },
-      paziente: { id: 3, cognome: 'Bellini' },
-      dataOraInizio: '2026-03-29T09:00:00',
-      durataSecondi: 1800,
-      stato: 'PRENOTATO',
-    };
-    const rows = JSON.stringify({ elenco: [row, { ...row, dataOraInizio: 'x' }] });
-    const files = { 'clinic.json': fixture, 'rows.json': rows };
-    const ran = await run(['check-spec', 'clinic.json', '--rows', 'rows.json'], { files });
-    const shown = ran.out.slice(ran.out.indexOf('What this profile can read'));
-    expect(shown).toMatch(
-      /^What this profile can read of 2 rows: 1 read, 1 set aside \(bad-time: start\)\.\nStates: 1 booked/,
-    );
-    expect(shown).toMatch(/^start +dataOraInizio +2026-03-29T09:00:00 +2026-03-29T09:00:00\+02:00$/m);
-    expect(shown).not.toContain('Bellini');
-    const json = JSON.parse((await run(['check-spec', 'clinic.json', '--rows', 'rows.json', '--json'], { files })).out);
-    expect([json.rows.read, json.toDecide[0].location]).toEqual([1, 'appointments.statuses']);
-    const wrong = await run(['check-spec', 'clinic.json', '--rows', 'clinic.json'], { files });
-    expect(wrong.thrown).toMatchObject({ actor: 'settings', code: 'rows-unreadable' });
-  });
-
-  test('ends with 0 when nothing differs', async () => {
-    const paths: Record<string, object> = {};
-    for (const { path, method } of OPERATIONS) paths[path] = { ...paths[path], [method.toLowerCase()]: {} };
-    const ran = await run(['check-spec', 'all.json', '--json'], {
-      files: { 'all.json': JSON.stringify({ openapi: '3.1.0', paths }) },
-    });
-    expect([ran.thrown, ran.code, JSON.parse(ran.out).fits]).toEqual([null, 0, true]);
-  });
-
-  test('tells what is no such document apart', async () => {
-    const ran = await run(['check-spec', 'notes.txt'], { files: { 'notes.txt': 'hello' } });
-    expect(ran.thrown).toMatchObject({ actor: 'settings', code: 'spec-not-openapi' });
   });
 });
 

@@ -32,14 +32,20 @@ export interface Given
   clinic?: (tenant: string) => Awaited<ReturnType<OpenInstallation['clinic']>>;
   faults?: object[];
   files?: Record<string, string>;
+  /** Told what is written that is not the answer. */
+  onErr?(text: string): void;
 }
 
-/** Runs one command line in this process. */
-export async function runProgram(args: readonly string[], given: Given): Promise<Ran> {
+/** Runs one command line in this process. @param create makes the program; default: the whole one */
+export async function runProgram(
+  args: readonly string[],
+  given: Given,
+  create: (outside: CliOutside) => Command = createProgram,
+): Promise<Ran> {
   const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], roles: [], written: {} };
   const refuse = () => Promise.reject(new Error('not in this test'));
   const refusing = <Part>() => new Proxy({}, { get: (_, name) => (name === 'then' ? undefined : refuse) }) as Part;
-  const { services: desk, clinic, backups, access, state, ...rest } = given;
+  const { services: desk, clinic, backups, access, state, onErr, ...rest } = given;
   const outside: CliOutside = {
     async withInstallation(options, work) {
       ran.configs.push(options.config);
@@ -66,7 +72,7 @@ export async function runProgram(args: readonly string[], given: Given): Promise
     signal: NEVER,
     profile: async () => clinicProfileSchema.parse({}),
     names: async () => NAMES,
-    lines: () => Readable.from([]),
+    lines: (file) => Readable.from((given.files?.[file] ?? '').split('\n')),
     read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
     write: async (file, content) => {
       ran.written[file] = typeof content === 'string' ? content : await text(content);
@@ -76,13 +82,19 @@ export async function runProgram(args: readonly string[], given: Given): Promise
     },
     err: (text) => {
       ran.err += `${text}\n`;
+      onErr?.(text);
     },
     progress: () => Object.assign(() => {}, { end: () => {} }),
     exit: (code) => {
       ran.code = code;
     },
   };
-  const program = createProgram(outside);
+  await parse(create(outside), args, ran);
+  return ran;
+}
+
+/** Has a program read its command line, and do what it says. */
+async function parse(program: Command, args: readonly string[], ran: Ran): Promise<void> {
   for (const command of [program, ...descendants(program)]) {
     command.exitOverride().configureOutput({
       writeOut: (text) => {
@@ -99,7 +111,6 @@ export async function runProgram(args: readonly string[], given: Given): Promise
     ran.thrown = error;
     if (error instanceof CommanderError) ran.code = error.exitCode;
   }
-  return ran;
 }
 
 /** Names that completion finds in the files. */

@@ -107,7 +107,10 @@ async function makeCalendars(
 
 async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Promise<Asker> {
   if (answers !== undefined) return answersOf(await read(answers), process.env, err, answers);
-  if (process.stdin.isTTY && process.stderr.isTTY) return (await import('./prompts.ts')).terminalAsker();
+  const { stdin, stderr } = process;
+  // Standard output is for the answer alone.
+  if (stdin.isTTY && stderr.isTTY)
+    return (await import('./prompts.ts')).terminalAsker({ input: stdin, output: stderr });
   throw new MirrorError(message('no-terminal'), {
     ...{ actor: 'settings', code: 'no-terminal', retry: 'never' },
     remedy: message('no-terminal.remedy'),

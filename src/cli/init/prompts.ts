@@ -1,13 +1,17 @@
+import type { Readable, Writable } from 'node:stream';
 import { confirm, isCancel, log, multiselect, password, select, text } from '@clack/prompts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Asker, Question, TextQuestion } from './asker.ts';
 
-/** Standard output is for the answer alone. */
-const output = process.stderr;
+/** Where a person types, and where they are asked. */
+interface Terminal {
+  input: Readable;
+  output: Writable;
+}
 
 /** Asks a person in a terminal. @throws MirrorError `settings`, code `init-ended`, when they end it */
-export function terminalAsker(): Asker {
+export function terminalAsker(terminal: Terminal): Asker {
   const messageOf = ({ ask, why }: Question) => `${ask}\n  ${why}`;
   const validated =
     ({ check, isOptional = false, usual }: TextQuestion) =>
@@ -30,32 +34,34 @@ export function terminalAsker(): Asker {
       const { usual = '' } = question;
       const shown = usual === '' ? {} : { placeholder: usual, defaultValue: usual };
       return (
-        requireAnswer(await text({ message: messageOf(question), validate: validated(question), output, ...shown })) ??
-        usual
+        requireAnswer(
+          await text({ message: messageOf(question), validate: validated(question), ...terminal, ...shown }),
+        ) ?? usual
       );
     },
     async secret(question) {
       return (
-        requireAnswer(await password({ message: messageOf(question), validate: validated(question), output })) ?? ''
+        requireAnswer(await password({ message: messageOf(question), validate: validated(question), ...terminal })) ??
+        ''
       );
     },
     async choice(question) {
       // The library's options are of one of several kinds by their value: a text here.
       const options = question.choices.map(({ value, label }) => ({ value: value as string, label }));
       return requireAnswer(
-        await select({ message: messageOf(question), options, output }),
+        await select({ message: messageOf(question), options, ...terminal }),
       ) as (typeof question.choices)[number]['value'];
     },
     async choices(question) {
       const options = question.choices.map(({ value, label }) => ({ value: value as string, label }));
       const message = `${messageOf(question)} (space chooses, return ends)`;
       return requireAnswer(
-        await multiselect({ message, options, output }),
+        await multiselect({ message, options, ...terminal }),
       ) as (typeof question.choices)[number]['value'][];
     },
     async another(_id, count, ask) {
-      return count === 0 || requireAnswer(await confirm({ message: ask, initialValue: false, output }));
+      return count === 0 || requireAnswer(await confirm({ message: ask, initialValue: false, ...terminal }));
     },
-    report: (message) => log.info(message, { output }),
+    report: (message) => log.info(message, { output: terminal.output }),
   };
 }

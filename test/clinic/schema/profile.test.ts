@@ -34,7 +34,6 @@ describe('clinic profiles', () => {
     ['an unknown key', { pagging: {} }, 'Unrecognized key: "pagging"'],
     ['an unknown field', { agendas: { fields: { nome: ['name'] } } }, 'Unrecognized key: "nome"'],
     ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: give an IANA time zone'],
-    ['half a window filter', { appointments: { filters: { from: null } } }, 'from and to go together'],
     ['a broken pattern', { errors: { missingClaim: ['('] } }, 'must be a regular expression'],
     ['a status that is not ours', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],
     [
@@ -47,14 +46,7 @@ describe('clinic profiles', () => {
       { paging: { style: 'cursor', cursorPath: 'header:' } },
       'or header: and the name of a header',
     ],
-    ['a date and time of day for an id', { agendas: { fields: { id: ['day + time'] } } }, 'must be field names'],
     ['three places for a time', { appointments: { fields: { start: ['a + b + c'] } } }, 'date + time of day'],
-    ['a number in the place of a text', { patients: { numbers: ['lastName'] } }, 'must be an id, a word, a choice'],
-    [
-      'a list of no values that raise a flag',
-      { appointments: { flags: [{ path: 'a', when: [], status: 'arrived' }] } },
-      'when',
-    ],
     [
       'a rule without its field',
       { paging: { style: 'page-size', ends: ['total'], totalPath: null } },

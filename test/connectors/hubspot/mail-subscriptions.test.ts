@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { hubspot } from '../../../src/connectors/hubspot/index.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import { CONTACT, contact, describeOutcome, failure, NO_SIGNAL, rejection, startWorld, type World } from './support.ts';
 
@@ -142,21 +141,11 @@ describe('a consent of the clinic', () => {
 });
 
 describe('the settings of subscriptions', () => {
-  test('are off unless given, and then no permission is asked for', async () => {
+  test('are off unless given', async () => {
     const world = await startWorld();
     const target = await world.target();
     await target.write(target.create('a', contact({ email: ADDRESS })));
     expect(calls(world)).toBe(0);
-    const scopes = hubspot.neededScopes(hubspot.settingsSchema.parse({}), 'patients');
-    expect(scopes.filter((scope) => scope.startsWith('communication'))).toEqual([]);
-  });
-
-  test('ask for the permissions that they need, of contacts alone', () => {
-    const subscriptions = [{ property: 'newsletter', subscription: 7, legalBasis: 'NON_GDPR' }];
-    const settings = hubspot.settingsSchema.parse({ subscriptions });
-    const scopes = hubspot.neededScopes(settings, 'patients');
-    expect(scopes).toContain('communication_preferences.statuses.batch.write');
-    expect(hubspot.neededScopes(settings, 'invoices').some((scope) => scope.startsWith('communication'))).toBe(false);
   });
 
   test('name a type that the account has', async () => {

@@ -194,15 +194,6 @@ describe('visits in a custom object', () => {
     },
   );
 
-  test('need no wait after a lost answer, and permissions of their own', () => {
-    const settings = hubspot.settingsSchema.parse({ object: CUSTOM_OBJECT });
-    expect(hubspot.keysOf!(settings, 'appointments')).toBe('enforced');
-    expect(hubspot.neededScopes(settings, 'appointments')).toContain('crm.objects.custom.write');
-    expect(hubspot.neededScopes(hubspot.settingsSchema.parse({}), 'appointments')).not.toContain(
-      'crm.objects.custom.write',
-    );
-  });
-
   test('that the account does not have are a matter of settings, named', async () => {
     const { world } = await open();
     const target = world.open({ stream: 'appointments', properties, settings: { object: '2-99' } });

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import type { AllBackups } from '../../src/features/backup/backups.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { openBooked } from '../control/open-installation.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { type Ran, runProgram } from './run-program.ts';
+
+const redis = useRedis();
+
+/** Two tenants, of which `verdi` can be made to fail, and those whose files have faults. */
+function openWorld(...unusable: string[]) {
+  const { installation, tenant } = openBooked(redis);
+  const tenants = new Map(['rossi', 'verdi'].map((id) => [id, { ...tenant, id }] as const));
+  const world = {
+    ...installation,
+    tenants,
+    unusable: unusable.map((id) => ({ id })),
+  } as unknown as typeof installation;
+  const broken = new Set<string>();
+  const backups: AllBackups = {
+    backup: async (id) => `copy of ${id}`,
+    async restore(id) {
+      if (broken.has(id)) throw new MirrorError('x', { actor: 'contract', code: 'seal-broken', retry: 'never' });
+      return {
+        restored: ['clinic', 'google'],
+        unchanged: ['hubspot'],
+        protections: 30,
+        pins: 40,
+        rejections: 50,
+        at: NOW,
+      };
+    },
+    seal: (text) => text,
+    open: (sealed) => sealed,
+  };
+  const run = (args: string[], files = {}): Promise<Ran> => runProgram(args, { installation: world, backups, files });
+  return {
+    ...{ broken, run },
+    async file(): Promise<Record<string, string>> {
+      return (await run(['backup', '--all', 'all.jsonl'])).written;
+    },
+  };
+}
+
+test('a backup of all tenants writes one file, and says how many are in it', async () => {
+  const ran = await openWorld().run(['backup', '--all', 'all.jsonl']);
+  expect(ran).toMatchObject({ code: 0, thrown: null, out: '2 tenants are in all.jsonl.\n' });
+  expect(ran.written['all.jsonl']).toContain('"sealed":"copy of verdi"');
+});
+
+test('a backup that lacks tenants with faults ends with 1 and names them, on paper and as JSON', async () => {
+  const { run } = openWorld('bianchi', 'neri');
+  const ran = await run(['backup', '--all', 'all.jsonl']);
+  expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('faults: bianchi, neri.') });
+  const json = await run(['backup', '--all', 'all.jsonl', '--json']);
+  expect([json.code, JSON.parse(json.out)]).toEqual([
+    1,
+    { file: 'all.jsonl', tenants: 2, without: ['bianchi', 'neri'] },
+  ]);
+});
+
+test('a restored file shows what came of each tenant, and of when it is', async () => {
+  const { run, file } = openWorld();
+  const ran = await run(['restore', '--all', 'all.jsonl'], await file());
+  expect(ran).toMatchObject({ code: 0, thrown: null });
+  for (const tenant of ['rossi', 'verdi']) expect(ran.out).toMatch(new RegExp(`^${tenant} +2 +1 +30 +40 +50$`, 'm'));
+  expect(ran.out.replaceAll(/\s+/g, ' ')).toContain('who was forgotten or opted out after that has to be given again');
+});
+
+test('a restore of some tenants alone restores no other, and ends with 1 for one that the file lacks', async () => {
+  const { run, file } = openWorld();
+  const ran = await run(['restore', '--all', 'all.jsonl', '--only', 'verdi', 'nobody'], await file());
+  expect(ran.code).toBe(1);
+  expect(ran.out).toMatch(/^verdi /m);
+  expect(ran.out).not.toMatch(/^rossi /m);
+  expect(ran.out).toContain('nobody is not as in the file (not-in-backup).');
+});
+
+test('a tenant that fails keeps no other from being restored, and ends the command with 1 and its code', async () => {
+  const { run, file, broken } = openWorld();
+  const files = await file();
+  broken.add('rossi');
+  const ran = await run(['restore', '--all', 'all.jsonl', '--json'], files);
+  expect([ran.code, JSON.parse(ran.out)]).toMatchObject([
+    1,
+    { restored: [{ tenant: 'verdi' }], failed: [{ tenant: 'rossi', code: 'seal-broken' }] },
+  ]);
+});
+
+test('a file that was cut off is backup-damaged; neither command goes without --all', async () => {
+  const { run, file } = openWorld();
+  const [head = ''] = (await file())['all.jsonl']!.split('\n');
+  const cut = await run(['restore', '--all', 'all.jsonl'], { 'all.jsonl': head });
+  expect([cut.thrown, cut.out]).toMatchObject([{ code: 'backup-damaged' }, '']);
+  for (const command of ['backup', 'restore']) expect(await run([command])).toMatchObject({ code: 1, out: '' });
+});

@@ -1,0 +1,142 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import type { StateProbe } from '../../src/control/doctor.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { openInstallation } from '../control/open-installation.ts';
+import { type Given, type Ran, runProgram } from './run-program.ts';
+
+/** Runs one command line against an installation without tenants. */
+function run(args: readonly string[], given: Given = {}): Promise<Ran> {
+  return runProgram(args, { installation: openInstallation({ tenants: [] }), ...given });
+}
+
+/** A Redis of which all is well, unless a test says otherwise. */
+function stateWith(probe: Partial<StateProbe> = {}): StateProbe {
+  return {
+    ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
+    ...{ unopened: async () => [], openSecrets: () => [], lacksTrustedProxies: () => false, time: async () => 0 },
+    ...{ hosts: () => [], resolve: null },
+    view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),
+    ...probe,
+  };
+}
+
+const REMEDY = 'start Redis';
+const AWAY = stateWith({
+  check: async () => {
+    const options = { actor: 'remote', code: 'redis-unreachable', retry: 'later', remedy: REMEDY } as const;
+    throw new MirrorError('Redis does not answer', options);
+  },
+});
+const FAULTS = [{ file: 'clinic-mirror.yaml' }];
+
+describe('the configuration check', () => {
+  test('ends with 0 when there are no faults, and shows the summary', async () => {
+    expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'the summary\n', thrown: null });
+  });
+
+  test('ends with 2 when there are, on paper and as JSON', async () => {
+    expect(await run(['config', 'check'], { faults: FAULTS })).toMatchObject({ code: 2 });
+    const ran = await run(['config', 'check', '--json'], { faults: FAULTS });
+    expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults: FAULTS, warnings: [] }]);
+  });
+
+  test('with --live shows what doctor finds below the summary, and ends with 1 at a problem', async () => {
+    const well = await run(['config', 'check', '--live'], { state: stateWith() });
+    expect(well.code).toBe(0);
+    expect(well.out).toMatch(/^the summary\n\n[\s\S]*Redis: [\s\S]*\nNothing stands in the way\./);
+    const away = await run(['config', 'check', '--live', '--json'], { state: AWAY });
+    expect([away.code, JSON.parse(away.out)]).toMatchObject([
+      1,
+      { ok: false, faults: [], findings: [{ subject: 'Redis', result: 'problem', code: 'redis-unreachable' }] },
+    ]);
+  });
+
+  test('with --live asks nothing while files have faults', async () => {
+    const ran = await run(['config', 'check', '--live', '--json'], { faults: FAULTS, state: AWAY });
+    expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults: FAULTS, warnings: [] }]);
+  });
+
+  test('with --live and a tenant that is not there is no-such-tenant', async () => {
+    const { thrown } = await run(['config', 'check', '--live', 'nobody'], { state: stateWith() });
+    expect(thrown).toMatchObject({ code: 'no-such-tenant' });
+  });
+});
+
+describe('doctor', () => {
+  test('ends with 0 when nothing is a problem, and numbers what warns', async () => {
+    expect(await run(['doctor'], { state: stateWith() })).toMatchObject({ code: 0, thrown: null });
+    const { code, out } = await run(['doctor'], { state: stateWith({ lacksTrustedProxies: () => true }) });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^warning +/m);
+    expect(out).toMatch(/Nothing stands in the way\.\n\nWhat to do, in this order:\n1\. /);
+  });
+
+  test('ends with 1 at a problem, with its code, and says what to do first', async () => {
+    const { code, out } = await run(['doctor'], { state: AWAY });
+    expect(code).toBe(1);
+    expect(out).toMatch(/^PROBLEM +Redis: .*\(redis-unreachable\)/m);
+    expect(out).toContain(`What to do, in this order:\n1. Redis:\n   ${REMEDY}`);
+    expect(out).not.toContain('Nothing stands in the way');
+  });
+
+  test('as JSON tells the findings alone, and ends the same', async () => {
+    const { code, out } = await run(['doctor', '--json'], { state: AWAY });
+    expect([code, JSON.parse(out)]).toMatchObject([1, { findings: [{ result: 'problem', next: REMEDY }] }]);
+  });
+});
+
+describe('the check of a specification', () => {
+  const fixture = readFileSync(new URL('../fixtures/openapi-italian.json', import.meta.url), 'utf8');
+
+  test('ends with 1 when something differs, and shows what, what to ask and the profile, in 100 columns', async () => {
+    const ran = await run(['check-spec', 'clinic.json', '--write', 'mine.yaml'], { files: { 'clinic.json': fixture } });
+    expect([ran.code, ran.thrown]).toEqual([1, null]);
+    expect(ran.out).toMatch(/appointments\.fields\.start +start +dataOraInizio +likely/);
+    expect(ran.out).toContain('what does the state mean: SOSPESO?');
+    const table = ran.out.slice(0, ran.out.indexOf('The profile that says it'));
+    expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
+  });
+
+  test('shows what can be read of the rows of an answer, after all else', async () => {
+    const row = {
+      identificativo: 7,
+      agenda: { id: 1 },
+      paziente: { id: 3, cognome: 'Bellini' },
+      dataOraInizio: '2026-03-29T09:00:00',
+      durataSecondi: 1800,
+      stato: 'PRENOTATO',
+    };
+    const rows = JSON.stringify({ elenco: [row, { ...row, dataOraInizio: 'x' }] });
+    const files = { 'clinic.json': fixture, 'rows.json': rows };
+    const ran = await run(['check-spec', 'clinic.json', '--rows', 'rows.json'], { files });
+    const shown = ran.out.slice(ran.out.indexOf('What this profile can read'));
+    expect(shown).toMatch(
+      /^What this profile can read of 2 rows: 1 read, 1 set aside \(bad-time: start\)\.\nStates: 1 booked/,
+    );
+    expect(shown).toMatch(/^start +dataOraInizio +2026-03-29T09:00:00 +2026-03-29T09:00:00\+02:00$/m);
+    expect(shown).not.toContain('Bellini');
+    const json = JSON.parse((await run(['check-spec', 'clinic.json', '--rows', 'rows.json', '--json'], { files })).out);
+    expect([json.rows.read, json.toDecide[0].location]).toEqual([1, 'appointments.statuses']);
+    const wrong = await run(['check-spec', 'clinic.json', '--rows', 'clinic.json'], { files });
+    expect(wrong.thrown).toMatchObject({ actor: 'settings', code: 'rows-unreadable' });
+  });
+
+  test('ends with 0 when nothing differs', async () => {
+    const paths: Record<string, object> = {};
+    for (const { path, method } of OPERATIONS) paths[path] = { ...paths[path], [method.toLowerCase()]: {} };
+    const ran = await run(['check-spec', 'all.json', '--json'], {
+      files: { 'all.json': JSON.stringify({ openapi: '3.1.0', paths }) },
+    });
+    expect([ran.thrown, ran.code, JSON.parse(ran.out).fits]).toEqual([null, 0, true]);
+  });
+
+  test('tells what is no such document apart', async () => {
+    const ran = await run(['check-spec', 'notes.txt'], { files: { 'notes.txt': 'hello' } });
+    expect(ran.thrown).toMatchObject({ actor: 'settings', code: 'spec-not-openapi' });
+  });
+});
