@@ -1,10 +1,24 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { watchStateCounter } from '../../src/composition/upkeep.ts';
+import { compose } from '../../src/composition/compose.ts';
+import { startAlerting, watchStateCounter } from '../../src/composition/upkeep.ts';
+import { connectors } from '../../src/connectors/registry.ts';
+import { status } from '../../src/control/status.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import type { Durability } from '../../src/state/redis.ts';
+import type { StoredAlerts } from '../../src/state/reports.ts';
 import type { StateCounter, StateCounterView } from '../../src/state/state-counter.ts';
+import { useSmallWorld } from '../e2e/support/small-world.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
 
@@ -85,3 +99,116 @@ test.each(['settle', 'view'] as const)(
     expect(lines).toEqual([]);
   },
 );
+
+const LOOK_MS = 20;
+/** Longer than where clinics stand is known without looking again. */
+const STATUS_LIFE_MS = MINUTE_MS;
+
+type Alerting = Awaited<ReturnType<typeof openAlerting>>;
+
+/** A process that tells a receiver of what needs a person, by a clock of the test. */
+async function openAlerting() {
+  const answer = { status: 202 };
+  const { url, requests, close } = await startReceiver(() => answer);
+  onTestFinished(close);
+  const world = await useSmallWorld({ redisUrl: redis.url, targets: ['google-calendar'] });
+  const { configDir: dir, env } = world;
+  const settings = join(dir, 'clinic-mirror.yaml');
+  const signing = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+  const alerts = { webhook: { url, secrets: [{ env: 'ALERTS_SECRET' }], allowPrivateAddresses: true } };
+  await writeFile(settings, `${await readFile(settings, 'utf8')}\nalerts: ${JSON.stringify(alerts)}\n`);
+  const files = { dir, env: { ...env, ALERTS_SECRET: signing }, connectors, reminderChannels };
+  const { configuration } = new ConfigurationFiles({ ...files, mode: 'set-aside' });
+  const clock = { now: Date.now() };
+  const composition = compose({ configuration, log: silentLogger, priority: 'background', clock: () => clock.now });
+  const end = startAlerting(composition, openStatuses(), LOOK_MS);
+  onTestFinished(async () => {
+    await end();
+    await composition.close();
+  });
+  const tenant = world.tenants[0]!.id;
+  const { credentials, connections } = composition.composed.get(tenant)!;
+  const login = [...connections.keys()].find((id) => id !== 'clinic')!;
+  const kept = await credentials.readAll([login]);
+  return {
+    ...{ composition, clock, answer, tenant, login, requests },
+    async logOut() {
+      await credentials.remove(login);
+      clock.now += STATUS_LIFE_MS;
+    },
+    async logIn() {
+      await credentials.restore(kept);
+      clock.now += STATUS_LIFE_MS;
+    },
+    told: () => requests.map(({ body }) => JSON.parse(body).data),
+    messages: (count: number) => waitFor(() => requests.length >= count, { what: `${count} messages` }),
+  };
+}
+
+/** What the process remembers, as soon as that fulfils a condition. */
+async function remembered(
+  { composition }: Alerting,
+  what: string,
+  holds: (alerts: StoredAlerts) => boolean,
+): Promise<void> {
+  const read = async () => (await composition.alerts.read()).get('webhook');
+  await waitFor(
+    async () => {
+      const alerts = await read();
+      return alerts !== undefined && holds(alerts);
+    },
+    { what },
+  );
+}
+
+test('a login that is missing is told when it lasts, and that it is over', async () => {
+  const opened = await openAlerting();
+  const { clock, tenant, login, told, messages } = opened;
+  await opened.logOut();
+  await remembered(opened, 'the missing login to be seen', ({ memory }) => memory?.includes('not-connected') ?? false);
+  clock.now += 5 * MINUTE_MS;
+  await messages(1);
+  const problem = { tenant, subject: `login ${login}`, next: `clinic-mirror login ${tenant} ${login}` };
+  expect(told()[0].begun.problems).toMatchObject([problem]);
+
+  await opened.logIn();
+  await remembered(opened, 'the login to be seen again', ({ memory }) => /"goneAt":\d/.test(memory ?? ''));
+  clock.now += HOUR_MS;
+  await messages(2);
+  expect(told()[1]).toMatchObject({ begun: { count: 0 }, over: { count: 1, problems: [{ ...problem, next: null }] } });
+});
+
+test('a receiver that takes nothing is named in status, and gets the message when it does', async () => {
+  const opened = await openAlerting();
+  const { clock, answer, composition, told } = opened;
+  answer.status = 503;
+  await opened.logOut();
+  await remembered(opened, 'the missing login to be seen', ({ memory }) => memory?.includes('not-connected') ?? false);
+  clock.now += 5 * MINUTE_MS;
+  await remembered(opened, 'the failure', ({ failure }) => failure?.code === 'webhook-unavailable');
+  const view = await status(composition.installation);
+  expect(view.problems.map(({ subject }) => subject)).toContain('alerts by webhook');
+  answer.status = 401;
+  await remembered(opened, 'the refusal', ({ failure }) => failure?.code === 'webhook-unauthorized');
+  const { problems } = await status(composition.installation);
+  expect(problems.find(({ subject }) => subject === 'alerts by webhook')?.next).toBe(
+    'give both sides the same signing secret; the secret is read from the environment variable ALERTS_SECRET',
+  );
+  answer.status = 202;
+  await remembered(opened, 'the message to be taken', ({ failure }) => failure === null);
+  expect(told().at(-1).begun.problems).toMatchObject([{ code: 'not-connected' }]);
+});
+
+test('a Redis that does not answer is told by the process itself', async () => {
+  const opened = await openAlerting();
+  await remembered(opened, 'a look', () => true);
+  await redis.crash();
+  await waitFor(
+    () => {
+      opened.clock.now += MINUTE_MS;
+      return opened.requests.length > 0;
+    },
+    { what: 'the message' },
+  );
+  expect(opened.told()[0].begun.problems).toMatchObject([{ tenant: null, code: 'redis-unreachable' }]);
+});

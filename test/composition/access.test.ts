@@ -1,0 +1,65 @@
+import { describe, expect, test, vi } from 'vitest';
+import { announceFirstSignIn, publicUrlOf } from '../../src/composition/access.ts';
+import type { Composition } from '../../src/composition/compose.ts';
+import type { AccessServices } from '../../src/control/access.ts';
+import { openActing } from '../control/acting.ts';
+
+describe('how browsers reach the port for operators', () => {
+  const urlOf = (port: number, publicUrl: string | null, taken: number | null) =>
+    publicUrlOf({ configuration: { settings: { operator: { port, publicUrl } } } } as unknown as Composition, taken);
+
+  test('is what the settings say, whichever port was taken', () => {
+    expect(urlOf(8081, 'https://mirror.example', 9000)).toBe('https://mirror.example');
+  });
+
+  test('is else this machine, by the port that was taken before the one of the settings', () => {
+    expect(urlOf(8081, null, 9000)).toBe('http://localhost:9000');
+    expect(urlOf(8081, null, null)).toBe('http://localhost:8081');
+  });
+
+  test('is not known while any free port may be taken', () => {
+    expect(urlOf(0, null, null)).toBeNull();
+    expect(urlOf(0, null, 9000)).toBe('http://localhost:9000');
+  });
+});
+
+describe('the first sign-in', () => {
+  /** What was shown and logged when a daemon started. */
+  async function start({ passphrase = true, isSet = false, publicUrl = 'https://mirror.example' as string | null }) {
+    const log = { warn: vi.fn(), error: vi.fn() };
+    const { actServices: acts } = openActing();
+    const links = new Map<string, unknown>();
+    const access = {
+      settings: () => ({ passphrase }),
+      passphrase: { isSet: async () => isSet },
+      publicUrl: () => publicUrl,
+      links: { put: async (ticket: string, link: unknown) => void links.set(ticket, link) },
+    } as unknown as AccessServices;
+    const shown: string[] = [];
+    await announceFirstSignIn({ acts, log } as unknown as Composition, access, (text) => shown.push(text));
+    return { shown, links, log };
+  }
+
+  test('is shown with an address that is not logged and that sets the passphrase', async () => {
+    const { shown, links, log } = await start({});
+    const [[ticket, link] = []] = links;
+    expect(link).toEqual({ mustSet: true });
+    expect(shown).toEqual([expect.stringMatching(new RegExp(`\n\nhttps://mirror\\.example/.*/${ticket}\n$`))]);
+    expect(log.warn).toHaveBeenCalledOnce();
+    expect(JSON.stringify(log.warn.mock.calls)).not.toContain(ticket);
+  });
+
+  test.each([{ passphrase: false }, { isSet: true }])(
+    'is not shown where nobody has to set a passphrase: %o',
+    async (own) => {
+      const { shown, links, log } = await start(own);
+      expect([shown, links.size, log.warn.mock.calls, log.error.mock.calls]).toEqual([[], 0, [], []]);
+    },
+  );
+
+  test('that has no address is an error of the log, and the daemon starts', async () => {
+    const { shown, log } = await start({ publicUrl: null });
+    expect(shown).toEqual([]);
+    expect(log.error).toHaveBeenCalledOnce();
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { createLoginServices } from '../../src/composition/operator-services.ts';
+import { useRedis } from '../support/redis.ts';
+import { openComposition } from './open-composition.ts';
+
+const redis = useRedis();
+
+const open = (settings = '') => {
+  const composition = openComposition(redis.url, { settings });
+  return { composition, services: createLoginServices(composition) };
+};
+
+const errorOf = (work: () => unknown) => {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return null;
+};
+
+describe('a login', () => {
+  test('at the clinic is verified before it is stored; others are not', () => {
+    const { composition, services } = open();
+    const { connections, verifyClinicLogin } = composition.composed.get('uno')!;
+    expect(services.target('uno', 'clinic').verify).toBe(verifyClinicLogin);
+    expect(services.target('uno', 'work')).toBe(connections.get('work')!.tokens!.login);
+  });
+
+  test.each(['dav', 'gone'])(
+    'that nobody can make (%s) is refused with no-such-login and the names of those that can be made',
+    (id) => {
+      const error = errorOf(() => open().services.target('uno', id));
+      expect(error).toMatchObject({ actor: 'settings', code: 'no-such-login', retry: 'never' });
+      expect(JSON.stringify((error as { remedy?: unknown }).remedy)).toContain('clinic, work, spare');
+    },
+  );
+
+  test('of a tenant that does not exist is refused with no-such-tenant', () => {
+    expect(errorOf(() => open().services.target('due', 'clinic'))).toMatchObject({ code: 'no-such-tenant' });
+  });
+
+  test('is used by the clinic always, else by targets', () => {
+    const { services } = open();
+    const used = ['clinic', 'work', 'dav', 'spare'].filter((id) => services.isUsed('uno', id));
+    expect(used).toEqual(['clinic', 'work', 'dav']);
+  });
+
+  test('is for the targets that use it, by what they hold', () => {
+    const { services } = open();
+    const ofClinic = { clinic: 'Studio Uno', language: 'it' };
+    const targets = [{ connector: 'google-calendar', holds: 'events' }];
+    expect(services.about('uno', 'work')).toEqual({ ...ofClinic, targets });
+    expect(services.about('uno', 'spare')).toEqual({ ...ofClinic, targets: [] });
+  });
+
+  test('is made on another machine only by a public address', () => {
+    expect(open().services.remote).toBeNull();
+    expect(open('http: { port: 8080, publicUrl: "https://mirror.example" }\n').services.remote).toEqual({
+      callbackUrl: 'https://mirror.example/oauth/callback',
+      linkUrl: 'https://mirror.example/oauth/login',
+    });
+  });
+});

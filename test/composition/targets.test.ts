@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { OpenConnection } from '../../src/composition/open-connection.ts';
+import {
+  type ConnectorParts,
+  type Connectors,
+  openNotifications,
+  openTargets,
+  scopesOfTargets,
+} from '../../src/composition/targets.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
+import { FingerprintMemory } from '../../src/sync/identity.ts';
+
+const KEY = new Uint8Array(32);
+const SUBSCRIPTIONS = { stands: 'in for what a connector subscribes with' };
+
+/** A connector of calendars that notes what it is opened with. */
+function openWorld(own: object = {}) {
+  const opened: { settings: unknown; ownerTag: string; http: unknown }[] = [];
+  const calendars = {
+    name: 'calendars',
+    holds: 'events',
+    supports: { keys: 'enforced', erases: ['appointments'] },
+    connectionKinds: ['google'],
+    settingsSchema: z.strictObject({ calendar: z.string() }),
+    neededScopes: ({ calendar }: { calendar: string }, stream: string) => ['read', `${stream}:${calendar}`],
+    open(context: (typeof opened)[number]) {
+      opened.push(context);
+      return { subscriptions: SUBSCRIPTIONS };
+    },
+    ...own,
+  };
+  const parts = {
+    ...{ tenant: 'aurora', zone: 'Europe/Rome', identityKey: KEY, identity: 'fingerprint', remotes: new SharedState() },
+    ...{ log: silentLogger, clock: () => 0, feeds: { feedStore: () => ({}) } },
+    connectors: new Map([['calendars', calendars]]) as unknown as Connectors,
+    httpOf: { calendars: 'the way to calendars', crms: 'the way to CRMs' },
+    connections: new Map([
+      ['work', { kind: 'google', budget: null, authorizer: () => ({}) } as unknown as OpenConnection],
+    ]),
+  } as unknown as ConnectorParts;
+  return { opened, parts };
+}
+
+const targetOf = (id: string, own: object = {}) =>
+  ({
+    id,
+    connector: 'calendars',
+    connection: 'work',
+    settings: { calendar: id },
+    ...own,
+  }) as unknown as TargetConfiguration;
+
+const tenantOf = (...targets: TargetConfiguration[]) =>
+  ({ targets: new Map(targets.map((target) => [target.id, target])) }) as unknown as TenantConfiguration;
+
+describe('scopes of a connection', () => {
+  const { connectors } = openWorld().parts;
+
+  test('are those of its own targets, each once, by what each follows', () => {
+    const crm = { crm: { stream: 'patients' } };
+    const tenant = tenantOf(targetOf('one'), targetOf('two', crm), targetOf('other', { connection: 'private' }));
+    expect(scopesOfTargets(tenant, 'work', connectors)).toEqual(['read', 'appointments:one', 'patients:two']);
+    expect(scopesOfTargets(tenant, 'private', connectors)).toEqual(['read', 'appointments:other']);
+  });
+
+  test('are none where no target uses it', () => {
+    expect(scopesOfTargets(tenantOf(targetOf('one')), 'clinic', connectors)).toEqual([]);
+  });
+});
+
+describe('a target', () => {
+  const cached = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, idleTarget: null });
+
+  function open(own: object = {}, module: object = {}) {
+    const world = openWorld(module);
+    const known = cached();
+    const target = openTargets(tenantOf(targetOf('one', own)), new Map([['one', known]]), world.parts).get('one')!;
+    return { ...world, known, target };
+  }
+
+  test('opens its connector when it is first asked for, once, by the way of what it is for', () => {
+    const { opened, target } = open();
+    expect(opened).toEqual([]);
+    expect(target.connector).toBe(target.connector);
+    expect(opened).toMatchObject([{ settings: { calendar: 'one' }, http: 'the way to calendars' }]);
+    expect(opened[0]?.ownerTag).toBe(target.identity.ownerTag);
+    const crm = open({}, { holds: 'objects' });
+    expect(crm.target.connector).toBeDefined();
+    expect(crm.opened).toMatchObject([{ http: 'the way to CRMs' }]);
+  });
+
+  test('of another name is another one, unless it says what it was formerly', () => {
+    const tagOf = (own: object) => open(own).target.identity.ownerTag;
+    expect(tagOf({ formerly: 'two' })).not.toBe(tagOf({}));
+    expect(tagOf({ formerly: 'one' })).toBe(tagOf({}));
+  });
+
+  test('promises what its connector promises, and under its own settings something else', () => {
+    expect(open().target.supports).toMatchObject({ keys: 'enforced', erases: ['appointments'] });
+    const own = { keysOf: () => 'searched', erasesOf: () => [] };
+    expect(open({}, own).target.supports).toMatchObject({ keys: 'searched', erases: [] });
+  });
+
+  test('leaves what is known of it to the one that is opened after it', () => {
+    const { known, target } = open();
+    target.preparedContainer = 'a calendar' as never;
+    expect(known.preparedContainer).toBe('a calendar');
+  });
+});
+
+describe('a subscription that is kept', () => {
+  const KEPT = { connector: 'calendars', connection: 'work', settings: { calendar: 'of before' } };
+
+  function subscriptionsOf(own: Partial<typeof KEPT> = {}, module: object = {}) {
+    const { opened, parts } = openWorld(module);
+    const proofs = createProofSealer(KEY, 'aurora');
+    const whole = { ...parts, redis: {} as RedisClient, id: 'aurora', proofs };
+    const notifications = openNotifications(whole, null);
+    const subscriptions = notifications.subscriptionsOf({ ...KEPT, ...own } as never);
+    return { opened, subscriptions };
+  }
+
+  test('is ended under the settings that it was opened with, and touches nothing of ours', () => {
+    const { opened, subscriptions } = subscriptionsOf();
+    expect(subscriptions).toBe(SUBSCRIPTIONS);
+    expect(opened).toMatchObject([{ settings: { calendar: 'of before' }, ownerTag: '' }]);
+  });
+
+  test.each([
+    ['of a login that is gone', { connection: 'gone' }, {}],
+    ['of a connector that is gone', { connector: 'gone' }, {}],
+    ['with settings that are refused by now', { settings: { calendar: 7 as unknown as string } }, {}],
+    ['of a login of another kind by now', {}, { connectionKinds: ['microsoft'] }],
+  ])('%s is left alone', (_what, own, module) => {
+    const { opened, subscriptions } = subscriptionsOf(own, module);
+    expect(subscriptions).toBeNull();
+    expect(opened).toEqual([]);
+  });
+});

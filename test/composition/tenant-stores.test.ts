@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import type { OpenConnection } from '../../src/composition/open-connection.ts';
+import { createTenantCache, mayClose } from '../../src/composition/tenant-stores.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { CacheBudget } from '../../src/model/cache.ts';
+import type { Protection } from '../../src/state/protection.ts';
+
+describe('a tenant at which nobody works', () => {
+  const isClosed = (targets: ('calendar' | 'crm')[], connections: boolean[]) =>
+    mayClose({
+      tenant: {
+        targets: new Map(targets.map((kind, index) => [`t${index}`, { crm: kind === 'crm' ? {} : null }])),
+      } as unknown as Pick<OpenTenant, 'targets'>,
+      connections: new Map(
+        connections.map((isAtRest, index) => [`c${index}`, { mayClose: () => isAtRest } as unknown as OpenConnection]),
+      ),
+    });
+
+  test('is closed when it has calendars alone and no login holds anything', () => {
+    expect(isClosed(['calendar', 'calendar'], [true, true])).toBe(true);
+    expect(isClosed([], [true])).toBe(true);
+  });
+
+  test('stays open while one login may hold a token in memory alone', () => {
+    expect(isClosed(['calendar'], [true, false])).toBe(false);
+  });
+
+  test('stays open when one of its targets is in a CRM', () => {
+    expect(isClosed(['calendar', 'crm'], [true])).toBe(false);
+  });
+});
+
+describe('what a process knows of a tenant', () => {
+  const cacheOf = (formerly: string | null, earlier: { protection: Protection } | null) => {
+    const asked: unknown[] = [];
+    const parts = {
+      redis: {},
+      room: new CacheBudget(1_000),
+      stateCounter: {
+        of(...names: string[]) {
+          asked.push(names);
+          return { recordWriting: () => {} };
+        },
+      },
+      configuration: { settings: { secrets: { identityKey: { reveal: () => new Uint8Array(32) } } } },
+      clock: () => 0,
+      log: silentLogger,
+      priority: 'background',
+    } as unknown as Parameters<typeof createTenantCache>[2];
+    const targets = ['one', 'two'].map((id) => ({ id, formerly: null }));
+    const cache = createTenantCache({ id: 'aurora', formerly, targets }, earlier, parts);
+    return { asked, cache };
+  };
+
+  test('under another configuration keeps what protects people, and nothing else', () => {
+    const first = cacheOf(null, null);
+    const { cache, asked } = cacheOf(null, first.cache);
+    expect(cache.protection).toBe(first.cache.protection);
+    expect(asked).toEqual([]);
+    expect(cache.links).not.toBe(first.cache.links);
+    expect(cache.targets.get('one')).not.toBe(first.cache.targets.get('one'));
+  });
+
+  test('of each target is its own', () => {
+    const { targets } = cacheOf(null, null).cache;
+    expect([...targets.keys()]).toEqual(['one', 'two']);
+    expect(targets.get('one')?.fingerprints).not.toBe(targets.get('two')?.fingerprints);
+  });
+
+  test('of those who are protected goes by the name that the tenant had formerly', () => {
+    expect(cacheOf('bianchi', null).asked).toEqual([['aurora', 'bianchi']]);
+    expect(cacheOf(null, null).asked).toEqual([['aurora', 'aurora']]);
+  });
+});
