@@ -10,7 +10,7 @@ export type Side = 'clinic' | 'calendar' | 'both';
 
 /** Rows of the grid are of so many minutes. */
 export const ROW_MINUTES = 5;
-/** Blocks side by side in a day; further ones are told below it, since nobody could read them. */
+/** Blocks side by side in a day; the page lists further ones below the day, since nobody could read narrower ones. */
 export const MOST_LANES = 6;
 /** Columns of a day: each number of lanes up to the most is a whole number of them. */
 const COLUMNS = 120;
@@ -48,7 +48,7 @@ export function weekStyles(): string {
   ].join('\n');
 }
 
-/** Sides stand in halves of the day; where lanes share it, each takes up a whole lane, and its look tells the side. */
+/** Each side fills one half of the day; where blocks share the day, a block takes up a whole lane and its appearance shows the side. */
 function laneStyles(lane: number, lanes: number): string {
   const width = COLUMNS / lanes;
   const start = lane * width + 1;
