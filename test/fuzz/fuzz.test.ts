@@ -17,7 +17,8 @@ const INPUTS = 100;
 describe('whatever others write', () => {
   test.each([...PARSERS.keys()])('is read or refused, and nothing else: %s', async (parser) => {
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const limits = { ...LIMITS, milliseconds: paced(LIMITS.milliseconds) };
+    const { milliseconds, millisecondsPerMb, bytes } = LIMITS;
+    const limits = { milliseconds: paced(milliseconds), millisecondsPerMb: paced(millisecondsPerMb), bytes };
     const { findings, inputs } = await fuzzApart({ parser, seed, most: INPUTS, forMs: paced(120_000), limits });
     expect(findings, `npm run fuzz -- --only ${parser} --seed ${seed}`).toEqual([]);
     expect(inputs).toBe(INPUTS);

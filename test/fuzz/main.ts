@@ -14,7 +14,8 @@ const USAGE = `npm run fuzz -- [--minutes 10] [--only xml,json] [--seed 1] [--re
 
 Has everything that reads what others wrote read inputs that are nearly right: seeds, changed in one
 to six places. An input follows from the seed and its number alone. A finding is an error that is
-none of ours, more than ${LIMITS.milliseconds} ms of processor time, or ${LIMITS.bytes / 1e6} MB.
+none of ours, more than ${LIMITS.bytes / 1e6} MB, or more than ${LIMITS.milliseconds} ms of processor time
+(and ${LIMITS.millisecondsPerMb} ms for each MB of the input).
 
   --minutes n   for all of them together (10)
   --only a,b    these alone:

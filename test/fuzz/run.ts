@@ -28,7 +28,7 @@ export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | '
 }
 
 /** What no input may take, whatever reads it. */
-export const LIMITS: Limits = { milliseconds: 250, bytes: 100e6 };
+export const LIMITS: Required<Limits> = { milliseconds: 250, millisecondsPerMb: 60, bytes: 100e6 };
 /** No input is a finding by its time or memory, unless it has no end or no room. */
 export const UNLIMITED: Limits = { milliseconds: Infinity, bytes: Infinity };
 

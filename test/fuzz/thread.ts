@@ -32,6 +32,8 @@ export interface Task {
 export interface Limits {
   /** Processor time of one input. */
   milliseconds: number;
+  /** Processor time that each megabyte of an input adds. */
+  millisecondsPerMb?: number;
   /** What the heap grows by. */
   bytes: number;
 }
@@ -75,12 +77,12 @@ async function main(): Promise<void> {
     Atomics.store(place, 0, index);
     if (file !== null) writeSync(file, `${index}\n`, 0);
     const input = task.input === undefined ? inputOf(parser, task.seed, index) : Buffer.from(task.input);
-    const met = await measured(parser, input, task.limits);
+    const met = await measured(parser, input, limitsFor(input, task.limits));
     figures.inputs += 1;
     figures.refused += met.isRefused ? 1 : 0;
     figures.slowestMs = Math.max(figures.slowestMs, met.milliseconds);
     figures.mostBytes = Math.max(figures.mostBytes, met.bytes);
-    const told = findingIn(met, task.limits);
+    const told = findingIn(met, limitsFor(input, task.limits));
     if (told !== null) say({ finding: { parser: parser.name, seed: task.seed, index, ...told } });
   }
   say({ done: figures });
@@ -119,6 +121,12 @@ async function once(parser: Parser, input: Buffer): Promise<Met> {
   }
   const { user, system } = process.threadCpuUsage(before);
   return { milliseconds: (user + system) / 1_000, bytes: heapBytes() - heapBefore, isRefused, crash };
+}
+
+/** Decoding and copying a large input takes time in proportion to its size; a parser that needs more than that has a fault. */
+function limitsFor(input: Buffer, limits: Limits): Limits {
+  const { milliseconds, millisecondsPerMb = 0 } = limits;
+  return { ...limits, milliseconds: milliseconds + millisecondsPerMb * (input.length / 1e6) };
 }
 
 function heapBytes(): number {

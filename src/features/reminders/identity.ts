@@ -69,8 +69,9 @@ export function createAddressSecrets(identityKey: Uint8Array, tenant: string): A
   };
 }
 
-/** @param received of any kind: it may not be ours */
+/** @param received comes from a request or from Redis, so it can be of any type; only a string can match */
 function isSame(received: unknown, made: string): boolean {
-  const [one, other] = [Buffer.from(String(received)), Buffer.from(made)];
+  if (typeof received !== 'string') return false;
+  const [one, other] = [Buffer.from(received), Buffer.from(made)];
   return one.length === other.length && timingSafeEqual(one, other);
 }

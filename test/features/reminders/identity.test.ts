@@ -64,6 +64,14 @@ describe('the address in a reminder', () => {
     }
   });
 
+  test.each([[[{ toString: 0 }]], [Object.create(null)], [Symbol('r')], [null]])(
+    'is refused if it is no string',
+    (token) => {
+      expect(secrets.isOurs(token as unknown as string, made)).toBe(false);
+      expect(secrets.isOurs(secrets.token('r'), { ...made, proof: token as unknown as string })).toBe(false);
+    },
+  );
+
   test('is refused whatever comes in its place', () => {
     fc.assert(
       fc.property(fc.anything(), (token) => {
