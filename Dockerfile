@@ -1,4 +1,4 @@
-# The daemon and its command line. How to run it: docs/container.md
+# The daemon and its command line. How to run it: docs/install/docker.md
 # The base by digest, so that each build has the same one. How a newer one is taken: docs/releasing.md
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:2fe369e969550cde8e867afc3fe370b260140cab4a23d467074295b42163d553
 FROM $NODE_IMAGE AS build

@@ -10,7 +10,7 @@ import { startDeskPage } from './desk-page.ts';
 const ANSWERS = 'sandbox-answers.yaml';
 const ACCOUNT = 'doctor@clinic.example';
 
-/** Starts what docs/first-calendar.md needs on this machine, says what to do with it, and ends it at Ctrl-C. */
+/** Starts what docs/quickstart.md needs on this machine, says what to do with it, and ends it at Ctrl-C. */
 async function main(): Promise<void> {
   // Before anything starts: until then a signal would end this process and leave the file.
   const ended = new Promise<void>((resolve) => {
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Answers for the clinic and the account that run here, as docs/first-calendar.md explains them. */
+/** Answers for the clinic and the account that run here, as docs/quickstart.md explains them. */
 function answers(
   { baseUrl, authUrl, clients }: ClinicSandbox,
   { issuer, client, ...google }: GoogleSandbox,

@@ -21,7 +21,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 
 let folder: string;
 let manifests: Manifest[];
-/** As somebody follows docs/install.md: a copy, with a file for each secret. */
+/** As somebody follows docs/install/kubernetes.md: a copy, with a file for each secret. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-kubernetes-'));
   cpSync(join(deploy, 'kubernetes'), folder, { recursive: true });

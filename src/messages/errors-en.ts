@@ -19,7 +19,7 @@ export const ERRORS_EN = {
   'answer-too-costly.remedy': 'ask for smaller pages, or see what the host sends',
   'answer-unusable': 'the answer to {id} can not be used',
   'answers-unreadable': 'the file of answers is no YAML',
-  'answers-unreadable.remedy': 'write it as docs/first-calendar.md shows',
+  'answers-unreadable.remedy': 'write it as docs/quickstart.md shows',
   'audit-log-unwritable': 'the audit log can not be written or read',
   'audit-log-unwritable.remedy':
     'see that dataDirectory can be written to by this user, has room, and lies on a file system with hard links',
@@ -163,7 +163,7 @@ export const ERRORS_EN = {
   'no-such-task': 'there is no task of that id',
   'no-such-task.remedy': 'tasks are kept for an hour; what they did is in runs and in the audit log',
   'no-terminal': 'there is no terminal in which questions could be asked',
-  'no-terminal.remedy': 'run it in a terminal, or with --answers and a file (docs/first-calendar.md)',
+  'no-terminal.remedy': 'run it in a terminal, or with --answers and a file (docs/quickstart.md)',
   'no-triggers': 'the tenant "{id}" has no triggers',
   'no-triggers.remedy': 'add triggers to {location}',
   'not-a-pdf': '{label}: the file is no PDF',

@@ -21,7 +21,7 @@ export const ERRORS_IT = {
   'answer-too-costly.remedy': "richiedi pagine più piccole, o controlla che cosa invia l'host",
   'answer-unusable': 'la risposta a {id} non può essere usata',
   'answers-unreadable': 'il file delle risposte non è YAML',
-  'answers-unreadable.remedy': 'scrivilo come mostra docs/first-calendar.md',
+  'answers-unreadable.remedy': 'scrivilo come mostra docs/quickstart.md',
   'audit-log-unwritable': 'il registro delle azioni non può essere scritto o letto',
   'audit-log-unwritable.remedy':
     'controlla che dataDirectory sia scrivibile da questo utente, abbia spazio e sia su un file system con hard link',
@@ -170,7 +170,7 @@ export const ERRORS_IT = {
   'no-such-task.remedy':
     "le attività sono conservate per un'ora; i loro risultati sono in runs e nel registro delle azioni",
   'no-terminal': "non c'è un terminale in cui fare domande",
-  'no-terminal.remedy': 'eseguilo in un terminale, o con --answers e un file (docs/first-calendar.md)',
+  'no-terminal.remedy': 'eseguilo in un terminale, o con --answers e un file (docs/quickstart.md)',
   'no-triggers': 'il tenant "{id}" non ha trigger',
   'no-triggers.remedy': 'aggiungi triggers a {location}',
   'not-a-pdf': '{label}: il file non è un PDF',

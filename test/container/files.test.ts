@@ -152,8 +152,8 @@ describe('compose.yaml', () => {
   });
 });
 
-describe('docs/container.md', () => {
-  const text = read('docs/container.md').replaceAll(/^ {3}/gm, '');
+describe('docs/install/docker.md', () => {
+  const text = read('docs/install/docker.md').replaceAll(/^ {3}/gm, '');
   const settings = /```yaml\n(.*?)```/s.exec(text)?.[1] ?? '';
 
   test('writes every secret that Compose wants', () => {

@@ -17,7 +17,7 @@ import { type GoogleItself, startGoogleItself } from './support/google-itself.ts
 import { widenBudget } from './support/widen-budget.ts';
 
 const CLI = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
-const DOCUMENT = readFileSync(new URL('../../docs/first-calendar.md', import.meta.url), 'utf8');
+const DOCUMENT = readFileSync(new URL('../../docs/quickstart.md', import.meta.url), 'utf8');
 const DOCUMENTED = parse(/```yaml\n(redisUrl[\s\S]*?)```/.exec(DOCUMENT)?.[1] ?? '');
 const [CALENDAR] = DOCUMENTED.calendars;
 const SECRETS = { CLINIC_CLIENT_SECRET: 'sandbox-client-secret', GOOGLE_CLIENT_SECRET: 'GOCSPX-own' };

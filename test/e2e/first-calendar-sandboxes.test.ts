@@ -12,7 +12,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { widenBudget } from './support/widen-budget.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const DOCUMENT = readFileSync(join(ROOT, 'docs/first-calendar.md'), 'utf8');
+const DOCUMENT = readFileSync(join(ROOT, 'docs/quickstart.md'), 'utf8');
 const SECTION = /## With the sandboxes\n([\s\S]*?)\n## /.exec(DOCUMENT)?.[1] ?? '';
 /** `config check --live` and `run` compare the clocks. */
 const REDIS_DATE = new URL('../support/redis-date-preload.ts', import.meta.url);

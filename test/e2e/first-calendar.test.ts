@@ -14,7 +14,7 @@ import { widenBudget } from './support/widen-budget.ts';
 
 const redis = useRedis();
 const radicale = useRadicale();
-const DOCUMENT = readFileSync(new URL('../../docs/first-calendar.md', import.meta.url), 'utf8');
+const DOCUMENT = readFileSync(new URL('../../docs/quickstart.md', import.meta.url), 'utf8');
 const CALENDAR_PASSWORD = 'CALENDAR_PASSWORD';
 /** `config check --live` compares the clocks. */
 const REDIS_DATE = new URL('../support/redis-date-preload.ts', import.meta.url);
