@@ -56,7 +56,7 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
   const kinds = await asker.choices({
     id: 'calendarKinds',
     ask: 'Where are the calendars?',
-    why: 'for Google and Microsoft an application is registered there first: docs/connect-google.md, docs/connect-microsoft.md',
+    why: 'for Google and Microsoft an application is registered there first: docs/connect/google.md, docs/connect/microsoft.md',
     choices: [
       { value: 'caldav', label: 'a CalDAV server, such as iCloud, Nextcloud or Fastmail' },
       { value: 'google', label: 'Google Calendar' },
@@ -219,7 +219,7 @@ async function askClient(
 ): Promise<object> {
   const clientId = await asker.text({
     ...{ id: `${kind}.clientId`, ask: `Client id at ${kind === 'google' ? 'Google' : 'Microsoft'}` },
-    why: `docs/connect-${kind}.md says how the application is registered`,
+    why: `docs/connect/${kind}.md says how the application is registered`,
   });
   const field = kind === 'google' ? 'issuer' : 'authority';
   const address = asker.presetAnswer(`${kind}.${field}`);

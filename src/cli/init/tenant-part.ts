@@ -219,7 +219,7 @@ function caldavPassword(
     ask: () =>
       asker.secret({
         ...{ id: `${at}.password`, ask: `Password of ${username}` },
-        why: 'most hosted servers want one made for this application: docs/connect-caldav.md',
+        why: 'most hosted servers want one made for this application: docs/connect/caldav.md',
       }),
     test: (password) => tests.caldav({ server, username, password }),
   };
