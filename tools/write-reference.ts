@@ -22,10 +22,10 @@ const FILES = [
   'configuration.md',
   'clinic-profile.md',
   'errors.md',
-  'faults.md',
   'glossary.md',
   'monitoring.md',
   'reminders.md',
+  'runbook.md',
 ];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
