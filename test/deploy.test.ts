@@ -12,7 +12,7 @@ const read = (path: string) => readFileSync(root + path, 'utf8');
 
 /** Every metric that the documents list; another test holds these to the program. */
 const metrics = new Set(
-  [...read('docs/operating.md').matchAll(/^\| `(clinic_mirror_[a-z_]+)` \|/gm)].map(([, name = '']) => name),
+  [...read('docs/monitoring.md').matchAll(/^\| `(clinic_mirror_[a-z_]+)` \|/gm)].map(([, name = '']) => name),
 );
 
 function metricsIn(text: string): string[] {
@@ -59,8 +59,8 @@ test('every command that an alarm names is one that the documents list', () => {
     [...annotations.description.matchAll(/clinic-mirror ([a-z]+(?: [a-z]+)?)/g)].map(([, words = '']) => words),
   );
   expect(commands.length).toBeGreaterThan(5);
-  const documented = read('docs/operating.md');
-  for (const command of commands) expect(documented).toContain(`| \`clinic-mirror ${command}`);
+  const documented = read('docs/commands.md');
+  for (const command of commands) expect(documented).toContain(`\n## \`${command}`);
 });
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;

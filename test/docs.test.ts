@@ -17,7 +17,6 @@ import { testsIn } from './support/tests-in.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const operating = read('docs/operating.md');
 /** Where documents of ours are, beside the project's folder itself. */
 const FOLDERS_WITH_DOCUMENTS = ['.github', 'bench', 'decisions', 'docs', 'sandbox', 'src'];
 const NOT_OURS = ['.cache', '.git', 'coverage', 'node_modules'];
@@ -65,39 +64,46 @@ describe('error codes are found in sources', () => {
   });
 });
 
-describe('docs/operating.md', () => {
-  test('has a line for every metric, and for no other', async () => {
-    const all = createMetrics(() => null);
-    addFeatureMetrics(all);
-    const text = await all.render();
-    const metrics = [...text.matchAll(/^# TYPE (clinic_mirror_\w+)/gm)].map((match) => match[1] ?? '');
-    expect(metrics.length).toBeGreaterThan(10);
-    expect(
-      firstColumn(operating)
-        .filter((name) => name.startsWith('clinic_mirror_'))
-        .sort(),
-    ).toEqual(metrics.sort());
-  });
+test('docs/monitoring.md has a line for every metric, and for no other', async () => {
+  const all = createMetrics(() => null);
+  addFeatureMetrics(all);
+  const text = await all.render();
+  const metrics = [...text.matchAll(/^# TYPE (clinic_mirror_\w+)/gm)].map((match) => match[1] ?? '');
+  expect(metrics.length).toBeGreaterThan(10);
+  const listed = firstColumn(read('docs/monitoring.md')).filter((name) => name.startsWith('clinic_mirror_'));
+  expect(listed.sort()).toEqual(metrics.sort());
+});
 
-  test('has a line for every command, and for no other', () => {
-    const commands = usagesOf(createProgram(unusedOutside()));
+describe('docs/commands.md', () => {
+  const text = read('docs/commands.md');
+  const commands = commandsOf(createProgram(unusedOutside()));
+
+  test('has a section for every command, and for no other', () => {
+    const sections = [...text.matchAll(/^## `(.+)`$/gm)].map(([, usage = '']) => `clinic-mirror ${usage}`);
     expect(commands.length).toBeGreaterThan(10);
-    const section = operating.slice(operating.indexOf('\n## Commands'), operating.indexOf('\n## Status'));
-    expect(firstColumn(section).sort()).toEqual(commands.sort());
+    expect(sections.sort()).toEqual(commands.map(usageOf).sort());
   });
 
-  test('names every option of the commands', () => {
-    const options = commandsOf(createProgram(unusedOutside())).flatMap(({ command }) => command.options);
+  test('names in the section of each command its options', () => {
+    const sections = text.split(/^## /m);
+    const options = commands.flatMap(({ words, command }) => {
+      const section = sections.find((one) =>
+        one.startsWith(`\`${usageOf({ words, command }).replace(/^clinic-mirror /, '')}\``),
+      );
+      return command.options.map(({ long }) => ({ words, long: long ?? '', section: section ?? '' }));
+    });
     expect(options.length).toBeGreaterThan(3);
-    expect(options.map(({ long }) => long ?? '').filter((long) => !operating.includes(long))).toEqual([]);
+    const missing = options.filter(({ long, section }) => !section.includes(long));
+    expect(missing.map(({ words, long }) => `${words} ${long}`)).toEqual([]);
   });
 });
 
-function usagesOf(program: Command): string[] {
-  return commandsOf(program).map(({ words, command }) => {
-    const given = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));
-    return [words, ...given].join(' ');
+function usageOf({ words, command }: { words: string; command: Command }): string {
+  const given = command.registeredArguments.map((one) => {
+    const name = one.variadic ? `${one.name()}...` : one.name();
+    return one.required ? `<${name}>` : `[${name}]`;
   });
+  return [words, ...given].join(' ');
 }
 
 test.each([...referenceDocuments(), commandsDocument()])(

@@ -296,8 +296,8 @@ export const FAULTS = {
 } as const satisfies Record<string, Fault>;
 
 const WHEN = {
-  'next-cycle': 'with the next cycle',
-  'asked-again': 'with the next cycle after `tokens.confirmRefusalAfterSeconds`',
+  'next-cycle': 'in the next cycle',
+  'asked-again': 'in the next cycle after `tokens.confirmRefusalAfterSeconds`',
 };
 
 /** A Markdown table with a row for each fault. */
@@ -306,10 +306,10 @@ export function renderFaults(faults: Readonly<Record<string, Fault>>): string {
     const action =
       next === null ? (needs === 'time' ? 'wait' : 'see the code') : isCommand(next) ? `\`${next}\`` : next;
     const when = known === undefined ? 'at once' : WHEN[known];
-    return `| ${what} | ${sentence} | \`${code}\` | ${when} | ${needs === 'person' ? 'you' : 'time'} | ${action} |`;
+    return `| ${what} | ${sentence} | \`${code}\` | ${when} | ${needs === 'person' ? 'action required' : 'retrying'} | ${action} |`;
   });
   return [
-    '| what happened | what is said | code | known | who ends it | next action |',
+    '| fault | sentence in `status` | code | known | who must act | next action |',
     '|---|---|---|---|---|---|',
     ...rows,
   ].join('\n');

@@ -9,7 +9,7 @@ const FILE = join(import.meta.dirname, '../docs/commands.md');
 
 const HEAD = `# Commands
 
-Written by \`npm run generate\` from the program itself. What to use when: [operating.md](operating.md#commands). \`clinic-mirror <command> --help\` says the same.
+Written by \`npm run generate\` from the program itself. Which command for which symptom: [Runbook](runbook.md#symptoms). \`clinic-mirror <command> --help\` says the same.
 
 Answers go to standard output, everything else (progress, prompts, errors) to standard error. In a terminal answers are as wide as it is, with words of state in colour
 unless \`NO_COLOR\` is set; in a pipe nothing is coloured and no table is cut. Times are those of the clinic's zone, which is named below them; of several clinics in several zones,

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shared, type VendorErrors } from '../src/connectors/errors.ts';
 import { connectors } from '../src/connectors/registry.ts';
+import { createMetrics } from '../src/control/metrics.ts';
+import { addFeatureMetrics } from '../src/features/metrics.ts';
 import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
 import { openApiDocument } from '../src/http-server/api/openapi.ts';
 import { ROUTES } from '../src/http-server/api/routes.ts';
@@ -10,6 +12,7 @@ import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { ANY, renderErrors } from './error-table.ts';
 import { FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
+import { renderMetrics } from './metrics-table.ts';
 import { renderRoutes } from './route-table.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
@@ -19,9 +22,10 @@ const FILES = [
   'configuration.md',
   'clinic-profile.md',
   'errors.md',
-  'faults.md',
   'glossary.md',
+  'monitoring.md',
   'reminders.md',
+  'runbook.md',
 ];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
@@ -78,6 +82,7 @@ function referenceTables(): Map<string, string> {
     ['errors', renderErrors(catalogues)],
     ['api', renderRoutes(openApiDocument(ROUTES))],
     ['faults', renderFaults(FAULTS)],
+    ['metrics', metricsTable()],
     ['terms', renderTerms(TERMS)],
     ['words', renderWords(AMBIGUOUS_WORDS)],
   ]);
@@ -97,6 +102,12 @@ function referenceTables(): Map<string, string> {
     tables.set(`channel-${kind}`, renderKeys(named));
   }
   return tables;
+}
+
+function metricsTable(): string {
+  const metrics = createMetrics(() => null);
+  addFeatureMetrics(metrics);
+  return renderMetrics(metrics.registry);
 }
 
 if (import.meta.main) {

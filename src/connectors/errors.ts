@@ -95,7 +95,7 @@ export const refusal = kindsOf('contract', 'never');
 /** Details of kinds that several vendors have, for `docs/errors.md`. */
 export const OWN_MADE_AGAIN = { detail: 'One of our own is made again by the next `sync`' };
 export const POLLED_UNTIL_THEN = {
-  detail: 'Until then the target is polled ([notifications](operating.md#notifications))',
+  detail: 'Until then the target is polled ([notifications](runbook.md#notifications-of-changes))',
 };
 
 /** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */

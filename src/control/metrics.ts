@@ -54,20 +54,20 @@ export function createMetrics(installation: () => Installation | null, options: 
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'clinic_mirror_http_requests_total',
-    help: 'Requests sent, by call and answer',
+    help: 'Requests sent, by call and answer (2xx, 4xx, 5xx, none)',
     labelNames: ['call', 'status'],
     registers: [registry],
   });
   const durations = new Histogram({
     name: 'clinic_mirror_http_request_seconds',
-    help: 'Time to a whole answer',
+    help: 'Time until the whole answer has arrived',
     labelNames: ['call'],
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
   const notifications = new Counter({
     name: 'clinic_mirror_notifications_total',
-    help: 'Requests to the receiver of notifications, by connector and what became of them',
+    help: 'Requests to the receiver of notifications, by result: hint, upkeep, opened, handshake; ignored requests: unknown, wrong-secret, unreadable, limited',
     labelNames: ['connector', 'result'],
     registers: [registry],
   });
@@ -134,18 +134,18 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   const registers = [registry];
   const readings = new Counter({
     name: 'clinic_mirror_configuration_reloads_total',
-    help: 'Readings of the configuration that found changes, by whether all of them count',
+    help: 'Configuration reloads with changes: taken-up if the daemon applied all changes, otherwise refused',
     labelNames: ['result'],
     registers,
   });
   const takenUp = new Gauge({
     name: 'clinic_mirror_configuration_taken_up_timestamp_seconds',
-    help: 'When files were last read of which all count',
+    help: 'Time of the last start or reload in which the daemon applied all files',
     registers,
   });
   const refused = new Gauge({
     name: 'clinic_mirror_configuration_refused',
-    help: 'Changed files of tenants, and settings with profiles together, that are not taken up',
+    help: 'Changed files that the daemon refuses; settings and profiles count as one file',
     registers,
   });
   takenUp.setToCurrentTime();
@@ -168,8 +168,16 @@ function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void 
         for (const [signal, counts] of Object.entries(handed)) this.inc({ signal }, counts[which]);
       },
     });
-  reported('clinic_mirror_telemetry_sent_total', 'Spans and log lines that the collector took', 'sent');
-  reported('clinic_mirror_telemetry_dropped_total', 'Spans and log lines that had no room or were refused', 'dropped');
+  reported(
+    'clinic_mirror_telemetry_sent_total',
+    'Spans (traces) and log lines (logs) that the collector accepted',
+    'sent',
+  );
+  reported(
+    'clinic_mirror_telemetry_dropped_total',
+    'Spans (traces) and log lines (logs) that were dropped: the queue was full or the collector refused them',
+    'dropped',
+  );
 }
 
 type Outline = Installation['outlines'] extends ReadonlyMap<string, infer Each> ? Each : never;
@@ -186,39 +194,51 @@ function* openSome(
 }
 
 const TARGET_GAUGES = {
-  age: ['clinic_mirror_target_age_seconds', 'Time since the target was last known to show what the clinic shows'],
+  age: [
+    'clinic_mirror_target_age_seconds',
+    'Time since the target last matched the clinic; absent before the first match',
+  ],
   nearAge: [
     'clinic_mirror_target_near_age_seconds',
-    'Time since what the clinic shows of the next 48 hours was last read and planned for the target',
+    'Time since the next 48 hours of the clinic were last read and planned for the target; for a CRM, since all data was',
   ],
-  lag: ['clinic_mirror_target_lag_seconds', 'Time that the change due first has waited; 0 when nothing waits'],
-  pending: ['clinic_mirror_target_pending', 'Changes decided and not yet acknowledged'],
-  failing: ['clinic_mirror_target_failing', 'Changes whose last try failed'],
-  held: ['clinic_mirror_target_held', 'Deletions that wait for a person'],
+  lag: ['clinic_mirror_target_lag_seconds', 'Waiting time of the oldest due change; 0 if no change waits'],
+  pending: ['clinic_mirror_target_pending', 'Planned changes that the target has not acknowledged yet'],
+  failing: ['clinic_mirror_target_failing', 'Changes whose last attempt failed'],
+  held: ['clinic_mirror_target_held', 'Changes that wait for a decision on a hold'],
   unconfirmed: [
     'clinic_mirror_target_unconfirmed',
-    "Records that the clinic's list lacks and that are not confirmed as gone yet",
+    "Records that are missing in the clinic's list and whose removal is not confirmed yet",
   ],
   links: ['clinic_mirror_target_links', LINKS_COUNT.description],
-  ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our owner tag that match no record for certain'],
+  ambiguous: [
+    'clinic_mirror_target_ambiguous',
+    'Objects with the owner tag of clinic-mirror that match no single record',
+  ],
   forged: [
     'clinic_mirror_target_forged',
-    'Records of a target, or changes that wait for it, that were not as we wrote them; nothing was done by any',
+    'Stored records of the target, or its waiting changes, that another program altered in Redis (record-forged), since the state began; the daemon ignores them',
   ],
-  edited: ['clinic_mirror_target_edited', 'Objects that stand edited by hand'],
-  removed: ['clinic_mirror_target_removed', 'Objects that stay deleted by hand'],
-  churning: ['clinic_mirror_target_churning', 'Objects that are no longer restored today'],
-  drifted: ['clinic_mirror_target_drifted', '1 while changes by hand wait for a person'],
-  heard: ['clinic_mirror_target_heard', '1 while the vendor tells us of changes, 0 while only polling finds them'],
-  egressStopped: [
-    'clinic_mirror_target_egress_stopped',
-    'Records kept back, since what would be written tells more of patients than the target may know',
+  edited: ['clinic_mirror_target_edited', 'Objects that differ because of an edit by hand'],
+  removed: ['clinic_mirror_target_removed', 'Objects that were deleted by hand and are not restored'],
+  churning: [
+    'clinic_mirror_target_churning',
+    'Objects that the daemon no longer restores today, because it restored them too often',
   ],
+  drifted: [
+    'clinic_mirror_target_drifted',
+    '1 while changes by hand require a decision (policy report, or restored too often today)',
+  ],
+  heard: [
+    'clinic_mirror_target_heard',
+    '1 while the vendor sends notifications of changes, 0 while only polling finds changes',
+  ],
+  egressStopped: ['clinic_mirror_target_egress_stopped', 'Records that the privacy check on outgoing data stopped'],
   serverAway: [
     'clinic_mirror_target_server_away',
-    '1 while a server is away that the target, or its clinic, waits for',
+    '1 while a server that the target or its clinic needs is unavailable',
   ],
-  stopped: ['clinic_mirror_target_stopped', '1 while the whole target stands still'],
+  stopped: ['clinic_mirror_target_stopped', '1 while an error of the whole target stops all its changes'],
 } as const;
 
 type TargetGauge = keyof typeof TARGET_GAUGES;
@@ -259,60 +279,72 @@ function createGauges(registry: Registry): Gauges {
     targets,
     tenantState: gauge(
       'clinic_mirror_tenant_state',
-      'Both axes of where a clinic stands, all targets together; always 1',
+      'Sync and who must act, for all targets of a clinic together; always 1, one series for each clinic',
       ['tenant', ...AXES_LABELS],
     ),
-    targetState: gauge('clinic_mirror_target_state', 'Both axes of where a target stands; always 1', [
-      ...['tenant', 'target', ...AXES_LABELS],
-    ]),
-    outcomes: gauge('clinic_mirror_target_outcomes', 'What the target was given since its state began', [
-      'tenant',
-      'target',
-      'effect',
-    ]),
-    tokenExpiry: gauge('clinic_mirror_token_expiry_seconds', 'Time until the access token ends', [
+    targetState: gauge(
+      'clinic_mirror_target_state',
+      'Sync and who must act, for a target; always 1, one series for each target',
+      [...['tenant', 'target', ...AXES_LABELS]],
+    ),
+    outcomes: gauge(
+      'clinic_mirror_target_outcomes',
+      'Changes that the target accepted since its state began: created, updated, deleted, adopted',
+      ['tenant', 'target', 'effect'],
+    ),
+    tokenExpiry: gauge(
+      'clinic_mirror_token_expiry_seconds',
+      'Time until the access token expires; the daemon refreshes the token before',
+      ['tenant', 'connection'],
+    ),
+    needsLogin: gauge('clinic_mirror_needs_login', '1 while an administrator must log in or confirm the account', [
       'tenant',
       'connection',
     ]),
-    needsLogin: gauge('clinic_mirror_needs_login', '1 while a person must log in, or confirm the account', [
-      'tenant',
-      'connection',
-    ]),
-    problems: gauge('clinic_mirror_problems', 'What is the matter, as status tells it, by who ends it and code', [
-      'tenant',
-      'needs',
-      'code',
-    ]),
-    serverAway: gauge('clinic_mirror_server_away_seconds', 'For how long a server is away that clinics wait for', [
+    problems: gauge(
+      'clinic_mirror_problems',
+      'Problems as in status --problems, by who must act and by code; an empty tenant means the installation',
+      ['tenant', 'needs', 'code'],
+    ),
+    serverAway: gauge('clinic_mirror_server_away_seconds', 'Duration of the outage of a server that clinics need', [
       'host',
     ]),
-    serverAwayClinics: gauge('clinic_mirror_server_away_clinics', 'Clinics that wait for a server that is away', [
-      'host',
-    ]),
+    serverAwayClinics: gauge(
+      'clinic_mirror_server_away_clinics',
+      'Number of clinics that wait for an unavailable server',
+      ['host'],
+    ),
     serverAwayReportedAfter: gauge(
       'clinic_mirror_server_away_told_after_seconds',
-      'After how long alerts tell that a server is away',
+      'Outage duration after which alerts and the shipped rule report a server (alerts.outageAfterMinutes)',
       [],
     ),
-    breaksIn: gauge('clinic_mirror_breaks_in_seconds', 'Time until what is seen coming does harm', ['tenant', 'code']),
-    unusable: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
+    breaksIn: gauge(
+      'clinic_mirror_breaks_in_seconds',
+      'Time until a predicted problem takes effect; negative if it already has',
+      ['tenant', 'code'],
+    ),
+    unusable: gauge('clinic_mirror_rows_set_aside', 'Rows from the clinic that the last cycle could not use', [
       'tenant',
       'code',
     ]),
     unread: gauge(
       'clinic_mirror_values_unread',
-      'Values of the last cycle that could not be read, by stream and field',
+      'Values that the last cycle could not read and left empty, by stream and field',
       ['tenant', 'field'],
     ),
-    withheld: gauge('clinic_mirror_catalogue_withheld', '1 while a part of the catalogue may not be read', [
-      'tenant',
-      'part',
-    ]),
-    superseded: gauge('clinic_mirror_configuration_superseded', '1 while another process has a newer configuration', [
-      'tenant',
-    ]),
-    lastRunFailed: gauge('clinic_mirror_last_cycle_failed', '1 when the last cycle ended early', ['tenant']),
-    stateAge: gauge('clinic_mirror_state_age_seconds', 'Time since the figures of tenants were computed', []),
+    withheld: gauge(
+      'clinic_mirror_catalogue_withheld',
+      '1 while the connection may not read this part (agendas, locations, treatments, patients), so that events lack its texts',
+      ['tenant', 'part'],
+    ),
+    superseded: gauge(
+      'clinic_mirror_configuration_superseded',
+      '1 while another process has a newer configuration; this process then does no work for the tenant',
+      ['tenant'],
+    ),
+    lastRunFailed: gauge('clinic_mirror_last_cycle_failed', '1 if the last cycle ended early', ['tenant']),
+    stateAge: gauge('clinic_mirror_state_age_seconds', 'Age of the metrics that are computed from the state', []),
   };
 }
 

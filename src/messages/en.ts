@@ -341,7 +341,7 @@ export const EN = {
   'state-went-back':
     'Redis is older than what "dataDirectory" in clinic-mirror.yaml holds, as after a restored backup: noticed at {time}; clinic-mirror reads the targets again',
   'state-went-back.remedy':
-    'stop the daemon and restore the newest backup of Redis; if there is none, continue: docs/operating.md#when-redis-lost-something',
+    'stop the daemon and restore the newest backup of Redis; if there is none, continue: docs/backup.md#when-redis-lost-data',
   'status-filter.remedy': 'statuses are in appointments.statuses of the clinic profile',
   'token-name-taken': 'a token "{name}" exists already',
   'token-name-taken.remedy': 'choose another name, or revoke the token first: clinic-mirror access token revoke {name}',

@@ -193,7 +193,7 @@ export const ERRORS_EN = {
     'write user and password of Redis into redis.url of clinic-mirror.yaml (redis://user:password@host:port), or beside sentinels',
   'redis-password-missing': 'Redis wants a password, and none is given',
   'redis-rights': 'Redis does not let our user {what}',
-  'redis-rights.remedy': 'give its user what config/redis-users.acl allows (docs/redis.md#who-may-ask-it)',
+  'redis-rights.remedy': 'give its user what config/redis-users.acl allows (docs/redis.md#access-to-redis)',
   'request-invalid.remedy': 'GET /api/v1/openapi.json tells what each route takes',
   'rows-unreadable': 'the file of rows is no answer of a list of appointments',
   'rows-unreadable.remedy': 'save what the clinic answers to GET …/appointments, as JSON',

@@ -201,7 +201,7 @@ export const ERRORS_IT = {
     'scrivi utente e password di Redis in redis.url di clinic-mirror.yaml (redis://user:password@host:port), o accanto ai sentinel',
   'redis-password-missing': 'Redis richiede una password, e non è indicata',
   'redis-rights': 'Redis non permette al nostro utente di {what}',
-  'redis-rights.remedy': 'dai al suo utente i diritti di config/redis-users.acl (docs/redis.md#who-may-ask-it)',
+  'redis-rights.remedy': 'dai al suo utente i diritti di config/redis-users.acl (docs/redis.md#access-to-redis)',
   'request-invalid.remedy': 'GET /api/v1/openapi.json indica che cosa accetta ogni percorso',
   'rows-unreadable': 'il file delle righe non è la risposta di un elenco di appuntamenti',
   'rows-unreadable.remedy': 'salva in JSON la risposta della clinica a GET …/appointments',

@@ -366,7 +366,7 @@ export const IT = {
   'state-went-back':
     'Redis è più vecchio di quanto conserva "dataDirectory" in clinic-mirror.yaml, come dopo il ripristino di un backup: rilevato alle {time}; clinic-mirror rilegge le destinazioni',
   'state-went-back.remedy':
-    'arrestare il servizio e ripristinare il backup più recente di Redis; se non esiste, proseguire: docs/operating.md#when-redis-lost-something',
+    'arrestare il servizio e ripristinare il backup più recente di Redis; se non esiste, proseguire: docs/backup.md#when-redis-lost-data',
   'status-filter.remedy': 'gli stati sono in appointments.statuses del profilo della clinica',
   'token-name-taken': 'esiste già un token "{name}"',
   'token-name-taken.remedy':

@@ -29,7 +29,7 @@ export interface SettingsTools {
   profileOf(document: string): Promise<string>;
 }
 
-/** Size of keys (docs/operating.md, "Set-up"). */
+/** Size of keys (docs/runbook.md, "Requirements"). */
 const KEY_BYTES = 32;
 const HEAD =
   '# Made by clinic-mirror init. Every key: docs/configuration.md. Secrets stand in keys/, which nobody else may read.\n\n';

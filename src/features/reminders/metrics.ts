@@ -16,25 +16,25 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
   const registers = [registry];
   const waiting = new Gauge({
     name: 'clinic_mirror_reminders_waiting',
-    help: 'Reminders planned and not yet settled',
+    help: 'Reminders that are planned and have no outcome yet',
     labelNames: ['tenant'],
     registers,
   });
   const total = new Gauge({
     name: 'clinic_mirror_reminders',
-    help: 'Reminders planned, sent, dropped and unknown since the ledger began',
+    help: 'Reminders planned, sent, dropped and unknown since the ledger began, by reason',
     labelNames: ['tenant', 'state', 'reason'],
     registers,
   });
   const misinformed = new Gauge({
     name: 'clinic_mirror_patients_misinformed',
-    help: 'Appointments whose patient was told what is not true now: a correction is due (time), or none is sent (person)',
+    help: 'Appointments whose patient has outdated information, by whether the daemon sends a correction or someone must call the patient',
     labelNames: ['tenant', 'needs'],
     registers,
   });
   const lag = new Histogram({
     name: 'clinic_mirror_reminder_lag_seconds',
-    help: 'Time from the moment that a reminder was due to that in which it was taken',
+    help: 'Delay between the due time of a reminder and its hand-over; starts at zero with the daemon',
     labelNames: ['tenant'],
     buckets: LAG_BUCKETS,
     registers,

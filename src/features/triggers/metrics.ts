@@ -5,17 +5,20 @@ import type { FeatureMetrics } from '../../control/metrics.ts';
 export function createTriggerMetrics(registry: Registry): FeatureMetrics {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
-  const waiting = gauge('clinic_mirror_triggers_waiting', 'Messages to receivers that are not taken yet', ['tenant']);
+  const waiting = gauge('clinic_mirror_triggers_waiting', 'Trigger messages that the receiver has not accepted yet', [
+    'tenant',
+  ]);
   const total = gauge(
     'clinic_mirror_triggers',
-    'Messages sent and dropped, and tries that failed, since the state began',
+    'Trigger messages sent and dropped, and failed attempts, since the state began',
     ['tenant', 'endpoint', 'event', 'result', 'reason'],
   );
-  const closed = gauge('clinic_mirror_trigger_endpoint_closed', '1 while an endpoint waits for a person', [
-    'tenant',
-    'endpoint',
-  ]);
-  const off = gauge('clinic_mirror_trigger_off', '1 while the list of an event can not be read', [
+  const closed = gauge(
+    'clinic_mirror_trigger_endpoint_closed',
+    '1 while a trigger endpoint is closed until an operator reopens it',
+    ['tenant', 'endpoint'],
+  );
+  const off = gauge('clinic_mirror_trigger_off', '1 while the list behind a trigger event cannot be read', [
     'tenant',
     'endpoint',
     'event',
