@@ -1,5 +1,5 @@
-/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->` in docs/, from schemas of settings and catalogues of errors. */
-import { readFileSync, writeFileSync } from 'node:fs';
+/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->`, from schemas of settings, catalogues of errors and decision records. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shared, type VendorErrors } from '../src/connectors/errors.ts';
 import { connectors } from '../src/connectors/registry.ts';
@@ -9,6 +9,7 @@ import { reminderChannels } from '../src/features/reminders/channels/registry.ts
 import { openApiDocument } from '../src/http-server/api/openapi.ts';
 import { ROUTES } from '../src/http-server/api/routes.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
+import { type DecisionRecord, renderDecisions } from './decision-table.ts';
 import { ANY, renderErrors } from './error-table.ts';
 import { FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
@@ -17,7 +18,9 @@ import { renderRoutes } from './route-table.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
+const decisions = join(docs, '../decisions');
 const FILES = [
+  '../decisions/README.md',
   'api.md',
   'configuration.md',
   'clinic-profile.md',
@@ -69,6 +72,12 @@ function withTables(text: string, tables: ReadonlyMap<string, string>): string {
   });
 }
 
+function decisionRecords(): DecisionRecord[] {
+  return readdirSync(decisions)
+    .filter((file) => file.endsWith('.md') && file !== 'README.md')
+    .map((file) => ({ file, text: readFileSync(join(decisions, file), 'utf8') }));
+}
+
 function referenceTables(): Map<string, string> {
   const schemas = jsonSchemas(connectors, reminderChannels);
   const keys = (file: string): SchemaKey[] => keysOfSchema(schemas.get(file) ?? {});
@@ -85,6 +94,7 @@ function referenceTables(): Map<string, string> {
     ['metrics', metricsTable()],
     ['terms', renderTerms(TERMS)],
     ['words', renderWords(AMBIGUOUS_WORDS)],
+    ['decisions', renderDecisions(decisionRecords())],
   ]);
   for (const name of connectors.keys()) {
     const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)), new Map())]

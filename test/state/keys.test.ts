@@ -146,9 +146,9 @@ interface Stand {
   test: string | null;
 }
 
-/** The rows of docs/redis-keys.md, by the name of the key. */
+/** The rows of docs/design/redis-keys.md, by the name of the key. */
 const STANDS = new Map(
-  readFileSync(join(import.meta.dirname, '../../docs/redis-keys.md'), 'utf8')
+  readFileSync(join(import.meta.dirname, '../../docs/design/redis-keys.md'), 'utf8')
     .split('\n')
     .filter((line) => line.startsWith('| `'))
     .map((line): [string, Stand] => {
@@ -170,7 +170,7 @@ function kindOf(name: keyof typeof keys): string {
 }
 
 describe('each key of keys.ts', () => {
-  test('states in docs/redis-keys.md what stands against change and rollback', () => {
+  test('states in docs/design/redis-keys.md what stands against change and rollback', () => {
     expect([...STANDS.keys()].toSorted()).toEqual(NAMES.toSorted());
     for (const { change, rollback } of STANDS.values())
       for (const stand of [change, rollback]) expect(stand).toMatch(/^\*\*(held|nothing need|left):\*\* .{6}/);

@@ -4,36 +4,36 @@ export interface Term {
   meaning: string;
 }
 
-/** Terms that the code, the documents and the messages use, each in one meaning. At most 30: a newcomer reads them in one go. */
+/** Terms that the code, the documents and the messages use, each in one meaning. At most 30 terms, at most 20 words each. */
 export const TERMS: readonly Term[] = [
   {
     term: 'owner tag',
-    meaning:
-      'The mark on each object that the daemon created: the installation and the encrypted record id. In a CRM it is one property, the stamp.',
+    meaning: 'The mark on each object that the daemon created: the installation and the encrypted record id.',
   },
   {
     term: 'subscription',
     meaning:
-      'The promise of a vendor to report changes of a calendar. A report starts a check, which reads the target back.',
+      'A vendor reports changes of a calendar until the subscription expires. Each report starts a check of the target.',
   },
   {
     term: 'tenant',
-    meaning: 'One clinic in the configuration, the command line and the API. Pages for people call it *clinic*.',
+    meaning: 'One clinic in the configuration, the command line and the API. Pages call a tenant *clinic*.',
   },
   {
     term: 'managed tenant',
-    meaning: 'A tenant that the API configured. Its document is stored encrypted in Redis, in the form of a file.',
+    meaning: 'A tenant that was configured through the API. Redis stores its encrypted configuration.',
   },
   { term: 'installation', meaning: 'All tenants of one configuration, with one Redis and one identity key.' },
   { term: 'stream', meaning: 'One kind of record that the clinic API returns: appointments, patients or invoices.' },
   { term: 'record', meaning: 'One appointment, patient or invoice, after the clinic profile mapped its fields.' },
   {
     term: 'clinic profile',
-    meaning: 'A file that describes one clinic API: its paths, fields, paging and time formats.',
+    meaning: 'A file that describes the paths, fields, paging and time formats of one clinic API.',
   },
   {
     term: 'snapshot',
-    meaning: 'The records of one fetch. It is *complete* if its end was proved, *changes* or *partial* otherwise.',
+    meaning:
+      'The records of one fetch: *complete* if the end of the list was proved, otherwise *changes* or *partial*.',
   },
   {
     term: 'target',
@@ -51,35 +51,33 @@ export const TERMS: readonly Term[] = [
   { term: 'link', meaning: 'The stored state of one record in one target: fingerprint, version tag, revision, time.' },
   {
     term: 'fingerprint',
-    meaning: 'A keyed hash of an item. An equal fingerprint means that nothing has to be written.',
+    meaning: 'A keyed hash of an item. If the fingerprints are equal, the daemon writes nothing.',
   },
   {
     term: 'cycle',
-    meaning: 'One run for one tenant: fetch, compare, guard, store the changes. It repeats every five minutes.',
+    meaning: 'One run for one tenant, every five minutes: fetch, compare, guard, store the changes.',
   },
-  { term: 'plan', meaning: 'The changes that a cycle decided for its targets, with a reason for each change.' },
+  { term: 'plan', meaning: 'The changes that a cycle selected for its targets, with a reason for each change.' },
   { term: 'guard', meaning: 'The limits on removals and on mass changes that every plan passes.' },
   {
     term: 'hold',
     meaning: 'Changes above a limit of the guard. They wait until an operator releases or discards them.',
   },
-  { term: 'outbox', meaning: 'The stored, encrypted operations of a target that are not confirmed by its vendor.' },
+  { term: 'outbox', meaning: 'The encrypted changes of a target that the vendor has not confirmed yet.' },
   { term: 'lane', meaning: 'The one worker that writes to a target at a time, under a lease.' },
   { term: 'lease', meaning: 'A lock in Redis that expires, with a fencing number that every write under it states.' },
   {
     term: 'drift',
-    meaning:
-      'A change that was made by hand to an event or object. The policy of the target repairs, keeps or reports it.',
+    meaning: 'A manual change to an event or object. The policy of the target repairs, keeps or reports the change.',
   },
   {
     term: 'audit',
-    meaning:
-      'The comparison of a target with the stored links. The *audit log* is different: it records what operators did.',
+    meaning: 'The comparison of a target with the stored links. The *audit log* records actions of operators.',
   },
-  { term: 'pin', meaning: 'A record that an operator restored. The rules of a target do not remove it again.' },
+  { term: 'pin', meaning: 'A record that an operator restored. The rules of a target do not remove the record again.' },
   {
     term: 'connection',
-    meaning: 'The authorization that a vendor granted for a tenant. A *sign-in* is of a person, to pages or API.',
+    meaning: 'The authorization that a vendor granted for a tenant. Operators *sign in* to pages and API.',
   },
   {
     term: 'state counter',
@@ -87,7 +85,7 @@ export const TERMS: readonly Term[] = [
   },
   {
     term: 'operation',
-    meaning: 'In `operations/`: a request of an operator, declared once. In a plan: one write to a target.',
+    meaning: 'In `operations/`: one declared request of an operator. In a plan: one write to a target.',
   },
 ];
 

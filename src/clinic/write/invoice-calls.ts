@@ -83,7 +83,7 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
       const label = 'clinic.invoices.addReimbursements';
       const url = addressOf(context, segmentsOf('invoices', tenantId, id, 'reimbursements'));
       const rows = values.map((each) => writeReimbursement(each));
-      // One by itself is an object; how several are sent is not specified (docs/unproved.md).
+      // One by itself is an object; how several are sent is not specified (docs/design/unproved.md).
       const [body = {}, ...others] = rows;
       const now = async () => {
         const lookup = await read(tenantId, id, signal);

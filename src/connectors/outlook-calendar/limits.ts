@@ -75,7 +75,7 @@ export const EARLIER_BY_MS = 5 * SECOND_MS;
 
 /**
  * UTF-16 code units of a title and of a location. Outlook's own programs take no more; whether Graph refuses or cuts what is longer is
- * not documented (docs/unproved.md).
+ * not documented (docs/design/unproved.md).
  */
 export const LONGEST_LINE = 255;
 

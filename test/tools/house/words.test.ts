@@ -2,10 +2,13 @@ import { expect, test } from 'vitest';
 import { ambiguousNames } from '../../../tools/house/measure.ts';
 import { AMBIGUOUS_WORDS, TERMS } from '../../../tools/house/words.ts';
 
-test('the glossary has at most 30 terms, each once and with a sentence', () => {
+test('the glossary has at most 30 terms, each once, with a sentence of at most 20 words', () => {
   expect(TERMS.length).toBeLessThanOrEqual(30);
   expect(new Set(TERMS.map(({ term }) => term)).size).toBe(TERMS.length);
-  for (const { meaning } of TERMS) expect(meaning).toMatch(/^[A-Z].*\.$/);
+  for (const { term, meaning } of TERMS) {
+    expect(meaning).toMatch(/^[A-Z].*\.$/);
+    expect(meaning.split(' ').length, term).toBeLessThanOrEqual(20);
+  }
 });
 
 test('the glossary defines no word that names avoid', () => {

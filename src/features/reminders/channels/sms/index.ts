@@ -251,7 +251,7 @@ const E164 = /^\+[1-9]\d{6,14}$/;
 const NOT_ARRIVED = new Set(['failed', 'undelivered', 'canceled']);
 /** Base64 of the 20 bytes of a SHA-1. */
 const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
-/** Twilio sends some thirty, two more for each of at most ten files of a message (docs/unproved.md). */
+/** Twilio sends some thirty, two more for each of at most ten files of a message (docs/design/unproved.md). */
 const MOST_PARAMETERS = 100;
 
 /**
