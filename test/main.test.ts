@@ -81,7 +81,7 @@ test('ports are open before tenants are checked; each runs from when it is check
   expect((await ask('/reminders/clinic-99/sms', daemon.publicPort ?? 0)).status).toBe(503);
   expect(await status(installation)).toMatchObject({ tenants: [], unusable: [], unchecked: TENANTS });
   expect(await list(BROKEN, LAST)).toMatchObject([
-    { tenant: BROKEN, checked: false, faults: 0, canGoOn: 'yes' },
+    { tenant: BROKEN, checked: false, faults: 0, health: 'ok' },
     { tenant: LAST, checked: false, faults: 0, problems: [] },
   ]);
   expect(() => requireTenant(installation, LAST)).toThrow(expect.objectContaining({ code: 'tenant-unchecked' }));
@@ -96,7 +96,7 @@ test('ports are open before tenants are checked; each runs from when it is check
   expect(installation.unchecked.has(LAST)).toBe(true);
   expect(await list(BROKEN, FIRST)).toMatchObject([
     { tenant: FIRST, checked: true, faults: 0 },
-    { tenant: BROKEN, checked: true, faults: 1, canGoOn: 'waits-for-person' },
+    { tenant: BROKEN, checked: true, faults: 1, health: 'action-required' },
   ]);
   expect(JSON.parse((await ask('/readyz')).text).missing).toEqual([
     { what: 'tenants', why: `starting: 250 of ${TENANTS} are checked` },

@@ -84,7 +84,7 @@ export function firstRows<Row>(rows: readonly Row[], usual: number): { shown: re
 
 /** Words that say how something stands, by what they mean for whoever reads them. */
 const TONES = {
-  green: ['in-sync', 'in sync', 'connected', 'static', 'runs', 'yes', 'ok', 'well'],
+  green: ['in-sync', 'in sync', 'connected', 'static', 'ok'],
   yellow: [
     'behind',
     'drifted',

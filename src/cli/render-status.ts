@@ -9,9 +9,9 @@ import {
 } from '../control/status-view.ts';
 import { message, render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
-import { AXES_WORDS, inStepWords } from '../model/sync-state.ts';
+import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
-import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
+import { renderClinics, renderProblems, renderSummary, syncHealthWords } from './render-summary.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-sync.ts';
 import { remedyOf } from './render-triggers.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
@@ -94,12 +94,12 @@ function renderFeed({ target, feed }: TargetStatus, tenant: string, now: Instant
 }
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
-  const [inStep, canGoOn] = [inStepWords(tenant, 'en'), AXES_WORDS.en[tenant.canGoOn]];
+  const [sync, health] = [syncWords(tenant, 'en'), SYNC_HEALTH_WORDS.en[tenant.health]];
   const asOf = tenant.inSyncAsOf === null ? 'never' : renderTime(tenant.inSyncAsOf);
-  const before = tenant.inStep === 'first-sync' ? inStep : `${inStep}, in sync as of ${asOf}`;
-  const step = tenant.inStep === 'in-sync' ? `${inStep} as of ${asOf}` : before;
+  const before = tenant.firstSync !== null ? sync : `${sync}, in sync as of ${asOf}`;
+  const step = tenant.sync === 'in-sync' ? `${sync} as of ${asOf}` : before;
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
-  lines.push(wrap(`in step: ${step}; can go on: ${canGoOn}`, '  '));
+  lines.push(wrap(`sync: ${step}; health: ${health}`, '  '));
   lines.push(...renderConfiguration(tenant));
   lines.push(...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, '  ')));
   if (tenant.uncertainty !== null) {
@@ -248,8 +248,8 @@ function renderTargets(targets: readonly TargetStatus[]): string {
   const columns = [
     'target',
     { heading: 'state', isState: true },
-    { heading: 'in step', isState: true },
-    { heading: 'can go on', isState: true },
+    { heading: 'sync', isState: true },
+    { heading: 'health', isState: true },
     IN_SYNC_AS_OF,
     'pending',
     'failing',
@@ -258,7 +258,7 @@ function renderTargets(targets: readonly TargetStatus[]): string {
   const rows = targets.map((target) => [
     target.target,
     target.state,
-    ...axesWords(target),
+    ...syncHealthWords(target),
     renderTime(target.inSyncAsOf),
     target.pending,
     target.failing,

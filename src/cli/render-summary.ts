@@ -1,22 +1,22 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
 import { message, render } from '../messages/message.ts';
 import { clinicsOf, type Problem } from '../model/problems.ts';
-import { AXES_WORDS, type SyncState } from '../model/sync-state.ts';
+import { SYNC_HEALTH_WORDS, type SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './output.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /** Clinics of one problem that are named. */
 const NAMED_CLINICS = 30;
-const HEADINGS = { person: 'NEEDS YOU', time: 'WAITS BY ITSELF' } as const;
+const HEADINGS = { 'action-required': 'ACTION REQUIRED', retrying: 'RETRYING' } as const;
 
-/** What is the matter, and what to do about it: what needs a person first. Empty when nothing is. */
+/** Renders the problems with their next steps, those that require action first. Returns an empty list if there are none. */
 export function renderProblems(problems: readonly Problem[], now: Instant): string[] {
-  return (['person', 'time'] as const).flatMap((needs) => {
-    const some = problems.filter((problem) => problem.needs === needs);
+  return (['action-required', 'retrying'] as const).flatMap((health) => {
+    const some = problems.filter((problem) => problem.health === health);
     return some.length === 0
       ? []
-      : [[stateWord(HEADINGS[needs]), ...some.map((problem) => renderProblem(problem, now))].join('\n')];
+      : [[stateWord(HEADINGS[health]), ...some.map((problem) => renderProblem(problem, now))].join('\n')];
   });
 }
 
@@ -47,36 +47,32 @@ function isCommand(next: string): boolean {
   return next.startsWith('clinic-mirror ');
 }
 
-/** How many clinics need a person, wait, or are well. */
+/** Renders the number of clinics by health. */
 export function renderSummary({ at, tenants, unusable, refused, problems }: Status): string {
-  const of = (needs: Problem['needs']) =>
-    new Set(problems.filter((problem) => problem.needs === needs).flatMap(clinicsOf));
-  const [needing, waiting] = [of('person'), of('time')];
+  const of = (health: Problem['health']) =>
+    new Set(problems.filter((problem) => problem.health === health).flatMap(clinicsOf));
+  const [needing, waiting] = [of('action-required'), of('retrying')];
   const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
   const ids = [...tenants, ...unusable, ...refused].flatMap(({ tenant }) => tenant ?? []);
   const all = new Set(ids).size;
   if (all === 0) return 'No tenant is configured.';
   const paused = tenants.filter((tenant) => tenant.paused).length;
   const first = tenants.filter(
-    ({ tenant, inStep, paused: isPaused }) =>
-      inStep === 'first-sync' && !isPaused && !needing.has(tenant) && !waiting.has(tenant),
+    ({ tenant, firstSync, paused: isPaused }) =>
+      firstSync !== null && !isPaused && !needing.has(tenant) && !waiting.has(tenant),
   ).length;
-  const parts = [
-    `${all} ${all === 1 ? 'clinic' : 'clinics'}`,
-    `${needing.size} need you`,
-    `${waits} wait by themselves`,
-  ];
+  const parts = [`${all} ${all === 1 ? 'clinic' : 'clinics'}`, `${needing.size} action required`, `${waits} retrying`];
   if (first > 0) parts.push(render(message('in-first-sync', { count: first })));
   if (paused > 0) parts.push(`${paused} paused`);
-  return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - first - paused} well`].join(', ')}`;
+  return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - first - paused} ok`].join(', ')}`;
 }
 
 /** A clinic a line: what is worst among its targets, and sums. */
 export function renderClinics(tenants: readonly TenantStatus[], now: Instant): string {
   const columns = [
     'clinic',
-    { heading: 'in step', isState: true },
-    { heading: 'can go on', isState: true },
+    { heading: 'sync', isState: true },
+    { heading: 'health', isState: true },
     IN_SYNC_AS_OF,
     { heading: 'ago', right: true },
     'targets',
@@ -87,7 +83,7 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
   const { shown, more } = firstRows(tenants, Number.POSITIVE_INFINITY);
   const rows = shown.map(({ tenant, paused, targets, ...state }) => [
     paused ? `${tenant} (paused)` : tenant,
-    ...axesWords(state),
+    ...syncHealthWords(state),
     renderTime(state.inSyncAsOf),
     renderAge(state.inSyncAsOf, now),
     targets.length,
@@ -98,11 +94,11 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
 }
 
-/** The two axes in words, as every surface has them; in a table a first sync has its figures in short. */
-export function axesWords(
-  syncState: Pick<SyncState, 'inStep' | 'canGoOn' | 'firstSync'>,
-): [inStep: string, canGoOn: string] {
-  const { inStep, canGoOn, firstSync } = syncState;
-  const far = firstSync?.of == null ? '' : `, ${firstSync.written}/${firstSync.of}`;
-  return [AXES_WORDS.en[inStep] + far, AXES_WORDS.en[canGoOn]];
+/** Renders sync status and health in the words of every surface, with the progress of a first sync. */
+export function syncHealthWords(
+  syncState: Pick<SyncState, 'sync' | 'health' | 'firstSync'>,
+): [sync: string, health: string] {
+  const { sync, health, firstSync } = syncState;
+  const far = firstSync?.of == null ? '' : `, first sync ${firstSync.written}/${firstSync.of}`;
+  return [SYNC_HEALTH_WORDS.en[sync] + far, SYNC_HEALTH_WORDS.en[health]];
 }

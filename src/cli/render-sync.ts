@@ -1,7 +1,7 @@
 import type { TargetStatus } from '../control/status-view.ts';
 import type { SyncResult } from '../control/sync.ts';
 import { render } from '../messages/message.ts';
-import { inStepWords } from '../model/sync-state.ts';
+import { syncWords } from '../model/sync-state.ts';
 import { withSimilarIds } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
@@ -63,7 +63,7 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
   );
   const unconfirmed = targets.flatMap((target) => renderUnconfirmed(target));
   const first = targets.flatMap((target) =>
-    target.inStep === 'first-sync' ? [wrap(`${target.target}: ${inStepWords(target, 'en')}`)] : [],
+    target.firstSync !== null ? [wrap(`${target.target}: ${syncWords(target, 'en')}`)] : [],
   );
   const remarks = [...first, ...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
   return [head, ...renderReading(run), '', renderTable(columns, rows), ...remarks].join('\n');

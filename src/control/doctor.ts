@@ -378,11 +378,11 @@ function isAskedOfNobody(problem: Problem): boolean {
   return ['all-reminders', 'reminders', 'triggers', 'configuration', 'state', 'cycles'].includes(kind);
 }
 
-function findingOf({ tenant, subject, texts, code, needs }: Problem): Finding {
+function findingOf({ tenant, subject, texts, code, health }: Problem): Finding {
   return {
     tenant,
     subject,
-    result: needs === 'person' ? 'problem' : 'ok',
+    result: health === 'action-required' ? 'problem' : 'ok',
     what: texts.sentence,
     code,
     next: texts.next,

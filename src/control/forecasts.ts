@@ -88,8 +88,8 @@ export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Ins
       sentence: text,
       next: `clinic-mirror health ${tenant} ${id}`,
     });
-    const needs = waitedMs > BACKLOG_LONG_MS ? 'person' : 'time';
-    found.push({ ...report, needs, sinceAt: oldestPendingAt, waiting: pending });
+    const health = waitedMs > BACKLOG_LONG_MS ? 'action-required' : 'retrying';
+    found.push({ ...report, health, sinceAt: oldestPendingAt, waiting: pending });
   }
   return found;
 }
@@ -133,7 +133,7 @@ function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
     const next = message('quota-short.remedy');
     found.push({
       ...needsPerson({ tenant: null, subject, code: 'quota-short', sentence: report, next }),
-      needs: 'time',
+      health: 'retrying',
     });
   }
   for (const { tenant, share, usedUpAt } of days) {
@@ -157,7 +157,7 @@ function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
       !paused &&
       lastRun !== null &&
       lastRun.finishedAt > 0 &&
-      targets.some(({ canGoOn }) => canGoOn !== 'waits-for-person')
+      targets.some(({ health }) => health !== 'action-required')
     );
   });
   const late = atWork.filter(({ lastRun, cycleEveryMs }) => {

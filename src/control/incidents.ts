@@ -60,7 +60,7 @@ export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident)
       sentence: report,
       next: `clinic-mirror retry ${shellWord(host)}`,
     }),
-    ...{ needs: 'time', sinceAt, nextTryAt, clinics },
+    ...{ health: 'retrying', sinceAt, nextTryAt, clinics },
     waiting: clinics.reduce((sum, { waiting }) => sum + waiting, 0),
   };
 }

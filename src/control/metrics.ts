@@ -4,7 +4,7 @@ import type { HttpObserver } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import { type Axes, LINKS_COUNT } from '../model/sync-state.ts';
+import { LINKS_COUNT, type SyncHealth } from '../model/sync-state.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { redisAway } from './problems.ts';
@@ -263,10 +263,10 @@ interface Gauges {
   stateAge: Gauge;
 }
 
-const AXES_LABELS = ['in_step', 'can_go_on'];
+const SYNC_HEALTH_LABELS = ['sync', 'health'];
 
-function axesOf({ inStep, canGoOn }: Axes) {
-  return { in_step: inStep, can_go_on: canGoOn };
+function syncHealthOf({ sync, health }: SyncHealth) {
+  return { sync: sync, health: health };
 }
 
 function createGauges(registry: Registry): Gauges {
@@ -279,13 +279,13 @@ function createGauges(registry: Registry): Gauges {
     targets,
     tenantState: gauge(
       'clinic_mirror_tenant_state',
-      'Sync and who must act, for all targets of a clinic together; always 1, one series for each clinic',
-      ['tenant', ...AXES_LABELS],
+      'Sync and health of all targets of a clinic together; always 1, one series for each clinic',
+      ['tenant', ...SYNC_HEALTH_LABELS],
     ),
     targetState: gauge(
       'clinic_mirror_target_state',
-      'Sync and who must act, for a target; always 1, one series for each target',
-      [...['tenant', 'target', ...AXES_LABELS]],
+      'Sync and health of a target; always 1, one series for each target',
+      [...['tenant', 'target', ...SYNC_HEALTH_LABELS]],
     ),
     outcomes: gauge(
       'clinic_mirror_target_outcomes',
@@ -304,7 +304,7 @@ function createGauges(registry: Registry): Gauges {
     problems: gauge(
       'clinic_mirror_problems',
       'Problems as in status --problems, by who must act and by code; an empty tenant means the installation',
-      ['tenant', 'needs', 'code'],
+      ['tenant', 'health', 'code'],
     ),
     serverAway: gauge('clinic_mirror_server_away_seconds', 'Duration of the outage of a server that clinics need', [
       'host',
@@ -354,10 +354,11 @@ type ReportedStatus = Pick<Status, 'at' | 'incidents' | 'problems' | 'tenants'> 
 function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs }: ReportedStatus): void {
   const { targets: ofTargets, ...others } = gauges;
   for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
-  for (const needs of ['person', 'time'] as const) {
-    for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs, code: '' }, 0);
+  for (const health of ['action-required', 'retrying'] as const) {
+    for (const tenant of ['', ...tenants.map((one) => one.tenant)])
+      gauges.problems.set({ tenant, health, code: '' }, 0);
   }
-  for (const { tenant, needs, code } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs, code });
+  for (const { tenant, health, code } of problems) gauges.problems.inc({ tenant: tenant ?? '', health, code });
   if (outageAfterMs !== null) gauges.serverAwayReportedAfter.set(outageAfterMs / 1_000);
   for (const { host, sinceAt, clinics } of incidents) {
     gauges.serverAway.set({ host }, Math.max(0, at - sinceAt) / 1_000);
@@ -370,13 +371,13 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
   for (const { tenant, code, breaksAt } of coming) {
     gauges.breaksIn.set({ tenant: tenant ?? '', code }, ((breaksAt ?? at) - at) / 1_000);
   }
-  for (const { tenant, targets, connections, lastRun, configuration, ...axes } of tenants) {
-    gauges.tenantState.set({ tenant, ...axesOf(axes) }, 1);
+  for (const { tenant, targets, connections, lastRun, configuration, ...syncHealth } of tenants) {
+    gauges.tenantState.set({ tenant, ...syncHealthOf(syncHealth) }, 1);
     const unread = incidents.some((incident) => incident.unread.includes(tenant));
     for (const each of targets) {
       const labels = { tenant, target: each.target };
       const { created, updated, deleted, adopted } = each;
-      gauges.targetState.set({ ...labels, ...axesOf(each) }, 1);
+      gauges.targetState.set({ ...labels, ...syncHealthOf(each) }, 1);
       if (each.inSyncAsOf !== null) gauges.targets.age.set(labels, (at - each.inSyncAsOf) / 1_000);
       if (each.soonAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.soonAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);

@@ -19,7 +19,7 @@ const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
-  const syncStates = new Map(status.tenants.map(({ tenant, inStep, canGoOn }) => [tenant, { inStep, canGoOn }]));
+  const syncStates = new Map(status.tenants.map(({ tenant, sync, health }) => [tenant, { sync, health }]));
   const { at, incidents } = status;
   const found = [
     ...ofInstallation(status),
@@ -29,10 +29,10 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
     ),
     ...forecastsOfInstallation(status),
   ];
-  const rank = ({ needs, breaksAt }: Problem) =>
-    needs === 'time' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
+  const rank = ({ health, breaksAt }: Problem) =>
+    health === 'retrying' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
   return found
-    .map((problem) => ({ ...problem, axes: syncStates.get(problem.tenant ?? '') ?? null }))
+    .map((problem) => ({ ...problem, syncHealth: syncStates.get(problem.tenant ?? '') ?? null }))
     .sort((one, other) => rank(one) - rank(other));
 }
 
@@ -108,7 +108,7 @@ function ofInstallation({
     const report = message('redis-late');
     problems.push({
       ...needsPerson({ tenant: null, subject: STATE, code: 'redis-late', sentence: report, next: null }),
-      needs: 'time',
+      health: 'retrying',
     });
   }
   return problems;
@@ -159,7 +159,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
       sentence: report,
       next: null,
     });
-    problems.push({ ...problem, needs: 'time', sinceAt: configuration.supersededAt });
+    problems.push({ ...problem, health: 'retrying', sinceAt: configuration.supersededAt });
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
   const ofReading = ofClinic(tenant, logins);
@@ -192,7 +192,7 @@ function ofErasures({ tenant, paused, targets }: TenantStatus): Problem[] {
     const report = message('erasures-wait', { count });
     // Of a paused tenant nothing is written; else what keeps its target is tried again.
     const next = paused ? message('erasures-wait.remedy') : forTenant(failure?.texts.remedy, tenant);
-    const needs = paused || (failure !== null && isForPerson(failure.actor)) ? 'person' : 'time';
+    const health = paused || (failure !== null && isForPerson(failure.actor)) ? 'action-required' : 'retrying';
     return [
       {
         ...needsPerson({
@@ -202,7 +202,7 @@ function ofErasures({ tenant, paused, targets }: TenantStatus): Problem[] {
           sentence: report,
           next,
         }),
-        needs,
+        health,
         waiting: count,
       } as const,
     ];
@@ -242,7 +242,7 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
       return [
         {
           ...needsPerson({ tenant, subject, code: 'login-refused-once', sentence: text, next: null }),
-          needs: 'time',
+          health: 'retrying',
           sinceAt,
           nextTryAt,
         },
@@ -260,20 +260,20 @@ function ofPause({ tenant, targets }: TenantStatus, { connection: id, pause }: C
   const { code, sinceAt, untilAt: nextTryAt } = pause;
   const subject = id === CLINIC_CONNECTION ? CLINIC : message('subject.login', { id });
   const report = needsPerson({ tenant, subject, code, sentence: message(code), next: null });
-  return [{ ...report, needs: 'time', sinceAt, nextTryAt }];
+  return [{ ...report, health: 'retrying', sinceAt, nextTryAt }];
 }
 
 /** The last cycle, where it failed otherwise than by its login. */
 function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[]): Problem[] {
   if (lastRun?.error == null || logins.some(({ subject }) => subject === CLINIC_LOGIN)) return [];
   const { code, actor, texts } = lastRun.error;
-  const needs = isForPerson(actor) ? 'person' : 'time';
+  const health = isForPerson(actor) ? 'action-required' : 'retrying';
   // Whether it failed is not known then.
   const report = code === FORGED.code ? texts.message : message('cycle-failed', { cause: texts.message });
   return [
     {
       ...needsPerson({ tenant, subject: CLINIC, code, sentence: report, next: forTenant(texts.remedy, tenant) }),
-      needs,
+      health,
     },
   ];
 }
@@ -336,7 +336,7 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
         sentence: report,
         next,
       }),
-      needs: uncorrected.length === 0 ? 'time' : 'person',
+      health: uncorrected.length === 0 ? 'retrying' : 'action-required',
       sinceAt: Math.min(...all.map(({ sinceAt }) => sinceAt)),
     };
   });

@@ -4,7 +4,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Problem } from '../model/problems.ts';
-import { type Axes, type FirstSync, worstOf } from '../model/sync-state.ts';
+import { type FirstSync, type SyncHealth, worstOf } from '../model/sync-state.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -25,19 +25,19 @@ import {
   type TenantStatus,
 } from './status-view.ts';
 
-/** The two questions that a state answers. */
-const AXES: Readonly<Record<TargetState, Axes>> = {
-  paused: { inStep: 'unknown', canGoOn: 'waits-for-person' },
-  stopped: { inStep: 'unknown', canGoOn: 'waits-for-person' },
-  resting: { inStep: 'unknown', canGoOn: 'waits-for-vendor' },
-  held: { inStep: 'held', canGoOn: 'waits-for-person' },
-  failing: { inStep: 'behind', canGoOn: 'yes' },
-  drifted: { inStep: 'behind', canGoOn: 'yes' },
-  incomplete: { inStep: 'unknown', canGoOn: 'yes' },
-  working: { inStep: 'behind', canGoOn: 'yes' },
-  'first-sync': { inStep: 'first-sync', canGoOn: 'yes' },
-  stale: { inStep: 'unknown', canGoOn: 'waits-for-vendor' },
-  'in-sync': { inStep: 'in-sync', canGoOn: 'yes' },
+/** Sync and health of each state. */
+const SYNC_HEALTH: Readonly<Record<TargetState, SyncHealth>> = {
+  paused: { sync: 'unknown', health: 'action-required' },
+  stopped: { sync: 'unknown', health: 'action-required' },
+  resting: { sync: 'unknown', health: 'retrying' },
+  held: { sync: 'on-hold', health: 'action-required' },
+  failing: { sync: 'behind', health: 'ok' },
+  drifted: { sync: 'behind', health: 'ok' },
+  incomplete: { sync: 'unknown', health: 'ok' },
+  working: { sync: 'behind', health: 'ok' },
+  'first-sync': { sync: 'behind', health: 'ok' },
+  stale: { sync: 'unknown', health: 'retrying' },
+  'in-sync': { sync: 'in-sync', health: 'ok' },
 };
 
 /** Tenants that are open at once to be looked at; between so many others have their turn. */
@@ -153,8 +153,8 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
     ({ connection, pause }) => connection === CLINIC_CONNECTION && pause !== null,
   );
   const withProgress = (target: TargetStatus): TargetStatus => {
-    if (waits(target)) return { ...target, canGoOn: 'waits-for-person' };
-    return isClinicPaused && target.canGoOn === 'yes' ? { ...target, canGoOn: 'waits-for-vendor' } : target;
+    if (waits(target)) return { ...target, health: 'action-required' };
+    return isClinicPaused && target.health === 'ok' ? { ...target, health: 'retrying' } : target;
   };
   const found = await Promise.all(
     [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
@@ -285,15 +285,15 @@ function isFirstSync({ idleAsOf, writtenOnceAt, plannedAsOf }: StoredTarget, wai
 function syncStateOf(
   state: TargetState,
   figures: Record<'held' | 'waiting' | 'links' | 'pending', number> & { isFirst: boolean; plannedAsOf: Instant | null },
-): Axes & { firstSync: FirstSync | null } {
-  const { inStep, canGoOn } = AXES[state];
+): SyncHealth & { firstSync: FirstSync | null } {
+  const { sync, health } = SYNC_HEALTH[state];
   const { held, waiting, links, pending } = figures;
-  if (state !== 'paused' && held > 0) return { ...AXES.held, firstSync: null };
-  if (state !== 'paused' && figures.isFirst && inStep !== 'held') {
+  if (state !== 'paused' && held > 0) return { ...SYNC_HEALTH.held, firstSync: null };
+  if (state !== 'paused' && figures.isFirst && sync !== 'on-hold') {
     const of = figures.plannedAsOf === null && pending === 0 ? null : links + pending;
-    return { inStep: 'first-sync', canGoOn, firstSync: { written: links, of } };
+    return { sync: 'behind', health, firstSync: { written: links, of } };
   }
-  return { inStep: inStep === 'unknown' && waiting > 0 ? 'behind' : inStep, canGoOn, firstSync: null };
+  return { sync: sync === 'unknown' && waiting > 0 ? 'behind' : sync, health, firstSync: null };
 }
 
 function stateOf(evidence: {

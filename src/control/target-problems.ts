@@ -7,9 +7,9 @@ import type { TargetGap } from '../state/target-record.ts';
 import { type Installation, settingsLocation } from './installation.ts';
 import type { TargetStatus } from './status-view.ts';
 
-/** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
+/** An entry that fails for so long needs an administrator: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
-/** A first sync that goes on for longer needs a person. Our choice. */
+/** A first sync that takes longer needs an administrator. Our choice. */
 const FIRST_SYNC_LONG_MS = 6 * HOUR_MS;
 /** So long it is told that a calendar took the place of one that was gone: over a weekend. Our choice. */
 const CALENDAR_CHANGE_REPORT_MS = 3 * DAY_MS;
@@ -68,7 +68,7 @@ function ofFailure(tenant: string, { target: id, state, failure, outage, nextTry
   // Without a failure of its own it rests with another target of its account.
   const limited = { message: message('rate-limited'), remedy: null };
   const { code = 'rate-limited', texts = limited, sinceAt = null } = failure ?? {};
-  const needs = state === 'stopped' ? 'person' : 'time';
+  const health = state === 'stopped' ? 'action-required' : 'retrying';
   const text = outage === null ? texts.message : message('about', { cause: texts.message, names: outage });
   const report = needsPerson({
     tenant,
@@ -77,7 +77,7 @@ function ofFailure(tenant: string, { target: id, state, failure, outage, nextTry
     sentence: text,
     next: forTenant(texts.remedy, tenant),
   });
-  return [{ ...report, needs, sinceAt, nextTryAt }];
+  return [{ ...report, health, sinceAt, nextTryAt }];
 }
 
 /** What a person has to decide, whatever else keeps the target. */
@@ -115,11 +115,11 @@ function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[
   const isLongerThan = (timeMs: number) => sinceAt !== null && now - sinceAt > timeMs;
   if (failing > 0) {
     const text = message('failing', { count: failing });
-    const needs = isLongerThan(FAILING_LONG_MS) ? 'person' : 'time';
-    return [{ ...report('failing', text, `clinic-mirror health ${tenant} ${id}`), needs, sinceAt }];
+    const health = isLongerThan(FAILING_LONG_MS) ? 'action-required' : 'retrying';
+    return [{ ...report('failing', text, `clinic-mirror health ${tenant} ${id}`), health, sinceAt }];
   }
   if (state === 'stale') {
-    return [{ ...report('stale', message('stale'), null), needs: 'time' }];
+    return [{ ...report('stale', message('stale'), null), health: 'retrying' }];
   }
   if (firstSync?.of == null || !isLongerThan(FIRST_SYNC_LONG_MS)) return [];
   const text = message('first-sync-slow', {

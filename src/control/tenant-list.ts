@@ -24,7 +24,7 @@ interface TenantLine extends SyncState {
 }
 
 /** One that is not run: somebody has to mend its file. */
-const NOT_RUN: SyncState = { ...worstOf([]), canGoOn: 'waits-for-person' };
+const NOT_RUN: SyncState = { ...worstOf([]), health: 'action-required' };
 
 /**
  * Tenants by their ids, those that are not run for faults among them. Only those of the page are looked at.
@@ -146,11 +146,11 @@ function overviewOf({ at, tenants, problems }: Status, all: Iterable<string>): O
 }
 
 function summaryOf(clinic: TenantStatus, at: Instant): ClinicSummary {
-  const { tenant, name, paused, targets, lastRun, inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held } =
+  const { tenant, name, paused, targets, lastRun, sync, health, inSyncAsOf, firstSync, pending, failing, held } =
     clinic;
   return {
     ...{ tenant, name, paused, targets: targets.length },
-    ...{ inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held },
+    ...{ sync, health, inSyncAsOf, firstSync, pending, failing, held },
     hourly: countsUntil(lastRun?.hourly ?? NO_CHANGES, at),
   };
 }

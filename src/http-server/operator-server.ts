@@ -152,9 +152,9 @@ const READINESS_SCHEMA = {
           next: { type: ['string', 'null'] },
           breaksAt: { type: ['number', 'null'] },
           nextTryAt: { type: ['number', 'null'] },
-          axes: {
+          syncHealth: {
             type: ['object', 'null'],
-            properties: { inStep: { type: 'string' }, canGoOn: { type: 'string' } },
+            properties: { sync: { type: 'string' }, health: { type: 'string' } },
           },
         },
       },

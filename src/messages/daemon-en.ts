@@ -42,7 +42,7 @@ export const DAEMON_EN = {
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
   'remark.zone-unread':
     '{list}: {path} names the zone {zones} in {rows}, and local times are read in another one; if it is their zone, add {path} to {list}.fields.zone in the clinic profile',
-  'first-sync.written': 'first sync, {written} of {of} written',
+  'first-sync.written': 'behind, first sync: {written} of {of} written',
   'match-file.contacts': '{count} contacts for this patient',
   'match-file.patients': '{count} patients for this contact',
 } as const;

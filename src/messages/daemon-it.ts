@@ -44,7 +44,7 @@ export const DAEMON_IT = {
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggi il percorso nel profilo della clinica',
   'remark.zone-unread':
     '{list}: {path} indica il fuso {zones} in {rows}, mentre gli orari locali sono letti in un altro; se è il loro fuso, aggiungi {path} a {list}.fields.zone nel profilo della clinica',
-  'first-sync.written': 'prima sincronizzazione, {written} di {of} scritti',
+  'first-sync.written': 'non aggiornato, prima sincronizzazione: {written} di {of} scritti',
   'match-file.contacts': '{count} contatti per questo paziente',
   'match-file.patients': '{count} pazienti per questo contatto',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

@@ -1,5 +1,5 @@
 import { render, type Text } from '../messages/message.ts';
-import type { Axes } from './sync-state.ts';
+import type { SyncHealth } from './sync-state.ts';
 import type { Instant } from './time.ts';
 
 /** Code of the problem that a server is away: one for all clinics that wait for it. */
@@ -13,8 +13,8 @@ export interface Problem {
   subject: string;
   /** Code of the error, or of the state. */
   code: string;
-  /** Who ends it: a person, or time, as it passes by itself. */
-  needs: 'person' | 'time';
+  /** Whether an administrator must act, or the daemon retries. */
+  health: 'action-required' | 'retrying';
   /** Null where it is not known. */
   sinceAt: Instant | null;
   /** What is the matter: constant words, ids and counts. Begins in lower case, ends without a stop. */
@@ -26,7 +26,7 @@ export interface Problem {
   /** When it is tried again without anyone's doing; null where that is not known. */
   nextTryAt: Instant | null;
   /** Where the clinic that it is of stands with it, all of its targets together; null for what is of none, or of one that is not run. */
-  axes: Axes | null;
+  syncHealth: SyncHealth | null;
   /** Changes that wait for it. */
   waiting: number;
   /** Subject, sentence and next step for any language; `status --json` has them in English alone. */
@@ -71,9 +71,9 @@ interface NeededPerson {
 /** A problem that a person ends now, without times and counts. */
 export function needsPerson({ tenant, subject, code, sentence, next }: NeededPerson): Problem {
   return {
-    ...{ tenant, subject: render(subject), code, needs: 'person' },
+    ...{ tenant, subject: render(subject), code, health: 'action-required' },
     ...{ sentence: render(sentence), next: next === null ? null : render(next) },
-    ...{ sinceAt: null, breaksAt: null, nextTryAt: null, axes: null, waiting: 0 },
+    ...{ sinceAt: null, breaksAt: null, nextTryAt: null, syncHealth: null, waiting: 0 },
     texts: { subject, sentence, next },
   };
 }

@@ -5,18 +5,18 @@ import type { Instant } from './time.ts';
 export const LINKS_COUNT = { description: 'Objects that the target is known to hold' };
 
 /**
- * Whether a target shows what the clinic shows: `first-sync` until all was written once, `behind` while changes wait for their turn, `unknown`
- * while not all can be told.
+ * Whether a target shows what the clinic shows: `behind` while changes are pending, as during the first sync; `on-hold` while changes wait
+ * for an approval; `unknown` while the daemon cannot compare everything.
  */
-export type InStep = 'in-sync' | 'first-sync' | 'behind' | 'held' | 'unknown';
+export type SyncStatus = 'in-sync' | 'behind' | 'on-hold' | 'unknown';
 
-/** Whether work for a target goes on, and else on whom it waits. */
-export type CanGoOn = 'yes' | 'waits-for-vendor' | 'waits-for-person';
+/** Who must act: no one, the daemon, which retries, or an administrator. */
+export type Health = 'ok' | 'retrying' | 'action-required';
 
-/** The two axes of a state. */
-export interface Axes {
-  inStep: InStep;
-  canGoOn: CanGoOn;
+/** The two scales of a state, the same on every surface. */
+export interface SyncHealth {
+  sync: SyncStatus;
+  health: Health;
 }
 
 /** How far the first sync is. */
@@ -28,73 +28,69 @@ export interface FirstSync {
 }
 
 /** Where a target, or all of a clinic's together, stand. */
-export interface SyncState extends Axes {
+export interface SyncState extends SyncHealth {
   /**
    * It showed what the clinic showed at this time, as far as is known; null before the first time. It stands still while changes
    * by hand are known that the policy does not accept.
    */
   inSyncAsOf: Instant | null;
-  /** With `first-sync` how far it is, else null. */
+  /** Progress of the first sync; null if it is complete, or if changes are on hold. */
   firstSync: FirstSync | null;
   pending: number;
   failing: number;
   held: number;
 }
 
-/** What people are told of the two axes, in one word or few, on every surface. */
-export const AXES_WORDS: Readonly<Record<'en' | 'it', Readonly<Record<InStep | CanGoOn, string>>>> = {
+/** The words for both scales on every surface. */
+export const SYNC_HEALTH_WORDS: Readonly<Record<'en' | 'it', Readonly<Record<SyncStatus | Health, string>>>> = {
   en: {
     'in-sync': 'in sync',
-    'first-sync': 'first sync',
     behind: 'behind',
-    held: 'held',
+    'on-hold': 'on hold',
     unknown: 'unknown',
-    yes: 'runs',
-    'waits-for-vendor': 'waits by itself',
-    'waits-for-person': 'waits for you',
+    ok: 'ok',
+    retrying: 'retrying',
+    'action-required': 'action required',
   },
   it: {
     'in-sync': 'sincronizzato',
-    'first-sync': 'prima sincronizzazione',
-    behind: 'in ritardo',
-    held: 'sospeso',
-    unknown: 'non noto',
-    yes: 'procede',
-    'waits-for-vendor': 'attende da sé',
-    'waits-for-person': 'attende una persona',
+    behind: 'non aggiornato',
+    'on-hold': 'in attesa di conferma',
+    unknown: 'sconosciuto',
+    ok: 'ok',
+    retrying: 'nuovi tentativi in corso',
+    'action-required': 'intervento richiesto',
   },
 };
 
-/** The first axis in words: of a first sync with how far it is. */
-export function inStepWords(
-  { inStep, firstSync }: Pick<SyncState, 'inStep' | 'firstSync'>,
-  language: 'en' | 'it',
-): string {
-  if (inStep !== 'first-sync' || firstSync?.of == null) return AXES_WORDS[language][inStep];
+/** Renders the sync status, with the progress of a first sync. */
+export function syncWords({ sync, firstSync }: Pick<SyncState, 'sync' | 'firstSync'>, language: 'en' | 'it'): string {
+  if (firstSync?.of == null) return SYNC_HEALTH_WORDS[language][sync];
   return render(message('first-sync.written', { written: firstSync.written, of: firstSync.of }), language);
 }
 
 /** Worst first. */
-const WORST_STEP: readonly InStep[] = ['held', 'unknown', 'first-sync', 'behind', 'in-sync'];
-const WORST_ABLE: readonly CanGoOn[] = ['waits-for-person', 'waits-for-vendor', 'yes'];
+const WORST_STEP: readonly SyncStatus[] = ['on-hold', 'unknown', 'behind', 'in-sync'];
+const WORST_ABLE: readonly Health[] = ['action-required', 'retrying', 'ok'];
 
-/** Targets taken together: as the worst of them has it. Where there is none nothing is known to be in step, and nothing waits. */
+/** Summarises targets by the worst of them. Without targets the sync status is `unknown`. */
 export function worstOf(targets: readonly SyncState[]): SyncState {
   const sum = (count: 'pending' | 'failing' | 'held') => targets.reduce((total, each) => total + each[count], 0);
   const times = targets.map(({ inSyncAsOf }) => inSyncAsOf);
-  const inStep = WORST_STEP.find((each) => targets.some((target) => target.inStep === each)) ?? 'unknown';
+  const sync = WORST_STEP.find((each) => targets.some((target) => target.sync === each)) ?? 'unknown';
   return {
-    inStep,
-    firstSync: inStep === 'first-sync' ? together(targets) : null,
-    canGoOn: WORST_ABLE.find((each) => targets.some(({ canGoOn }) => canGoOn === each)) ?? 'yes',
+    sync,
+    firstSync: sync === 'behind' ? together(targets) : null,
+    health: WORST_ABLE.find((each) => targets.some(({ health }) => health === each)) ?? 'ok',
     inSyncAsOf: times.length === 0 ? null : times.reduce(earlier),
     ...{ pending: sum('pending'), failing: sum('failing'), held: sum('held') },
   };
 }
 
-/** Of how many there are to be is known once it is known of all. */
-function together(targets: readonly SyncState[]): FirstSync {
+/** Sums the progress of first syncs. The total is known when it is known for every target. */
+function together(targets: readonly SyncState[]): FirstSync | null {
   const all = targets.flatMap(({ firstSync }) => firstSync ?? []);
+  if (all.length === 0) return null;
   const of = all.some((each) => each.of === null) ? null : all.reduce((total, each) => total + (each.of ?? 0), 0);
   return { written: all.reduce((total, { written }) => total + written, 0), of };
 }

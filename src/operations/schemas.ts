@@ -46,23 +46,25 @@ export const source = z.discriminatedUnion('state', [
 export const countsByCode = z.record(z.string(), z.number());
 
 /** Whether a target shows what the clinic shows. */
-export const inStep = z.enum(['in-sync', 'first-sync', 'behind', 'held', 'unknown']);
+export const sync = z.enum(['in-sync', 'behind', 'on-hold', 'unknown']);
 
 /** Whether work goes on, and else on whom it waits. */
-export const canGoOn = z.enum(['yes', 'waits-for-vendor', 'waits-for-person']);
+export const health = z.enum(['ok', 'retrying', 'action-required']);
 
 /** What keeps something from being as it should, in the sentence of every surface. */
 export const problem = z.object({
   tenant: z.string().nullable().describe('Null: the whole installation'),
   subject: z.string().describe('What it concerns: `target <id>`, `login <id>`, `configuration`, …'),
   code: z.string(),
-  needs: z.enum(['person', 'time']).describe('Who ends it'),
+  health: z
+    .enum(['action-required', 'retrying'])
+    .describe('Who must act: an administrator, or no one because the daemon retries'),
   sinceAt: instant.nullable(),
   breaksAt: instant.nullable().describe('When it begins to do harm, where it does not yet'),
   nextTryAt: instant.nullable().describe('When it is tried again by itself'),
   sentence: z.string(),
   next: z.string().nullable().describe('What a person does next'),
-  axes: z.object({ inStep, canGoOn }).nullable().describe('Where its tenant stands; null where it is of none'),
+  syncHealth: z.object({ sync, health }).nullable().describe('Where its tenant stands; null where it is of none'),
   waiting: z.number().describe('Changes that wait for it'),
   clinics: z
     .array(z.object({ tenant: z.string(), waiting: z.number() }))

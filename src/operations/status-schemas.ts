@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LINKS_COUNT } from '../model/sync-state.ts';
-import { canGoOn, countsByCode, failure, inStep, instant, problem } from './schemas.ts';
+import { countsByCode, failure, health, instant, problem, sync } from './schemas.ts';
 
 /** What of a target could not be read, or is not known. */
 const gap = z.object({
@@ -45,8 +45,8 @@ export const auditReply = z.object({
 
 /** Where a target stands, or a tenant's targets together: as the worst of them. */
 export const syncState = {
-  inStep,
-  canGoOn,
+  sync,
+  health,
   inSyncAsOf: instant.nullable().describe('It showed what the clinic showed then'),
   firstSync: z
     .object({ written: z.number(), of: z.number().nullable() })

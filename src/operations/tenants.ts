@@ -52,7 +52,7 @@ export const TENANT_OPERATIONS = {
     endsWithOne: {
       when: 'with --problems something needs a person',
       holds: ({ problems }, { problems: isAskedOnly }) =>
-        isAskedOnly && problems.some(({ needs }) => needs === 'person'),
+        isAskedOnly && problems.some(({ health }) => health === 'action-required'),
     },
     assistants: [
       {
@@ -93,7 +93,7 @@ export const TENANT_OPERATIONS = {
     ],
   }),
   listTenants: operation({
-    summary: 'list tenants with both axes of their state and what is the matter, by their ids',
+    summary: 'list tenants with both syncHealth of their state and what is the matter, by their ids',
     level: 'viewer',
     input: z.strictObject(paging),
     output: pageOfItems(tenantLine),

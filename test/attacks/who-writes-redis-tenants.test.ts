@@ -130,7 +130,12 @@ test('all managed tenants taken away while no daemon runs are missed at the next
   const told = await world.cli('status');
   expect(told.out).toContain('record-forged');
   expect(JSON.parse((await world.cli('status', '--json')).out).problems).toContainEqual(
-    expect.objectContaining({ tenant: null, subject: 'configuration', code: 'record-forged', needs: 'person' }),
+    expect.objectContaining({
+      tenant: null,
+      subject: 'configuration',
+      code: 'record-forged',
+      health: 'action-required',
+    }),
   );
   expect(await world.cli('tenants', 'accept', '--all')).toMatchObject({ code: 0 });
   await until('the loss to be accepted', () => configuration().unusable.length === 0);

@@ -63,8 +63,8 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
   connector: names,
   connection: names,
   firstSync: firstSyncs,
-  inStep: fc.constantFrom('in-sync', 'first-sync', 'behind', 'held', 'unknown'),
-  canGoOn: fc.constantFrom('yes', 'waits-for-vendor', 'waits-for-person'),
+  sync: fc.constantFrom('in-sync', 'behind', 'on-hold', 'unknown'),
+  health: fc.constantFrom('ok', 'retrying', 'action-required'),
   state: fc.constantFrom(
     'paused',
     'stopped',

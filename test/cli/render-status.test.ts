@@ -71,8 +71,8 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
       name: texts,
       paused: fc.boolean(),
       firstSync: firstSyncs,
-      inStep: fc.constantFrom('in-sync', 'first-sync', 'behind', 'held', 'unknown'),
-      canGoOn: fc.constantFrom('yes', 'waits-for-vendor', 'waits-for-person'),
+      sync: fc.constantFrom('in-sync', 'behind', 'on-hold', 'unknown'),
+      health: fc.constantFrom('ok', 'retrying', 'action-required'),
       inSyncAsOf: times,
       pending: counts,
       failing: counts,
@@ -158,10 +158,10 @@ describe('one clinic', () => {
   const shown = (changes: Parameters<typeof tenantOf>[0]) => flat(renderStatus(statusOf([tenantOf(changes)])));
 
   test('in a first sync is not said to be in sync as of a time', () => {
-    const inFirstSync = targetOf('first-sync', { inStep: 'first-sync', inSyncAsOf: null });
+    const inFirstSync = targetOf('first-sync', { sync: 'behind', inSyncAsOf: null });
     expect(shown({ targets: [inFirstSync] })).not.toMatch(/in step: [^;]*as of/);
     expect(shown({})).toMatch(/in step: in sync as of 20/);
-    const behind = targetOf('stale', { inStep: 'behind', inSyncAsOf: null });
+    const behind = targetOf('stale', { sync: 'behind', inSyncAsOf: null });
     expect(shown({ targets: [behind] })).toContain('in step: behind, in sync as of never;');
   });
 

@@ -62,7 +62,7 @@ describe('the summary', () => {
   });
 
   test('counts a paused clinic and one in its first sync as neither well nor waiting', () => {
-    const first = targetOf('first-sync', { inStep: 'first-sync' });
+    const first = targetOf('first-sync', { sync: 'behind' });
     const tenants = [tenantOf({ tenant: 'a', targets: [first] }), tenantOf({ tenant: 'b', paused: true })];
     expect(renderSummary(statusOf(tenants))).toMatch(/0 wait by themselves, .*1 .*, 1 paused, 0 well$/);
   });
@@ -74,6 +74,6 @@ describe('the summary', () => {
 
 test('a clinic in its first sync has its figures in its line', () => {
   const firstSync = { written: 20, of: 70 };
-  const target = targetOf('first-sync', { inStep: 'first-sync', firstSync });
+  const target = targetOf('first-sync', { sync: 'behind', firstSync });
   expect(renderClinics([tenantOf({ targets: [target], firstSync })], NOW)).toMatch(/^aurora +first sync, 20\/70 /m);
 });

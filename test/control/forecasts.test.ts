@@ -18,7 +18,13 @@ test('a login whose end refreshing does not move is told before it, with what is
     ofLogin({ ...login, obtainedAt: NOW - days * DAY_MS, refreshExpiresAt: NOW + (7 - days) * DAY_MS });
   expect(after(4)).toEqual([]);
   const next = 'clinic-mirror login aurora dav';
-  const told = { subject: 'login dav', code: 'login-ending', needs: 'person', breaksAt: NOW + 2 * DAY_MS, next };
+  const told = {
+    subject: 'login dav',
+    code: 'login-ending',
+    health: 'action-required',
+    breaksAt: NOW + 2 * DAY_MS,
+    next,
+  };
   expect(after(5)).toMatchObject([told]);
 });
 
@@ -41,7 +47,9 @@ test.each([
 ])('a login at %s that rests is told before its %i days are over', (kind, days) => {
   const rested = (restedDays: number) => ofLogin({ kind, usedAt: NOW - restedDays * DAY_MS });
   expect(rested(3)).toEqual([]);
-  expect(rested(days - 3)).toMatchObject([{ code: 'login-resting', needs: 'person', breaksAt: NOW + 3 * DAY_MS }]);
+  expect(rested(days - 3)).toMatchObject([
+    { code: 'login-resting', health: 'action-required', breaksAt: NOW + 3 * DAY_MS },
+  ]);
 });
 
 test('a login whose issuer ends none for resting is not told of', () => {
@@ -54,7 +62,7 @@ test('notifications that can not be prolonged are told a day before they end', (
   expect(of(NOW + 2 * HOUR_MS, null)).toEqual([]);
   expect(of(NOW + 2 * DAY_MS, 'forbidden')).toEqual([]);
   expect(of(null, 'not-offered')).toEqual([]);
-  const told = { code: 'notifications-ending', needs: 'person', breaksAt: NOW + 2 * HOUR_MS };
+  const told = { code: 'notifications-ending', health: 'action-required', breaksAt: NOW + 2 * HOUR_MS };
   expect(of(NOW + 2 * HOUR_MS, 'forbidden')).toMatchObject([told]);
 });
 
@@ -62,8 +70,8 @@ test('changes that wait longer with each cycle are told, and after hours a perso
   const of = (waitedMs: number) =>
     problems({ targets: [targetOf('working', { pending: 40, oldestPendingAt: NOW - waitedMs })] });
   expect(of(50 * MINUTE_MS)).toEqual([]);
-  expect(of(2 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', needs: 'time', waiting: 40 }]);
-  expect(of(7 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', needs: 'person' }]);
+  expect(of(2 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', health: 'retrying', waiting: 40 }]);
+  expect(of(7 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', health: 'action-required' }]);
 });
 
 test.each([
@@ -79,7 +87,13 @@ test.each([
       return problems({}, { endings: [{ kind, of: named, beganAt: endsAt - lifeDays * DAY_MS, endsAt }] });
     };
     expect(of(far)).toEqual([]);
-    const told = { tenant: null, subject, code: `${kind}-ending`, needs: 'person', breaksAt: NOW + near * DAY_MS };
+    const told = {
+      tenant: null,
+      subject,
+      code: `${kind}-ending`,
+      health: 'action-required',
+      breaksAt: NOW + near * DAY_MS,
+    };
     expect(of(near)).toMatchObject([told]);
     expect(of(-1)[0]?.sentence).toContain('has ended');
   },
@@ -93,15 +107,21 @@ test('a quota is told when four fifths of it are used, that of a day with when i
   expect(of(0.79, 0.79)).toEqual([]);
   const subject = 'quota of salesforceClients main';
   expect(of(0.85, 0.9)).toMatchObject([
-    { tenant: 'aurora', subject, code: 'daily-quota-short', needs: 'person', breaksAt: NOW + HOUR_MS },
-    { tenant: null, subject, code: 'quota-short', needs: 'time' },
+    { tenant: 'aurora', subject, code: 'daily-quota-short', health: 'action-required', breaksAt: NOW + HOUR_MS },
+    { tenant: null, subject, code: 'quota-short', health: 'retrying' },
   ]);
 });
 
 test('a clinic that nobody works for is told, all of them as one matter', () => {
   const ended = (agoMs: number) => ({ finishedAt: NOW - agoMs, error: null }) as RunReport;
   expect(problems({ lastRun: ended(50 * MINUTE_MS) })).toEqual([]);
-  const told = { tenant: null, subject: 'cycles', code: 'no-cycles', needs: 'person', sinceAt: NOW - 2 * HOUR_MS };
+  const told = {
+    tenant: null,
+    subject: 'cycles',
+    code: 'no-cycles',
+    health: 'action-required',
+    sinceAt: NOW - 2 * HOUR_MS,
+  };
   expect(problems({ lastRun: ended(2 * HOUR_MS) })).toMatchObject([told]);
   expect(problems({ lastRun: ended(2 * HOUR_MS), cycleEveryMs: HOUR_MS })).toEqual([]);
 });

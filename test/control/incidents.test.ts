@@ -94,7 +94,14 @@ test.each(['whole', 'each'] as const)(
     const found = await status(installationOf(world));
     const ids = world.clinics.map(({ tenant }) => ({ tenant: tenant.id, waiting: 1 }));
     expect(found.problems).toMatchObject([
-      { tenant: null, subject: `server ${HOST}`, code: 'server-away', clinics: ids, waiting: CLINICS, needs: 'time' },
+      {
+        tenant: null,
+        subject: `server ${HOST}`,
+        code: 'server-away',
+        clinics: ids,
+        waiting: CLINICS,
+        health: 'retrying',
+      },
     ]);
     expect(found.problems[0]?.next).toBe(`clinic-mirror retry ${HOST}`);
     const text = renderStatus(found, { problemsOnly: true });
@@ -187,7 +194,7 @@ test('a gateway of reminders that is away is an incident, and it ends with its f
     { host: GATEWAY, code: 'connection-failed', clinics: [{ tenant: 'studio-rossi' }], unread: [] },
   ]);
   const { problems } = await status(openInstallation({ tenants: [world.tenant] }));
-  expect(problems).toMatchObject([{ code: 'server-away', subject: `server ${GATEWAY}`, needs: 'time' }]);
+  expect(problems).toMatchObject([{ code: 'server-away', subject: `server ${GATEWAY}`, health: 'retrying' }]);
   isAway.now = false;
   world.gateway.answers.splice(0);
   await world.advance(30 * SECOND_MS);

@@ -112,7 +112,7 @@ test('that Redis is away is told in place of figures that nobody knows', async (
   const view = () => Promise.reject(redisUnreachable(null));
   const metrics = createMetrics(() => ({ ...openInstallation({ tenants: [] }), stateCounter: { view } }));
   const samples = samplesOf(await metrics.render());
-  expect(samples.get('clinic_mirror_problems{tenant="",needs="person",code="redis-unreachable"}')).toBe(1);
+  expect(samples.get('clinic_mirror_problems{tenant="",health="action-required",code="redis-unreachable"}')).toBe(1);
   expect(samples.has('clinic_mirror_state_age_seconds')).toBe(false);
 });
 
@@ -132,7 +132,7 @@ test('a server that is away is told by its host, with since when, how many wait 
   expect(away.get(`clinic_mirror_server_away_clinics{host="${AWAY}"}`)).toBe(1);
   expect(away.get('clinic_mirror_server_away_told_after_seconds')).toBe(900);
   expect(away.get(`clinic_mirror_target_server_away${target}`)).toBe(1);
-  expect(away.get('clinic_mirror_problems{tenant="",needs="time",code="server-away"}')).toBe(1);
+  expect(away.get('clinic_mirror_problems{tenant="",health="retrying",code="server-away"}')).toBe(1);
   await tenant.outages.end(AWAY);
   await tenant.targetStore.write('doctor', { outage: null, failure: null, pausedUntil: null });
   const back = samplesOf(await createMetrics(() => installation).render());

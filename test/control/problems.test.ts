@@ -31,7 +31,7 @@ describe('a pause after refusals for haste', () => {
   test.each(['rate-limited', 'client-rate-limited'] as const)('of the clinic is told with the next try: %s', (code) => {
     const connections = [loginOf('connected', { connection: 'clinic', kind: 'clinic', pause: { ...pause, code } })];
     expect(problems({ connections })).toMatchObject([
-      { subject: 'clinic', code, needs: 'time', sinceAt: pause.sinceAt, nextTryAt: pause.untilAt, next: null },
+      { subject: 'clinic', code, health: 'retrying', sinceAt: pause.sinceAt, nextTryAt: pause.untilAt, next: null },
     ]);
   });
 
@@ -47,7 +47,7 @@ describe('a pause after refusals for haste', () => {
 test('a login that was refused once is told with the next try', () => {
   const login = loginOf('retrying', { nextTryAt: NOW + MINUTE_MS });
   expect(problems({ connections: [login] })).toMatchObject([
-    { subject: 'login dav', code: 'login-refused-once', needs: 'time', nextTryAt: NOW + MINUTE_MS },
+    { subject: 'login dav', code: 'login-refused-once', health: 'retrying', nextTryAt: NOW + MINUTE_MS },
   ]);
 });
 
@@ -60,7 +60,7 @@ describe('a login', () => {
     ['connected', { missingScopes: ['calendar.app.created'] }, 'scope-missing', 'clinic-mirror login aurora dav'],
   ])('that is %s', (state, changes, code, next) => {
     expect(problems({ connections: [loginOf(state, changes)] })).toMatchObject([
-      { subject: 'login dav', needs: 'person', code, next },
+      { subject: 'login dav', health: 'action-required', code, next },
     ]);
   });
 
@@ -103,7 +103,7 @@ test('what concerns the configuration, the state and the way of telling is told 
       ],
     },
   );
-  expect(found.map(({ subject, code, needs }) => `${subject}: ${code}, ${needs}`)).toEqual([
+  expect(found.map(({ subject, code, health }) => `${subject}: ${code}, ${health}`)).toEqual([
     'configuration: tenant-set-aside, person',
     'configuration: file-refused, person',
     'configuration: restart-awaited, person',

@@ -20,7 +20,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
   };
   const times = { inSyncAsOf: NOW, soonAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
   return {
-    ...{ target: 'room', connector: 'caldav', connection: 'dav', state, inStep: 'in-sync', canGoOn: 'yes' },
+    ...{ target: 'room', connector: 'caldav', connection: 'dav', state, sync: 'in-sync', health: 'ok' },
     ...{
       ...figures,
       ...times,

@@ -316,10 +316,10 @@ describe('the word for a target', () => {
     clinic.appointments.clear();
     await cycle(tenant);
     await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
-    expect(await stateOf(tenant)).toMatchObject({ state, held: 30, inStep: 'held', canGoOn: 'waits-for-person' });
+    expect(await stateOf(tenant)).toMatchObject({ state, held: 30, sync: 'held', health: 'action-required' });
     const { problems } = await status(installation);
     expect(problems.map(({ code }) => code).toSorted()).toEqual(['held', 'x']);
-    expect(problems.find(({ code }) => code === 'held')).toMatchObject({ needs: 'person' });
+    expect(problems.find(({ code }) => code === 'held')).toMatchObject({ health: 'action-required' });
   });
 
   test('is first-sync until nothing waits for the first time, and working from then on, also with a gap', async () => {
@@ -334,7 +334,7 @@ describe('the word for a target', () => {
     clinic.appointments.set('9', appointmentOf('9'));
     model.fault = () => 'unavailable';
     await cycle(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ pending: 1, inStep: 'behind', firstSync: null });
+    expect(await stateOf(tenant)).toMatchObject({ pending: 1, sync: 'behind', firstSync: null });
   });
 
   test.each<[Actor, string]>([

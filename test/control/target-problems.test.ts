@@ -61,7 +61,7 @@ describe('a target', () => {
     const found = problems({ targets: [target] });
     expect(found.map(({ code }) => code).toSorted()).toEqual(codes.toSorted());
     expect(found.find(({ code }) => code === 'held')).toMatchObject({
-      needs: 'person',
+      health: 'action-required',
       next: 'clinic-mirror holds list aurora',
     });
     // What waits is counted once.
@@ -80,7 +80,7 @@ describe('a target', () => {
       targetOf('first-sync', { firstSync: { written: 120, of: 895 }, pending: 775, oldestPendingAt: NOW - since });
     expect(problems({ targets: [first(5 * HOUR_MS)] })).toEqual([]);
     expect(problems({ targets: [first(7 * HOUR_MS)] })).toMatchObject([
-      { code: 'first-sync-slow', needs: 'person', sentence: 'its first sync takes long: 120 of 895 written' },
+      { code: 'first-sync-slow', health: 'action-required', sentence: 'its first sync takes long: 120 of 895 written' },
     ]);
   });
 
@@ -93,6 +93,8 @@ describe('a target', () => {
     const stopped = targetOf('stopped', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
     const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });
     const next = 'clinic-mirror login aurora dav';
-    expect(found).toMatchObject([{ subject: 'login dav', code: 'login-ended', needs: 'person', waiting: 14, next }]);
+    expect(found).toMatchObject([
+      { subject: 'login dav', code: 'login-ended', health: 'action-required', waiting: 14, next },
+    ]);
   });
 });

@@ -12,10 +12,10 @@ describe('a list of tenants', () => {
   test('has those that do not run: one with faults waits for a person, one that is not checked does not', async () => {
     const { items } = await listTenants(INSTALLATION, () => true, ALL);
     expect(items).toMatchObject([
-      { tenant: 'faulty', name: null, checked: true, faults: 2, canGoOn: 'waits-for-person', targets: 0 },
+      { tenant: 'faulty', name: null, checked: true, faults: 2, health: 'action-required', targets: 0 },
       { tenant: 'unread', name: null, checked: false, faults: 0 },
     ]);
-    expect(items[1]?.canGoOn).not.toBe('waits-for-person');
+    expect(items[1]?.health).not.toBe('action-required');
   });
 
   test('has no tenant that the caller may not see', async () => {

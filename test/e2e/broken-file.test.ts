@@ -47,7 +47,7 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
   const { id: appointment } = world.clinic.book(world.tenants[0]!.clinicId);
   const daemon = start();
   await inSync();
-  await waitFor(async () => (await status()).tenants[0]?.inStep === 'in-sync', { what: 'status to tell that' });
+  await waitFor(async () => (await status()).tenants[0]?.sync === 'in-sync', { what: 'status to tell that' });
 
   await breakFile();
   const look = async (when: string) => {

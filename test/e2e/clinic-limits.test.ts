@@ -81,7 +81,7 @@ async function expectShown({ world, get }: Opened, limit: { endsAt: number }): P
   const listed = (JSON.parse(await get('/api/v1/problems')) as { problems: Problem[] }).problems.find(ofClinic);
   const page = await get(`/tenants/${TENANT}`);
   for (const problem of [told, listed]) {
-    expect(problem).toMatchObject({ needs: 'time', nextTryAt: expect.anything() });
+    expect(problem).toMatchObject({ health: 'retrying', nextTryAt: expect.anything() });
     expect(new Date(problem?.nextTryAt ?? 0).getTime()).toBeGreaterThan(limit.endsAt - LIMIT_MS);
   }
   expect(page).toContain('next try at');

@@ -99,9 +99,9 @@ test('what stands in the way is named in the order in which it is mended, with t
   });
   expect(findings.find(({ subject }) => subject === `target ${other!.target}`)).toMatchObject({ result: 'not-asked' });
   const [view] = (JSON.parse((await world.cli('status', '--json')).out) as Status).tenants;
-  expect(view?.targets.map(({ target: id, canGoOn }) => [id, canGoOn])).toEqual([
+  expect(view?.targets.map(({ target: id, health }) => [id, health])).toEqual([
     [target!.target, 'yes'],
-    [other!.target, 'waits-for-person'],
+    [other!.target, 'action-required'],
   ]);
   const { out } = await world.cli('doctor');
   expect(out).toMatch(/1\. .*login .*:\n {3}clinic-mirror login /);

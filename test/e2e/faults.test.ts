@@ -492,7 +492,7 @@ test('each fault is told within one cycle in the same sentence wherever an opera
   for (const [name, play] of Object.entries(PLAYS) as [keyof typeof FAULTS, Play][]) {
     const fault: Fault = FAULTS[name];
     // What a person is to end says how.
-    if (fault.needs === 'person') expect(fault.next, name).not.toBeNull();
+    if (fault.health === 'action-required') expect(fault.next, name).not.toBeNull();
     const { known: _known, ...said } = fault;
     expected[name] = { ...said, shownOn: [...SURFACES], others: [], left: [] };
     await play.induce(world);
@@ -514,10 +514,10 @@ function codesOf(problems: readonly Problem[]): string[] {
 }
 
 /** Ids of accounts and numbers of rows are others each time. */
-function shapeOf({ code, needs, sentence, next }: Problem) {
+function shapeOf({ code, health, sentence, next }: Problem) {
   const plain = sentence
     .replace(/\S+ \(\d+\)/, '<account>')
     .replace(/\d+ (row|record)s?\b/, '<n> $1s')
     .replace(/127\.0\.0\.1:\d+/, '<host>');
-  return { code, needs, sentence: plain, next: next?.replace(/127\.0\.0\.1:\d+/, '<host>') ?? null };
+  return { code, health, sentence: plain, next: next?.replace(/127\.0\.0\.1:\d+/, '<host>') ?? null };
 }

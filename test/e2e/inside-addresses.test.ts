@@ -81,7 +81,7 @@ test('a tenant whose server name leads inside is told so on every surface, conne
 
   const setting = 'outbound.calendars of clinic-mirror.yaml';
   const { problems } = await status(world);
-  expect(problems.filter(ofSecond)).toMatchObject([{ code: 'address-not-allowed', needs: 'person' }]);
+  expect(problems.filter(ofSecond)).toMatchObject([{ code: 'address-not-allowed', health: 'action-required' }]);
   expect(problems.filter(ofSecond)[0]?.next).toContain(setting);
   const { out } = await world.cli('status', '--problems');
   expect(out).toContain('address-not-allowed');

@@ -7,7 +7,7 @@ import { redisUnreachable } from '../../src/model/errors.ts';
 
 const TOKEN = 'a-token-of-tests-with-32-characters';
 
-/** A built port over working verbs; `verbs` replaces some. Its clock axes until the test moves it. */
+/** A built port over working verbs; `verbs` replaces some. Its clock syncHealth until the test moves it. */
 async function open(verbs: Partial<OperatorVerbs> = {}, token: string | null = null) {
   const lines: string[] = [];
   const clock = { nowMs: 0 };
@@ -47,9 +47,9 @@ describe('/readyz', () => {
 
   test('says what is the matter to whoever may know, and is no worse for it', async () => {
     const { message: sentence, code } = redisUnreachable(null);
-    const away = { ...{ tenant: null, subject: 'state', code, needs: 'person' as const }, next: null };
-    const axes = { inStep: 'unknown' as const, canGoOn: 'yes' as const };
-    const told = { ...away, sentence, breaksAt: null, nextTryAt: null, axes };
+    const away = { ...{ tenant: null, subject: 'state', code, health: 'action-required' as const }, next: null };
+    const syncHealth = { sync: 'unknown' as const, health: 'ok' as const };
+    const told = { ...away, sentence, breaksAt: null, nextTryAt: null, syncHealth };
     const texts = { subject: 'state', sentence, next: null };
     const problem = { ...told, sinceAt: null, waiting: 0, texts };
     const { ask } = await open({ problems: async () => [problem] }, TOKEN);

@@ -205,7 +205,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(model.objects()).toHaveLength(5);
     expect(await stateOf(tenant)).toMatchObject({
       state: 'working',
-      inStep: 'behind',
+      sync: 'behind',
       unconfirmed: 1,
       inSyncAsOf: NOW,
     });

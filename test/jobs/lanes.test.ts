@@ -246,7 +246,9 @@ test('a calendar that was deleted is filled again, and that is told for three da
   const result = await sync();
   expect(renderSync(result)).toContain('doctor: its calendar was gone, and another one is written to');
   expect(model.objects()).toHaveLength(EVENTS);
-  expect(await problems()).toMatchObject([{ code: 'calendar-replaced', needs: 'person', sinceAt: state.now }]);
+  expect(await problems()).toMatchObject([
+    { code: 'calendar-replaced', health: 'action-required', sinceAt: state.now },
+  ]);
   const toldUntil = state.now + 3 * DAY_MS;
   state.now += 1;
   expect(renderSync(await sync())).not.toContain('was gone');

@@ -64,7 +64,9 @@ describe('the server for assistants', () => {
     });
     const { structuredContent: told } = await ask(client, 'problems');
     expect(told).toMatchObject({
-      problems: [{ tenant: TENANT, code: 'failing', needs: 'time', next: `clinic-mirror health ${TENANT} doctor` }],
+      problems: [
+        { tenant: TENANT, code: 'failing', health: 'retrying', next: `clinic-mirror health ${TENANT} doctor` },
+      ],
     });
     const { structuredContent: health } = await ask(client, 'health', { tenant: TENANT });
     expect(health).toMatchObject({ targets: [{ target: 'doctor', inSync: 2, failing: { refused: 1 } }] });

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inStepWords, type SyncState, worstOf } from '../../src/model/sync-state.ts';
+import { type SyncState, syncWords, worstOf } from '../../src/model/sync-state.ts';
 
 const IN_SYNC: SyncState = {
-  inStep: 'in-sync',
-  canGoOn: 'yes',
+  sync: 'in-sync',
+  health: 'ok',
   inSyncAsOf: 100,
   firstSync: null,
   pending: 0,
@@ -12,32 +12,31 @@ const IN_SYNC: SyncState = {
   held: 0,
 };
 const state = (changes: Partial<SyncState> = {}): SyncState => ({ ...IN_SYNC, ...changes });
-const firstSync = (written: number, of: number | null) => state({ inStep: 'first-sync', firstSync: { written, of } });
+const firstSync = (written: number, of: number | null) => state({ sync: 'behind', firstSync: { written, of } });
 
 describe('targets taken together', () => {
   test.each([
-    ['held', 'unknown'],
-    ['unknown', 'first-sync'],
-    ['first-sync', 'behind'],
+    ['on-hold', 'unknown'],
+    ['unknown', 'behind'],
     ['behind', 'in-sync'],
   ] as const)('are %s where one is and another is %s', (worse, better) => {
     for (const order of [
       [worse, better],
       [better, worse],
     ] as const) {
-      expect(worstOf(order.map((inStep) => state({ inStep }))).inStep).toBe(worse);
+      expect(worstOf(order.map((sync) => state({ sync }))).sync).toBe(worse);
     }
   });
 
   test.each([
-    ['waits-for-person', 'waits-for-vendor'],
-    ['waits-for-vendor', 'yes'],
+    ['action-required', 'retrying'],
+    ['retrying', 'ok'],
   ] as const)('go on like the worst of them: %s before %s', (worse, better) => {
     for (const order of [
       [worse, better],
       [better, worse],
     ] as const) {
-      expect(worstOf(order.map((canGoOn) => state({ canGoOn }))).canGoOn).toBe(worse);
+      expect(worstOf(order.map((health) => state({ health }))).health).toBe(worse);
     }
   });
 
@@ -61,17 +60,17 @@ describe('targets taken together', () => {
   test('know how far the first sync is once it is known of each', () => {
     expect(worstOf([firstSync(2, 5), firstSync(3, 9)]).firstSync).toEqual({ written: 5, of: 14 });
     expect(worstOf([firstSync(2, 5), firstSync(0, null)]).firstSync).toEqual({ written: 2, of: null });
-    expect(worstOf([firstSync(2, 5), state({ inStep: 'held' })]).firstSync).toBeNull();
+    expect(worstOf([firstSync(2, 5), state({ sync: 'on-hold' })]).firstSync).toBeNull();
   });
 
   test('without one nothing is known, and nothing waits', () => {
-    expect(worstOf([])).toEqual(state({ inStep: 'unknown', inSyncAsOf: null }));
+    expect(worstOf([])).toEqual(state({ sync: 'unknown', inSyncAsOf: null }));
   });
 });
 
 test('a first sync is told with how far it is, in both languages, as soon as that is known', () => {
-  expect(inStepWords(firstSync(2, 5), 'en')).toBe('first sync, 2 of 5 written');
-  expect(inStepWords(firstSync(2, 5), 'it')).toBe('prima sincronizzazione, 2 di 5 scritti');
-  expect(inStepWords(firstSync(0, null), 'en')).toBe('first sync');
-  expect(inStepWords(state({ inStep: 'behind' }), 'it')).toBe('in ritardo');
+  expect(syncWords(firstSync(2, 5), 'en')).toBe('first sync, 2 of 5 written');
+  expect(syncWords(firstSync(2, 5), 'it')).toBe('prima sincronizzazione, 2 di 5 scritti');
+  expect(syncWords(firstSync(0, null), 'en')).toBe('first sync');
+  expect(syncWords(state({ sync: 'behind' }), 'it')).toBe('in ritardo');
 });

@@ -11,15 +11,15 @@ beforeEach(async () => {
 });
 
 describe('tenants', () => {
-  test('are told with both axes of their state and what is the matter', async () => {
+  test('are told with both syncHealth of their state and what is the matter', async () => {
     const { body } = await world.as('viewer')('GET', '/tenants');
     expect(body.next).toBeNull();
     expect(body.items).toMatchObject([
-      { tenant: AURORA, name: 'Aurora', inStep: 'in-sync', canGoOn: 'yes', targets: 1, pending: 0, faults: 0 },
-      { tenant: BROKEN, name: null, inStep: 'unknown', canGoOn: 'waits-for-person', faults: 1 },
+      { tenant: AURORA, name: 'Aurora', sync: 'in-sync', health: 'ok', targets: 1, pending: 0, faults: 0 },
+      { tenant: BROKEN, name: null, sync: 'unknown', health: 'action-required', faults: 1 },
       { tenant: ROSSI, targets: 2 },
     ]);
-    expect(body.items[1].problems).toMatchObject([{ code: 'tenant-set-aside', needs: 'person' }]);
+    expect(body.items[1].problems).toMatchObject([{ code: 'tenant-set-aside', health: 'action-required' }]);
   });
 
   test('come page by page, and only those that the visitor may see', async () => {

@@ -113,10 +113,10 @@ function isOutage({ code }: Problem): boolean {
 
 /** How often it should have been told by now. */
 function stepsUntil({ seenAt }: Open, problem: Problem, now: Instant, outageAfterMs: number): number {
-  const { needs, sinceAt } = problem;
+  const { health, sinceAt } = problem;
   const fromAt = isOutage(problem)
     ? (sinceAt ?? seenAt) + outageAfterMs
-    : seenAt + (needs === 'person' ? STABLE_AFTER_MS : TOO_LONG_MS);
+    : seenAt + (health === 'action-required' ? STABLE_AFTER_MS : TOO_LONG_MS);
   return REPORT_AFTER_MS.filter((afterMs) => now >= fromAt + afterMs).length;
 }
 

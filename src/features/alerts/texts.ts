@@ -1,6 +1,6 @@
 import { type Language, render, type Text } from '../../messages/message.ts';
 import { clinicsOf, type Problem } from '../../model/problems.ts';
-import { AXES_WORDS, type Axes } from '../../model/sync-state.ts';
+import { SYNC_HEALTH_WORDS, type SyncHealth } from '../../model/sync-state.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { Digest } from './digest.ts';
 
@@ -24,7 +24,8 @@ const EN = {
   nextTry: (minutes: number) => `retrying, next try in ${minutes} min`,
   waiting: (count: number) => `${count} ${count === 1 ? 'change waits' : 'changes wait'}`,
   clinics: (count: number, ids: string) => `${count} ${count === 1 ? 'clinic waits' : 'clinics wait'} (${ids})`,
-  stands: (axes: Axes) => `the clinic: ${AXES_WORDS.en[axes.inStep]}, ${AXES_WORDS.en[axes.canGoOn]}`,
+  stands: (syncHealth: SyncHealth) =>
+    `the clinic: ${SYNC_HEALTH_WORDS.en[syncHealth.sync]}, ${SYNC_HEALTH_WORDS.en[syncHealth.health]}`,
   underAnHour: 'less than an hour',
   hours: (count: number) => `${count} ${count === 1 ? 'hour' : 'hours'}`,
   days: (count: number) => `${count} days`,
@@ -50,7 +51,8 @@ const WORDS = {
     nextTry: (minutes) => `si riprova tra ${minutes} min`,
     waiting: (count) => `${count} ${count === 1 ? 'modifica attende' : 'modifiche attendono'}`,
     clinics: (count, ids) => `${count} ${count === 1 ? 'clinica attende' : 'cliniche attendono'} (${ids})`,
-    stands: (axes) => `la clinica: ${AXES_WORDS.it[axes.inStep]}, ${AXES_WORDS.it[axes.canGoOn]}`,
+    stands: (syncHealth) =>
+      `la clinica: ${SYNC_HEALTH_WORDS.it[syncHealth.sync]}, ${SYNC_HEALTH_WORDS.it[syncHealth.health]}`,
     underAnHour: 'meno di un’ora',
     hours: (count) => `${count} ${count === 1 ? 'ora' : 'ore'}`,
     days: (count) => `${count} giorni`,
@@ -123,7 +125,7 @@ function part(
 }
 
 function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: boolean): string {
-  const { code, sinceAt, breaksAt, nextTryAt, waiting, axes, clinics } = problem;
+  const { code, sinceAt, breaksAt, nextTryAt, waiting, syncHealth, clinics } = problem;
   const { sentence, next } = problem.texts;
   const more = [
     ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
@@ -131,7 +133,7 @@ function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: b
     ...(nextTryAt === null || nextTryAt <= now || isOver ? [] : [words.nextTry(minutesOf(nextTryAt - now))]),
     ...(clinics === undefined || isOver ? [] : [words.clinics(clinics.length, idsOf(clinics, words))]),
     ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
-    ...(axes === null || isOver ? [] : [words.stands(axes)]),
+    ...(syncHealth === null || isOver ? [] : [words.stands(syncHealth)]),
   ];
   const line = `${whoOf(problem, say)}: ${[`${say(sentence)} (${code})`, ...more].join(', ')}`;
   return isOver || next === null ? line : `${line}\n  ${say(next)}`;

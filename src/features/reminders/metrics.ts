@@ -29,7 +29,7 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
   const misinformed = new Gauge({
     name: 'clinic_mirror_patients_misinformed',
     help: 'Appointments whose patient has outdated information, by whether the daemon sends a correction or someone must call the patient',
-    labelNames: ['tenant', 'needs'],
+    labelNames: ['tenant', 'health'],
     registers,
   });
   const lag = new Histogram({
@@ -52,8 +52,8 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
         const uncorrected = wrong.filter(({ correctsAt }) => correctsAt === null);
         publications.push(() => {
           waiting.set({ tenant }, open);
-          misinformed.set({ tenant, needs: 'person' }, appointmentsOf(uncorrected));
-          misinformed.set({ tenant, needs: 'time' }, appointmentsOf(wrong) - appointmentsOf(uncorrected));
+          misinformed.set({ tenant, health: 'action-required' }, appointmentsOf(uncorrected));
+          misinformed.set({ tenant, health: 'retrying' }, appointmentsOf(wrong) - appointmentsOf(uncorrected));
           for (const { state, reason, count } of counts) total.set({ tenant, state, reason: reason ?? 'none' }, count);
         });
       }

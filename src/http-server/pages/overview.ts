@@ -9,7 +9,7 @@ import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts
 import type { OperatorServices, Visitor } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
-import { canGoOnMark, copyable, emptyState, inStepMark, pager, said, section, table } from './parts.ts';
+import { copyable, emptyState, healthMark, pager, said, section, syncMark, table } from './parts.ts';
 import { type ProblemReach, problemTable } from './problems.ts';
 import { FRAME } from './texts/frame.ts';
 import { OVERVIEW } from './texts/overview.ts';
@@ -99,8 +99,8 @@ function parts(
   };
   const rows = (caption: string, some: readonly Problem[]) =>
     someOf(context, caption, some, { links: clinicLinks, services });
-  const forYou = problems.filter(({ needs }) => needs === 'person');
-  const byTime = problems.filter(({ needs }) => needs === 'time');
+  const forYou = problems.filter(({ health }) => health === 'action-required');
+  const byTime = problems.filter(({ health }) => health === 'retrying');
   const needsYou =
     forYou.length === 0 ? html`<p class="quiet">${words.nothingNeedsYou}</p>` : rows(words.needsYou, forYou);
   const waits = byTime.length === 0 ? null : section('waits', words.waitsByItself, rows(words.waitsByItself, byTime));
@@ -116,13 +116,13 @@ function someOf(context: PageContext, caption: string, problems: readonly Proble
 
 /** How clinics fall into those that need somebody, those that wait, those in their first sync, and the others. */
 function kindsOf({ clinics, problems }: Overview) {
-  const forYou = new Set(problems.filter(({ needs }) => needs === 'person').flatMap(clinicsOf));
+  const forYou = new Set(problems.filter(({ health }) => health === 'action-required').flatMap(clinicsOf));
   const byTime = new Set(problems.flatMap(clinicsOf));
   const paused = clinics.filter((clinic) => clinic.paused);
   const active = clinics.filter((clinic) => !clinic.paused);
   const quiet = active.filter(({ tenant }) => !byTime.has(tenant));
-  const first = quiet.filter(({ inStep }) => inStep === 'first-sync');
-  const well = quiet.filter(({ inStep }) => inStep !== 'first-sync');
+  const first = quiet.filter(({ firstSync }) => firstSync !== null);
+  const well = quiet.filter(({ firstSync }) => firstSync === null);
   const waiting = active.filter(({ tenant }) => byTime.has(tenant) && !forYou.has(tenant));
   return { needing: [...forYou], waiting, first, well, paused };
 }
@@ -187,15 +187,15 @@ function clinicsPart(context: PageContext, { clinics }: Overview, { text, from }
 
 function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): Html {
   const words = OVERVIEW[context.language];
-  const columns = [words.clinic, words.inStep, words.able, words.targets, words.pending, words.held, words.failing];
+  const columns = [words.clinic, words.sync, words.able, words.targets, words.pending, words.held, words.failing];
   const rows = clinics.map(
-    ({ tenant, name, paused, canGoOn, inSyncAsOf, targets, pending, held, failing, ...state }) => ({
+    ({ tenant, name, paused, health, inSyncAsOf, targets, pending, held, failing, ...state }) => ({
       id: tenant,
       address: clinicAddress(tenant),
       cells: [
         name,
-        inStepMark(context, state, inSyncAsOf),
-        html`${canGoOnMark(context, canGoOn)}${paused ? html` <span class="quiet">${words.pausedWord}</span>` : null}`,
+        syncMark(context, state, inSyncAsOf),
+        html`${healthMark(context, health)}${paused ? html` <span class="quiet">${words.pausedWord}</span>` : null}`,
         ...[targets, pending, held, failing],
       ],
     }),

@@ -2,56 +2,55 @@ import type { Block, DocumentStep, DocumentTable, Inline, Span, Texts } from '..
 import { render, type Text } from '../../messages/message.ts';
 import type { ErrorTexts } from '../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
-import { AXES_WORDS, type CanGoOn, type InStep, inStepWords, type SyncState } from '../../model/sync-state.ts';
+import { type Health, SYNC_HEALTH_WORDS, type SyncState, type SyncStatus, syncWords } from '../../model/sync-state.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';
 
 const en = {
-  ...AXES_WORDS.en,
+  ...SYNC_HEALTH_WORDS.en,
   asOf: (time: string) => `as of ${time}`,
   since: (time: string) => `since ${time}`,
   waiting: (count: number) => `${count} wait${count === 1 ? 's' : ''}`,
 };
 
-/** The two axes of a state, in words: whether a target is in step with the clinic, and whether work on it can go on. */
+/** The words for sync and health. */
 const STATES: Texts<typeof en> = {
   en,
   it: {
-    ...AXES_WORDS.it,
+    ...SYNC_HEALTH_WORDS.it,
     asOf: (time) => `alle ${time}`,
     since: (time) => `da ${time}`,
     waiting: (count) => `${count} in attesa`,
   },
 };
 
-/** The shapes of the first axis, for who sees no colours: a full disc, a quarter of one, half of one, two bars, a ring. */
-const SHAPES: Readonly<Record<InStep, Html>> = {
+/** A shape for each sync status, for readers who cannot distinguish colours: a full disc, half a disc, two bars, a ring. */
+const SHAPES: Readonly<Record<SyncStatus, Html>> = {
   'in-sync': html`<circle cx="6" cy="6" r="5"/>`,
-  'first-sync': html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M6 6V1.5A4.5 4.5 0 0 1 10.5 6z"/>`,
   behind: html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M6 1.5a4.5 4.5 0 0 1 0 9z"/>`,
-  held: html`<path d="M2 1h3v10H2zM7 1h3v10H7z"/>`,
+  'on-hold': html`<path d="M2 1h3v10H2zM7 1h3v10H7z"/>`,
   unknown: html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5" stroke-dasharray="2.2 2.2"/>`,
 };
 
-/** Hues of the second axis; the words say the same. */
-const HUES: Readonly<Record<CanGoOn, string>> = { yes: 'ok', 'waits-for-vendor': 'wait', 'waits-for-person': 'act' };
+/** The colour class of each health; the word repeats it. */
+const HUES: Readonly<Record<Health, string>> = { ok: 'ok', retrying: 'wait', 'action-required': 'act' };
 
-/** Whether something is in step with the clinic, as shape and word. @param asOf null where it never was, or that is told elsewhere */
-export function inStepMark(
+/** Renders the sync status as shape and word. @param asOf null if it was never in sync, or if the page shows the time elsewhere */
+export function syncMark(
   { language, times }: PageContext,
-  syncState: Pick<SyncState, 'inStep' | 'firstSync'>,
+  syncState: Pick<SyncState, 'sync' | 'firstSync'>,
   asOf: Instant | null = null,
 ): Html {
   const words = STATES[language];
-  const { inStep } = syncState;
+  const { sync } = syncState;
   const since = asOf === null ? null : html` <span class="quiet">${words.asOf(times.text(asOf))}</span>`;
-  return html`<span class="mark ${inStep}"><svg viewBox="0 0 12 12" aria-hidden="true">${SHAPES[inStep]}</svg>${inStepWords(syncState, language)}${since}</span>`;
+  return html`<span class="mark ${sync}"><svg viewBox="0 0 12 12" aria-hidden="true">${SHAPES[sync]}</svg>${syncWords(syncState, language)}${since}</span>`;
 }
 
-/** Whether work goes on, in a word. */
-export function canGoOnMark({ language }: PageContext, canGoOn: CanGoOn): Html {
-  return html`<span class="able ${HUES[canGoOn]}">${STATES[language][canGoOn]}</span>`;
+/** Renders the health as one word. */
+export function healthMark({ language }: PageContext, health: Health): Html {
+  return html`<span class="able ${HUES[health]}">${STATES[language][health]}</span>`;
 }
 
 /** What an error or a problem says, in the page's language; marked as English where it has no other words. */

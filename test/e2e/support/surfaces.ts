@@ -89,11 +89,11 @@ export async function shownOn(
   const page = (await port.inject('/')).body;
   const listed = (await port.inject('/api/v1/problems')).json() as { problems: Problem[] };
   const told = await assistant.callTool({ name: 'problems', arguments: {} });
-  const { tenant, needs, code, sentence, next } = problem;
+  const { tenant, health, code, sentence, next } = problem;
   const says = (text: string) => [sentence, code, next ?? ''].every((part) => text.replace(/\s+/g, ' ').includes(part));
   const isIn = (problems: readonly Problem[]) =>
     problems.some((one) => one.code === code && one.sentence === sentence && one.next === next);
-  const sample = `clinic_mirror_problems{tenant="${tenant ?? ''}",needs="${needs}",code="${code}"} `;
+  const sample = `clinic_mirror_problems{tenant="${tenant ?? ''}",health="${health}",code="${code}"} `;
   const shown: Record<(typeof SURFACES)[number], boolean> = {
     status: says(renderStatus(view)),
     'status --json': isIn(view.problems),

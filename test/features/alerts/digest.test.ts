@@ -17,11 +17,11 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
   return {
     tenant,
     subject: 'login doctor-1',
-    needs: 'person',
+    health: 'action-required',
     sinceAt: NOW,
     breaksAt: null,
     nextTryAt: null,
-    axes: null,
+    syncHealth: null,
     waiting: 3,
     ...ended,
     texts: {
@@ -98,7 +98,7 @@ describe('what needs a person', () => {
 });
 
 test('what passes by itself is told only when it has not for a day', () => {
-  const throttled = problemOf('corallo', { needs: 'time', code: 'throttled' });
+  const throttled = problemOf('corallo', { health: 'retrying', code: 'throttled' });
   expect(watch(20 * HOUR_MS, () => [throttled])).toEqual([]);
   expect(watch(2 * DAY_MS, () => [throttled]).map(({ digest }) => tenantsOf(digest.begun))).toEqual([['corallo']]);
 });

@@ -161,7 +161,7 @@ describe('a target that can’t be reached', () => {
     });
     expect((await forget(world)).targets[0]).toMatchObject({ waiting: 3 });
     const told = async () => (await status(world.installation)).problems.filter(({ code }) => code === 'erasures-wait');
-    expect(await told()).toMatchObject([{ subject: 'target doctor', needs: 'time', waiting: 3 }]);
+    expect(await told()).toMatchObject([{ subject: 'target doctor', health: 'retrying', waiting: 3 }]);
     world.calendar.wholeTargetError = null;
     world.clock.now += 2 * HOUR_MS;
     const woken: unknown[] = [];

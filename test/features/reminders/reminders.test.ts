@@ -183,7 +183,7 @@ test('a patient who holds wrong information stands in status, on pages and in me
   const seen = await status(installation);
   expect(seen.problems).toMatchObject([
     {
-      ...{ tenant: ID, subject: 'appointment one', code: 'patient-misinformed', needs: 'person', sinceAt },
+      ...{ tenant: ID, subject: 'appointment one', code: 'patient-misinformed', health: 'action-required', sinceAt },
       next: `clinic-mirror reminders explain ${ID} one`,
     },
   ]);
@@ -195,8 +195,8 @@ test('a patient who holds wrong information stands in status, on pages and in me
     return text.split('\n').filter((line) => line.startsWith('clinic_mirror_patients_misinformed'));
   };
   expect(await figures()).toEqual([
-    `clinic_mirror_patients_misinformed{tenant="${ID}",needs="person"} 1`,
-    `clinic_mirror_patients_misinformed{tenant="${ID}",needs="time"} 0`,
+    `clinic_mirror_patients_misinformed{tenant="${ID}",health="action-required"} 1`,
+    `clinic_mirror_patients_misinformed{tenant="${ID}",health="retrying"} 0`,
   ]);
   book(world, 'one', 48);
   await world.cycle();

@@ -15,7 +15,7 @@ const NO_SEARCH: Parameters<typeof overviewPage>[2] = { text: null, from: 0 };
 
 function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicSummary {
   return {
-    ...{ tenant, name: `Studio ${tenant}`, paused: false, inStep: 'in-sync', canGoOn: 'yes' },
+    ...{ tenant, name: `Studio ${tenant}`, paused: false, sync: 'in-sync', health: 'ok' },
     ...{ inSyncAsOf: NOW - MINUTE_MS, firstSync: null, targets: 3, pending: 0, failing: 0, held: 0 },
     hourly: Array.from({ length: 24 }, (_, hour) => hour),
     ...changes,
@@ -28,7 +28,7 @@ function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Probl
   const codes = { login: 'subject.login', appointment: 'subject.appointment', target: 'subject.target' } as const;
   const code = Object.entries(codes).find(([name]) => name === kind)?.[1];
   return {
-    ...{ tenant, subject, code: 'calendar-gone', needs: 'person', sinceAt: NOW - 90 * MINUTE_MS },
+    ...{ tenant, subject, code: 'calendar-gone', health: 'action-required', sinceAt: NOW - 90 * MINUTE_MS },
     texts: {
       subject: code === undefined ? subject : message(code, { id: id.join(' ') }),
       sentence: 'the calendar is gone',
@@ -40,7 +40,7 @@ function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Probl
       waiting: 14,
       breaksAt: null,
       nextTryAt: null,
-      axes: null,
+      syncHealth: null,
     },
     ...changes,
   };
@@ -52,7 +52,7 @@ function shown(overview: Overview, { context = pageContext(), search = NO_SEARCH
 
 test('what needs a hand comes first, with since when, how many wait and what to do; what passes by itself after it', () => {
   const passing = problemOf('corallo', {
-    needs: 'time',
+    health: 'retrying',
     code: 'rate-limited',
     sentence: 'it asks us to wait',
     next: null,
@@ -104,9 +104,9 @@ test('who may only look is offered no button to log in with', () => {
 
 test('a state is told by a word, whatever the colours', () => {
   const clinics = [
-    clinicOf('a', { inStep: 'held', canGoOn: 'waits-for-person' }),
-    clinicOf('b', { inStep: 'behind', canGoOn: 'waits-for-vendor' }),
-    clinicOf('c', { inStep: 'unknown', inSyncAsOf: null }),
+    clinicOf('a', { sync: 'on-hold', health: 'action-required' }),
+    clinicOf('b', { sync: 'behind', health: 'retrying' }),
+    clinicOf('c', { sync: 'unknown', inSyncAsOf: null }),
   ];
   const told = wordsOf(shown({ ...KNOWN, clinics, problems: [] }));
   for (const word of ['held as of 09:59', 'waits for you', 'behind as of 09:59', 'waits by itself', 'unknown runs']) {

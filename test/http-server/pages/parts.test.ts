@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { code, command, link, paragraph, toned } from '../../../src/documents/document.ts';
 import {
   actionButton,
-  canGoOnMark,
   copyable,
   failureNotice,
+  healthMark,
   inlineHtml,
-  inStepMark,
   nextStep,
   pager,
   printHtml,
   said,
+  syncMark,
   table,
 } from '../../../src/http-server/pages/parts.ts';
 import { message } from '../../../src/messages/message.ts';
-import { AXES_WORDS, type CanGoOn, type InStep } from '../../../src/model/sync-state.ts';
+import { type Health, SYNC_HEALTH_WORDS, type SyncStatus } from '../../../src/model/sync-state.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../sync/arbitraries.ts';
 import { OWNER } from './open-pages.ts';
@@ -93,27 +93,27 @@ describe('a form that changes something', () => {
   });
 });
 
-describe('the two axes of a state', () => {
-  const inStep: InStep[] = ['in-sync', 'behind', 'held', 'unknown'];
-  const canGoOn: CanGoOn[] = ['yes', 'waits-for-vendor', 'waits-for-person'];
+describe('the sync status and the health', () => {
+  const sync: SyncStatus[] = ['in-sync', 'behind', 'on-hold', 'unknown'];
+  const health: Health[] = ['ok', 'retrying', 'action-required'];
 
   test('have each another word and another mark, in both languages', () => {
     for (const context of [english, italian]) {
-      const words = AXES_WORDS[context.language];
-      const shapes = inStep.map((each) => {
-        const mark = inStepMark(context, { inStep: each, firstSync: null });
+      const words = SYNC_HEALTH_WORDS[context.language];
+      const shapes = sync.map((each) => {
+        const mark = syncMark(context, { sync: each, firstSync: null });
         expect(wordsOf(mark)).toBe(words[each]);
         return /<svg.*<\/svg>/.exec(String(mark))?.[0];
       });
-      expect(new Set(shapes).size).toBe(inStep.length);
-      expect(canGoOn.map((each) => wordsOf(canGoOnMark(context, each)))).toEqual(canGoOn.map((each) => words[each]));
+      expect(new Set(shapes).size).toBe(sync.length);
+      expect(health.map((each) => wordsOf(healthMark(context, each)))).toEqual(health.map((each) => words[each]));
     }
   });
 
   test('say as of when a target was in sync, where that is known', () => {
-    const state = { inStep: 'in-sync', firstSync: null } as const;
-    expect(wordsOf(inStepMark(english, state, NOW - MINUTE_MS))).toBe('in sync as of 09:59');
-    expect(wordsOf(inStepMark(italian, state, NOW - MINUTE_MS))).toBe('sincronizzato alle 09:59');
+    const state = { sync: 'in-sync', firstSync: null } as const;
+    expect(wordsOf(syncMark(english, state, NOW - MINUTE_MS))).toBe('in sync as of 09:59');
+    expect(wordsOf(syncMark(italian, state, NOW - MINUTE_MS))).toBe('sincronizzato alle 09:59');
   });
 });
 

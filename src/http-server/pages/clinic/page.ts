@@ -17,14 +17,14 @@ import { contextOf, operationContext, type PageContext, reasonField } from '../c
 import { type Page, sendPage } from '../layout.ts';
 import {
   actionButton,
-  canGoOnMark,
   copyable,
   emptyState,
   failureNotice,
-  inStepMark,
+  healthMark,
   linkButton,
   said,
   section,
+  syncMark,
   table,
   unfolding,
 } from '../parts.ts';
@@ -85,7 +85,7 @@ ${recordsPart(context, clinic)}
 ${runsPart(context, tenant, runs)}
 ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}
 ${configuredPart(context, services, tenant)}`;
-  const extra = html`<p>${inStepMark(context, clinic, clinic.inSyncAsOf)} ${canGoOnMark(context, clinic.canGoOn)}</p>${workButtons(context, services, tenant)}`;
+  const extra = html`<p>${syncMark(context, clinic, clinic.inSyncAsOf)} ${healthMark(context, clinic.health)}</p>${workButtons(context, services, tenant)}`;
   return { title: clinic.name, main, headerPart: extra, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 

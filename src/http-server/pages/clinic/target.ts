@@ -13,7 +13,7 @@ import { type Html, html } from '../../../model/html.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
-import { canGoOnMark, copyable, emptyState, inStepMark, linkButton, pager, section, table } from '../parts.ts';
+import { copyable, emptyState, healthMark, linkButton, pager, section, syncMark, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { FRAME } from '../texts/frame.ts';
 
@@ -182,7 +182,7 @@ function byCode(counts: Readonly<Record<string, number>>): Html[] {
     .map(([code, count], at) => html`${at === 0 ? '' : ', '}${count} <code>${code}</code>`);
 }
 
-/** A clinic's targets, with the two axes of each. @param isCalendar whether a target has a week to be looked at */
+/** A clinic's targets, with the sync status and health of each. @param isCalendar whether a target has a week to be looked at */
 export function targetsPart(
   context: PageContext,
   tenant: string,
@@ -193,7 +193,7 @@ export function targetsPart(
   if (targets.length === 0) return section('targets', words.targets, emptyState(words.noTargets));
   const columns = [
     words.target,
-    words.inStep,
+    words.sync,
     words.able,
     words.links,
     words.pending,
@@ -202,7 +202,7 @@ export function targetsPart(
     { title: words.week, isPlain: true },
   ];
   const rows = targets.map((each) => {
-    const { target, connector, canGoOn, inSyncAsOf, exceptGapsAsOf, links, pending, held, failing } = each;
+    const { target, connector, health, inSyncAsOf, exceptGapsAsOf, links, pending, held, failing } = each;
     const except =
       exceptGapsAsOf === null
         ? null
@@ -212,8 +212,8 @@ export function targetsPart(
       ...{ id: target, address },
       cells: [
         html`${target} <span class="quiet plain">${connector}</span>`,
-        html`${inStepMark(context, each, inSyncAsOf)}${except}`,
-        canGoOnMark(context, canGoOn),
+        html`${syncMark(context, each, inSyncAsOf)}${except}`,
+        healthMark(context, health),
         ...[links, pending, held, failing],
         isCalendar(target) ? html`<a class="button plain" href="${address}/week">${words.week}</a>` : null,
       ],

@@ -16,16 +16,16 @@ import { contextOf, operationContext, type PageContext, reasonField } from '../c
 import { sendPage } from '../layout.ts';
 import {
   actionButton,
-  canGoOnMark,
   csrfField,
   emptyState,
   failureNotice,
+  healthMark,
   hiddenFields,
-  inStepMark,
   notice,
   printHtml,
   said,
   section,
+  syncMark,
 } from '../parts.ts';
 
 /** A quick plan is shown at once; a slow one is waited for on a page of its own. */
@@ -144,8 +144,8 @@ function renderTask(context: PageContext, tenant: string, task: TaskView): Html 
 
 function renderApplied(context: PageContext, tenant: string, { run, targets }: SyncResult): Html {
   const words = PLAN[context.language];
-  const items = targets.map(({ target, canGoOn, inSyncAsOf, ...state }) => {
-    return html`<li>${target} ${inStepMark(context, state, inSyncAsOf)} ${canGoOnMark(context, canGoOn)}</li>`;
+  const items = targets.map(({ target, health, inSyncAsOf, ...state }) => {
+    return html`<li>${target} ${syncMark(context, state, inSyncAsOf)} ${healthMark(context, health)}</li>`;
   });
   return section(
     'applied',

@@ -11,7 +11,7 @@ const TENANT = 'studio-rossi';
 
 const targetOf = (changes: Partial<TargetStatus> = {}) =>
   ({
-    ...{ target: 'doctor', connector: 'caldav', inStep: 'in-sync', canGoOn: 'yes', inSyncAsOf: NOW, firstSync: null },
+    ...{ target: 'doctor', connector: 'caldav', sync: 'in-sync', health: 'ok', inSyncAsOf: NOW, firstSync: null },
     ...{ exceptGapsAsOf: null, links: 7, pending: 2, failing: 0, held: 0, ...changes },
   }) as TargetStatus;
 

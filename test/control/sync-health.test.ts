@@ -10,7 +10,13 @@ import { payloadOf, textOf } from '../../src/features/alerts/texts.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
-import { AXES_WORDS, type Axes, type CanGoOn, type FirstSync, type InStep } from '../../src/model/sync-state.ts';
+import {
+  type FirstSync,
+  type Health,
+  SYNC_HEALTH_WORDS,
+  type SyncHealth,
+  type SyncStatus,
+} from '../../src/model/sync-state.ts';
 import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
 import { runProgram } from '../cli/run-program.ts';
 import { openPages } from '../http-server/pages/open-pages.ts';
@@ -25,7 +31,7 @@ import { openInstallation } from './open-installation.ts';
 import { loginOf } from './status-of.ts';
 
 /*
- * Whoever looks at another surface must not learn another truth: one clinic, in every combination of the two axes that there is, beside one
+ * Whoever looks at another surface must not learn another truth: one clinic, in every combination of the two syncHealth that there is, beside one
  * that has not been read yet.
  */
 
@@ -68,11 +74,11 @@ async function refusedAsAWhole(world: World, actor: Actor): Promise<void> {
   await world.cycle();
 }
 
-const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unknown, firstSync?: FirstSync][] = [
-  ['in-sync', 'yes', 'all was written', (world) => world.cycle()],
+const COMBINATIONS: [SyncStatus, Health, how: string, bring: (world: World) => unknown, firstSync?: FirstSync][] = [
+  ['in-sync', 'ok', 'all was written', (world) => world.cycle()],
   [
     'in-sync',
-    'waits-for-person',
+    'action-required',
     'its login ended when all was written',
     async (world) => {
       await world.cycle();
@@ -81,7 +87,7 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
   ],
   [
     'behind',
-    'yes',
+    'ok',
     'one appointment is refused',
     async (world) => {
       await world.cycle();
@@ -90,12 +96,12 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
       await world.cycle();
     },
   ],
-  ['behind', 'waits-for-vendor', 'the vendor is away', (world) => refusedAsAWhole(world, 'remote')],
-  ['behind', 'waits-for-person', 'the vendor asks for a login', (world) => refusedAsAWhole(world, 'authorization')],
-  ['held', 'waits-for-person', 'a person must decide', (world) => refusedAsAWhole(world, 'guard')],
+  ['behind', 'retrying', 'the vendor is away', (world) => refusedAsAWhole(world, 'remote')],
+  ['behind', 'action-required', 'the vendor asks for a login', (world) => refusedAsAWhole(world, 'authorization')],
+  ['on-hold', 'action-required', 'a person must decide', (world) => refusedAsAWhole(world, 'guard')],
   [
-    'held',
-    'waits-for-person',
+    'on-hold',
+    'action-required',
     'a person must decide, while the vendor is away',
     async (world) => {
       for (let index = 0; index < 30; index += 1) world.book(`${index}`);
@@ -107,11 +113,11 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
       await world.cycle();
     },
   ],
-  ['first-sync', 'yes', 'nothing was read yet', () => {}, { written: 0, of: null }],
-  ['first-sync', 'yes', 'all was read', ({ tenant }) => pull(tenant), { written: 0, of: 3 }],
+  ['behind', 'ok', 'nothing was read yet', () => {}, { written: 0, of: null }],
+  ['behind', 'ok', 'all was read', ({ tenant }) => pull(tenant), { written: 0, of: 3 }],
   [
-    'first-sync',
-    'yes',
+    'behind',
+    'ok',
     'one of the first appointments is refused',
     async (world) => {
       world.model.fault = ({ recordId }) => (recordId === 'b' ? 'unavailable' : null);
@@ -120,8 +126,8 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
     { written: 2, of: 3 },
   ],
   [
-    'first-sync',
-    'waits-for-vendor',
+    'behind',
+    'retrying',
     'the vendor is away from the beginning',
     async (world) => {
       world.model.wholeTargetError = errorOf('remote');
@@ -129,10 +135,10 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
     },
     { written: 0, of: null },
   ],
-  ['first-sync', 'waits-for-person', 'nobody has logged in yet', loggedOut, { written: 0, of: null }],
+  ['behind', 'action-required', 'nobody has logged in yet', loggedOut, { written: 0, of: null }],
   [
     'unknown',
-    'yes',
+    'ok',
     'the clinic lists no agenda of its name',
     async ({ cycle: first, tenant }) => {
       await first();
@@ -142,7 +148,7 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
   ],
   [
     'unknown',
-    'waits-for-vendor',
+    'retrying',
     'the clinic is away',
     async (world) => {
       await world.cycle();
@@ -152,7 +158,7 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
   ],
   [
     'unknown',
-    'waits-for-person',
+    'action-required',
     'the clinic is away, and its login has ended',
     async (world) => {
       await world.cycle();
@@ -164,10 +170,10 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
 ];
 
 /** What a person reads. */
-function worded({ inStep, canGoOn }: Axes, firstSync: FirstSync | null) {
+function worded({ sync, health }: SyncHealth, firstSync: FirstSync | null) {
   const { written = 0, of = null } = firstSync ?? {};
-  const step = of === null ? AXES_WORDS.en[inStep] : `first sync, ${written} of ${of} written`;
-  return [step, AXES_WORDS.en[canGoOn]];
+  const step = of === null ? SYNC_HEALTH_WORDS.en[sync] : `first sync, ${written} of ${of} written`;
+  return [step, SYNC_HEALTH_WORDS.en[health]];
 }
 /** The first two words of this clinic on a page, and of how many there are any. */
 function marksIn(page: string): (string | undefined)[] {
@@ -203,22 +209,22 @@ async function surfacesOf({ installation, clock }: World) {
     single: await run('status', TENANT),
     json: JSON.parse(await run('status', TENANT, '--json')).tenants[0],
     figures: await metrics.render(),
-    assistant: (structuredContent as { clinics: Axes[] }).clinics[0],
+    assistant: (structuredContent as { clinics: SyncHealth[] }).clinics[0],
     problems,
     ...{ mail: textOf(digest, clock.now, 'en').text, payload: payloadOf(digest, clock.now).data.begun.problems },
   };
 }
 
 describe('every surface says the same two words of a clinic', () => {
-  test.each(COMBINATIONS)('%s and %s: %s', async (inStep, canGoOn, how, bring, firstSync = undefined) => {
+  test.each(COMBINATIONS)('%s and %s: %s', async (sync, health, how, bring, firstSync = undefined) => {
     const world = await open();
     await bring(world);
-    const axes = { inStep, canGoOn };
-    const [step, able] = worded(axes, firstSync ?? null);
+    const syncHealth = { sync, health };
+    const [step, able] = worded(syncHealth, firstSync ?? null);
     const told = await surfacesOf(world);
     const short = step?.replace(/(\d) of (\d) written$/, '$1/$2');
     for (const one of [told.list, told.one, told.one.targets[0], told.json, told.json.targets[0], told.assistant]) {
-      expect(one).toMatchObject({ ...axes, firstSync: firstSync ?? null });
+      expect(one).toMatchObject({ ...syncHealth, firstSync: firstSync ?? null });
     }
     expect(marksIn(told.overview)).toEqual([step, able]);
     expect(marksIn(told.page)).toEqual([step, able]);
@@ -226,22 +232,22 @@ describe('every surface says the same two words of a clinic', () => {
     expect(told.all).toMatch(/^aurora +first sync +runs {2,}/m);
     expect(told.single).toMatch(new RegExp(`^ +in step: ${step}\\b.*; can go on: ${able}$`, 'm'));
     expect(told.single).toMatch(new RegExp(`^ +doctor .* ${short} +${able} {2,}`, 'm'));
-    const labels = `in_step="${inStep}",can_go_on="${canGoOn}"`;
+    const labels = `sync="${sync}",health="${health}"`;
     expect(told.figures.match(/^clinic_mirror_\w+_state\{tenant="studio-rossi".*$/gm)).toEqual([
       `clinic_mirror_tenant_state{tenant="${TENANT}",${labels}} 1`,
       `clinic_mirror_target_state{tenant="${TENANT}",target="doctor",${labels}} 1`,
     ]);
-    for (const problem of [...told.problems, ...told.payload]) expect(problem.axes).toEqual(axes);
-    if (told.problems.length > 0) expect(told.mail).toContain(`the clinic: ${AXES_WORDS.en[inStep]}, ${able}`);
+    for (const problem of [...told.problems, ...told.payload]) expect(problem.syncHealth).toEqual(syncHealth);
+    if (told.problems.length > 0) expect(told.mail).toContain(`the clinic: ${SYNC_HEALTH_WORDS.en[sync]}, ${able}`);
     // A first sync is neither well nor the matter of somebody.
-    const others = told.problems.length > 0 || inStep === 'first-sync' ? 0 : 1;
+    const others = told.problems.length > 0 || sync === 'behind' ? 0 : 1;
     expect(told.all).toMatch(
       new RegExp(`, ${2 - others - Number(told.problems.length > 0)} in first sync, ${others} well$`, 'm'),
     );
     expect(/class="ok">(\d+) well/.exec(told.overview)?.[1]).toBe(String(others));
     // What waits is the matter of somebody, who is told of it.
     expect(told.problems.length > 0).toBe(
-      canGoOn !== 'yes' || inStep === 'behind' || inStep === 'unknown' || how.endsWith('refused'),
+      health !== 'ok' || sync === 'behind' || sync === 'unknown' || how.endsWith('refused'),
     );
   });
 });
