@@ -99,6 +99,6 @@ export function syncHealthWords(
   syncState: Pick<SyncState, 'sync' | 'health' | 'firstSync'>,
 ): [sync: string, health: string] {
   const { sync, health, firstSync } = syncState;
-  const far = firstSync?.of == null ? '' : `, first sync ${firstSync.written}/${firstSync.of}`;
+  const far = firstSync?.of == null ? '' : `, ${firstSync.written}/${firstSync.of}`;
   return [SYNC_HEALTH_WORDS.en[sync] + far, SYNC_HEALTH_WORDS.en[health]];
 }

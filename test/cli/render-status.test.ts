@@ -158,11 +158,11 @@ describe('one clinic', () => {
   const shown = (changes: Parameters<typeof tenantOf>[0]) => flat(renderStatus(statusOf([tenantOf(changes)])));
 
   test('in a first sync is not said to be in sync as of a time', () => {
-    const inFirstSync = targetOf('first-sync', { sync: 'behind', inSyncAsOf: null });
-    expect(shown({ targets: [inFirstSync] })).not.toMatch(/in step: [^;]*as of/);
-    expect(shown({})).toMatch(/in step: in sync as of 20/);
+    const inFirstSync = targetOf('first-sync', { sync: 'behind', inSyncAsOf: null, firstSync: { written: 2, of: 5 } });
+    expect(shown({ targets: [inFirstSync] })).not.toMatch(/sync: [^;]*as of/);
+    expect(shown({})).toMatch(/sync: in sync as of 20/);
     const behind = targetOf('stale', { sync: 'behind', inSyncAsOf: null });
-    expect(shown({ targets: [behind] })).toContain('in step: behind, in sync as of never;');
+    expect(shown({ targets: [behind] })).toContain('sync: behind, in sync as of never;');
   });
 
   test('says who wants an approval, by the name that they claim, and of which hold', () => {

@@ -12,7 +12,7 @@ const RETRYING = { connections: [loginOf('retrying', { nextTryAt: NOW + MINUTE_M
 describe('problems', () => {
   test('of a person come before those that pass by themselves, and nothing is said of none', () => {
     const both = [...problems(RETRYING), ...problems(NEEDS_LOGIN)];
-    expect(renderProblems(both, NOW).map((block) => block.split('\n')[0])).toEqual(['NEEDS YOU', 'WAITS BY ITSELF']);
+    expect(renderProblems(both, NOW).map((block) => block.split('\n')[0])).toEqual(['ACTION REQUIRED', 'RETRYING']);
     expect(renderProblems([], NOW)).toEqual([]);
   });
 
@@ -57,14 +57,14 @@ describe('the summary', () => {
     const tenants = ['a', 'b', 'c'].map((tenant) => tenantOf({ tenant }));
     const found = [...ill('a', NEEDS_LOGIN), ...ill('a', RETRYING), ...ill('b', RETRYING)];
     expect(renderSummary({ ...statusOf(tenants), problems: found })).toMatch(
-      /: 3 clinics, 1 need you, 1 wait by themselves, 1 well$/,
+      /: 3 clinics, 1 action required, 1 retrying, 1 ok$/,
     );
   });
 
   test('counts a paused clinic and one in its first sync as neither well nor waiting', () => {
-    const first = targetOf('first-sync', { sync: 'behind' });
+    const first = targetOf('first-sync', { sync: 'behind', firstSync: { written: 2, of: 5 } });
     const tenants = [tenantOf({ tenant: 'a', targets: [first] }), tenantOf({ tenant: 'b', paused: true })];
-    expect(renderSummary(statusOf(tenants))).toMatch(/0 wait by themselves, .*1 .*, 1 paused, 0 well$/);
+    expect(renderSummary(statusOf(tenants))).toMatch(/0 retrying, .*1 .*, 1 paused, 0 ok$/);
   });
 
   test('says that no tenant is configured', () => {
@@ -75,5 +75,5 @@ describe('the summary', () => {
 test('a clinic in its first sync has its figures in its line', () => {
   const firstSync = { written: 20, of: 70 };
   const target = targetOf('first-sync', { sync: 'behind', firstSync });
-  expect(renderClinics([tenantOf({ targets: [target], firstSync })], NOW)).toMatch(/^aurora +first sync, 20\/70 /m);
+  expect(renderClinics([tenantOf({ targets: [target], firstSync })], NOW)).toMatch(/^aurora +behind, 20\/70 /m);
 });

@@ -107,7 +107,7 @@ test.each(['whole', 'each'] as const)(
     const text = renderStatus(found, { problemsOnly: true });
     expect(text.match(new RegExp(HOST, 'g'))).toHaveLength(2);
     expect(text).toContain('20 clinics wait (clinic-0, clinic-1');
-    expect(text).toContain('0 need you, 20 wait by themselves, 0 well'.replace(', 0 well', ''));
+    expect(text).toContain('0 action required, 20 retrying');
     expect(renderStatus(await status(installationOf(world), 'clinic-3'))).toContain(HOST);
   },
 );

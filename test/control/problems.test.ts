@@ -104,16 +104,16 @@ test('what concerns the configuration, the state and the way of telling is told 
     },
   );
   expect(found.map(({ subject, code, health }) => `${subject}: ${code}, ${health}`)).toEqual([
-    'configuration: tenant-set-aside, person',
-    'configuration: file-refused, person',
-    'configuration: restart-awaited, person',
-    'alerts by email: smtp-busy, person',
-    'alerts by email: record-forged, person',
-    'state: state-lost, person',
-    'reminders by sms: webhook-gone, person',
-    'triggers to erp: webhook-gone, person',
-    'triggers to portal: webhook-unauthorized, person',
-    'state: redis-late, time',
+    'configuration: tenant-set-aside, action-required',
+    'configuration: file-refused, action-required',
+    'configuration: restart-awaited, action-required',
+    'alerts by email: smtp-busy, action-required',
+    'alerts by email: record-forged, action-required',
+    'state: state-lost, action-required',
+    'reminders by sms: webhook-gone, action-required',
+    'triggers to erp: webhook-gone, action-required',
+    'triggers to portal: webhook-unauthorized, action-required',
+    'state: redis-late, retrying',
   ]);
   for (const { next } of found) expect(next ?? '').not.toContain('<tenant>');
 });

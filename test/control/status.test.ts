@@ -316,7 +316,7 @@ describe('the word for a target', () => {
     clinic.appointments.clear();
     await cycle(tenant);
     await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
-    expect(await stateOf(tenant)).toMatchObject({ state, held: 30, sync: 'held', health: 'action-required' });
+    expect(await stateOf(tenant)).toMatchObject({ state, held: 30, sync: 'on-hold', health: 'action-required' });
     const { problems } = await status(installation);
     expect(problems.map(({ code }) => code).toSorted()).toEqual(['held', 'x']);
     expect(problems.find(({ code }) => code === 'held')).toMatchObject({ health: 'action-required' });

@@ -172,7 +172,7 @@ const COMBINATIONS: [SyncStatus, Health, how: string, bring: (world: World) => u
 /** What a person reads. */
 function worded({ sync, health }: SyncHealth, firstSync: FirstSync | null) {
   const { written = 0, of = null } = firstSync ?? {};
-  const step = of === null ? SYNC_HEALTH_WORDS.en[sync] : `first sync, ${written} of ${of} written`;
+  const step = of === null ? SYNC_HEALTH_WORDS.en[sync] : `behind, first sync: ${written} of ${of} written`;
   return [step, SYNC_HEALTH_WORDS.en[health]];
 }
 /** The first two words of this clinic on a page, and of how many there are any. */
@@ -222,15 +222,15 @@ describe('every surface says the same two words of a clinic', () => {
     const syncHealth = { sync, health };
     const [step, able] = worded(syncHealth, firstSync ?? null);
     const told = await surfacesOf(world);
-    const short = step?.replace(/(\d) of (\d) written$/, '$1/$2');
+    const short = step?.replace(/first sync: (\d) of (\d) written$/, '$1/$2');
     for (const one of [told.list, told.one, told.one.targets[0], told.json, told.json.targets[0], told.assistant]) {
       expect(one).toMatchObject({ ...syncHealth, firstSync: firstSync ?? null });
     }
     expect(marksIn(told.overview)).toEqual([step, able]);
     expect(marksIn(told.page)).toEqual([step, able]);
     expect(told.all).toMatch(new RegExp(`^${TENANT} +${short} +${able} {2,}`, 'm'));
-    expect(told.all).toMatch(/^aurora +first sync +runs {2,}/m);
-    expect(told.single).toMatch(new RegExp(`^ +in step: ${step}\\b.*; can go on: ${able}$`, 'm'));
+    expect(told.all).toMatch(/^aurora +behind +ok {2,}/m);
+    expect(told.single).toMatch(new RegExp(`^ +sync: ${step}\\b.*; health: ${able}$`, 'm'));
     expect(told.single).toMatch(new RegExp(`^ +doctor .* ${short} +${able} {2,}`, 'm'));
     const labels = `sync="${sync}",health="${health}"`;
     expect(told.figures.match(/^clinic_mirror_\w+_state\{tenant="studio-rossi".*$/gm)).toEqual([
@@ -239,15 +239,18 @@ describe('every surface says the same two words of a clinic', () => {
     ]);
     for (const problem of [...told.problems, ...told.payload]) expect(problem.syncHealth).toEqual(syncHealth);
     if (told.problems.length > 0) expect(told.mail).toContain(`the clinic: ${SYNC_HEALTH_WORDS.en[sync]}, ${able}`);
-    // A first sync is neither well nor the matter of somebody.
-    const others = told.problems.length > 0 || sync === 'behind' ? 0 : 1;
+    // A clinic in its first sync is neither ok nor a problem.
+    const others = told.problems.length > 0 || firstSync !== undefined ? 0 : 1;
     expect(told.all).toMatch(
-      new RegExp(`, ${2 - others - Number(told.problems.length > 0)} in first sync, ${others} well$`, 'm'),
+      new RegExp(`, ${2 - others - Number(told.problems.length > 0)} in first sync, ${others} ok$`, 'm'),
     );
-    expect(/class="ok">(\d+) well/.exec(told.overview)?.[1]).toBe(String(others));
-    // What waits is the matter of somebody, who is told of it.
+    expect(/class="ok">(\d+) OK/.exec(told.overview)?.[1]).toBe(String(others));
+    // Changes that wait are a problem, and reported.
     expect(told.problems.length > 0).toBe(
-      health !== 'ok' || sync === 'behind' || sync === 'unknown' || how.endsWith('refused'),
+      health !== 'ok' ||
+        (sync === 'behind' && firstSync === undefined) ||
+        sync === 'unknown' ||
+        how.endsWith('refused'),
     );
   });
 });

@@ -17,30 +17,36 @@ function failureOf(code: string, actor: Actor, remedy?: string): TargetFailure {
 
 describe('a target', () => {
   const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
-  test.each<[TargetState, Partial<TargetStatus>, 'person' | 'time', string, string | null]>([
-    ['stopped', { failure: FAILURE }, 'person', 'calendar-gone', 'run: clinic-mirror sync aurora'],
-    ['resting', { failure: RESTING }, 'time', 'throttled', null],
-    ['held', { held: 48 }, 'person', 'held', 'clinic-mirror holds list aurora'],
+  test.each<[TargetState, Partial<TargetStatus>, 'action-required' | 'retrying', string, string | null]>([
+    ['stopped', { failure: FAILURE }, 'action-required', 'calendar-gone', 'run: clinic-mirror sync aurora'],
+    ['resting', { failure: RESTING }, 'retrying', 'throttled', null],
+    ['held', { held: 48 }, 'action-required', 'held', 'clinic-mirror holds list aurora'],
     [
       'failing',
       { failing: 2, oldestPendingAt: NOW - MINUTE_MS },
-      'time',
+      'retrying',
       'failing',
       'clinic-mirror health aurora room',
     ],
     [
       'failing',
       { failing: 2, oldestPendingAt: NOW - 2 * HOUR_MS },
-      'person',
+      'action-required',
       'failing',
       'clinic-mirror health aurora room',
     ],
-    ['drifted', {}, 'person', 'drifted', 'clinic-mirror audit aurora'],
-    ['incomplete', { gaps: [gap] }, 'person', 'agenda-unknown', 'correct agendas of room in tenants/aurora.yaml'],
-    ['stale', {}, 'time', 'stale', null],
-  ])('that is %s: %o', (state, changes, needs, code, next) => {
+    ['drifted', {}, 'action-required', 'drifted', 'clinic-mirror audit aurora'],
+    [
+      'incomplete',
+      { gaps: [gap] },
+      'action-required',
+      'agenda-unknown',
+      'correct agendas of room in tenants/aurora.yaml',
+    ],
+    ['stale', {}, 'retrying', 'stale', null],
+  ])('that is %s: %o', (state, changes, health, code, next) => {
     const found = problems({ targets: [targetOf(state, changes)] });
-    expect(found).toMatchObject([{ tenant: 'aurora', subject: 'target room', needs, code, next }]);
+    expect(found).toMatchObject([{ tenant: 'aurora', subject: 'target room', health, code, next }]);
   });
 
   test.each<[string, Partial<TargetStatus>, TargetState, string[]]>([

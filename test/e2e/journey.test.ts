@@ -138,7 +138,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await waitFor(async () => (await world.events()) === before - 1, { what: 'one event to go', intervalMs: 100 });
     await sync();
     await go(`${HOME}/holds`);
-    expect(await page.locator('tbody tr', { hasText: 'waits for you' }).textContent()).toContain('15');
+    expect(await page.locator('tbody tr', { hasText: 'action required' }).textContent()).toContain('15');
     expect(await world.events()).toBe(before - 1);
   });
 

@@ -69,8 +69,8 @@ describe('targets taken together', () => {
 });
 
 test('a first sync is told with how far it is, in both languages, as soon as that is known', () => {
-  expect(syncWords(firstSync(2, 5), 'en')).toBe('first sync, 2 of 5 written');
-  expect(syncWords(firstSync(2, 5), 'it')).toBe('prima sincronizzazione, 2 di 5 scritti');
-  expect(syncWords(firstSync(0, null), 'en')).toBe('first sync');
-  expect(syncWords(state({ sync: 'behind' }), 'it')).toBe('in ritardo');
+  expect(syncWords(firstSync(2, 5), 'en')).toBe('behind, first sync: 2 of 5 written');
+  expect(syncWords(firstSync(2, 5), 'it')).toBe('non aggiornato, prima sincronizzazione: 2 di 5 scritti');
+  expect(syncWords(firstSync(0, null), 'en')).toBe('behind');
+  expect(syncWords(state({ sync: 'behind' }), 'it')).toBe('non aggiornato');
 });

@@ -64,11 +64,11 @@ test('what needs a hand comes first, with since when, how many wait and what to 
     problems: [problemOf('aurora'), passing],
   });
   const told = wordsOf(page);
-  expect(told).toContain('3 clinics · 1 needs you · 1 waits · 1 well');
+  expect(told).toContain('3 clinics · 1 action required · 1 retrying · 1 OK');
   expect(told).toContain('the calendar is gone calendar-gone 1 hr ago · 08:30 14 clinic-mirror sync aurora');
-  expect(page.indexOf('the calendar is gone')).toBeLessThan(page.indexOf('Waits by itself'));
-  expect(page.indexOf('Waits by itself')).toBeLessThan(page.indexOf('it asks us to wait'));
-  expect(told).toContain('1 clinic, oldest in sync as of 09:59');
+  expect(page.indexOf('the calendar is gone')).toBeLessThan(page.indexOf('Retrying'));
+  expect(page.indexOf('Retrying')).toBeLessThan(page.indexOf('it asks us to wait'));
+  expect(told).toContain('1 clinic, oldest: in sync as of 09:59');
 });
 
 test.each([
@@ -109,7 +109,7 @@ test('a state is told by a word, whatever the colours', () => {
     clinicOf('c', { sync: 'unknown', inSyncAsOf: null }),
   ];
   const told = wordsOf(shown({ ...KNOWN, clinics, problems: [] }));
-  for (const word of ['held as of 09:59', 'waits for you', 'behind as of 09:59', 'waits by itself', 'unknown runs']) {
+  for (const word of ['on hold as of 09:59', 'action required', 'behind as of 09:59', 'retrying', 'unknown ok']) {
     expect(told).toContain(word);
   }
 });
@@ -119,7 +119,7 @@ test('clinics are found by their name and their id', () => {
   const told = (text: string) => wordsOf(shown({ ...KNOWN, clinics, problems: [] }, { search: { text, from: 0 } }));
   expect(told('NUMERO 49')).toContain('1 of 50');
   expect(told('t49')).toContain('1 of 50');
-  expect(told('nothing')).toContain('No clinic has that');
+  expect(told('nothing')).toContain('No clinic matches');
 });
 
 test('whoever sees some clinics is told of those alone, and not of what concerns all', () => {
@@ -161,6 +161,6 @@ test('it is told in Italian too, by the clock of the clinic', () => {
     { context: pageContext({ language: 'it' }) },
   );
   expect(page).toContain('<html lang="it"');
-  expect(wordsOf(page)).toContain('1 clinica · 1 a posto');
+  expect(wordsOf(page)).toContain('1 clinica · 1 OK');
   expect(wordsOf(page)).toContain('Orari in Europe/Rome · alle 10:00');
 });

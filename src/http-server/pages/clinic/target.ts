@@ -193,7 +193,7 @@ export function targetsPart(
   if (targets.length === 0) return section('targets', words.targets, emptyState(words.noTargets));
   const columns = [
     words.target,
-    words.sync,
+    words.syncStatus,
     words.able,
     words.links,
     words.pending,

@@ -4,7 +4,7 @@ const en = {
   problems: 'Problems',
   targets: 'Targets',
   target: 'Target',
-  sync: 'Sync',
+  syncStatus: 'Sync',
   able: 'Health',
   links: 'Events and contacts',
   pending: 'Pending',
@@ -62,7 +62,7 @@ const en = {
   holds: 'Holds',
   holdsOpen: (count: number) => `${count} waiting for approval`,
   noHolds: 'No changes are on hold.',
-  syncNow: 'Sync now',
+  sync: 'Sync now',
   audit: 'Check for manual edits',
 };
 
@@ -73,7 +73,7 @@ export const CLINIC: Texts<typeof en> = {
     problems: 'Problemi',
     targets: 'Destinazioni',
     target: 'Destinazione',
-    sync: 'Sincronizzazione',
+    syncStatus: 'Sincronizzazione',
     able: 'Stato',
     links: 'Eventi e contatti',
     pending: 'In coda',
@@ -131,7 +131,7 @@ export const CLINIC: Texts<typeof en> = {
     holds: 'In attesa di conferma',
     holdsOpen: (count) => `${count} in attesa di conferma`,
     noHolds: 'Nessuna modifica in attesa di conferma.',
-    syncNow: 'Sincronizza ora',
+    sync: 'Sincronizza ora',
     audit: 'Verifica modifiche manuali',
   },
 };

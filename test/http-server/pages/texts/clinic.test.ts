@@ -8,10 +8,10 @@ test.each([
   [en.changes(2), '2 changes'],
   [it.changes(1), '1 modifica'],
   [it.changes(2), '2 modifiche'],
-  [en.holdsOpen(1), '1 waits for a decision'],
-  [en.holdsOpen(2), '2 wait for a decision'],
-  [it.holdsOpen(1), '1 attende una decisione'],
-  [it.holdsOpen(2), '2 attendono una decisione'],
+  [en.holdsOpen(1), '1 waiting for approval'],
+  [en.holdsOpen(2), '2 waiting for approval'],
+  [it.holdsOpen(1), '1 in attesa di conferma'],
+  [it.holdsOpen(2), '2 in attesa di conferma'],
 ])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });
