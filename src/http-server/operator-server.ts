@@ -145,10 +145,10 @@ const READINESS_SCHEMA = {
       type: 'array',
       items: {
         type: 'object',
-        required: ['tenant', 'subject', 'code', 'needs', 'sentence', 'next', 'breaksAt', 'nextTryAt'],
+        required: ['tenant', 'subject', 'code', 'health', 'sentence', 'next', 'breaksAt', 'nextTryAt'],
         properties: {
           tenant: { type: ['string', 'null'] },
-          ...Object.fromEntries(['subject', 'code', 'needs', 'sentence'].map((name) => [name, { type: 'string' }])),
+          ...Object.fromEntries(['subject', 'code', 'health', 'sentence'].map((name) => [name, { type: 'string' }])),
           next: { type: ['string', 'null'] },
           breaksAt: { type: ['number', 'null'] },
           nextTryAt: { type: ['number', 'null'] },

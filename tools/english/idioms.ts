@@ -1,9 +1,9 @@
-/** Finds phrases that only this project would write, by the rules of idioms.yml. */
+/** Finds phrases that the project does not write, by the rules of idioms.yml. */
+import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { TextlintKernelDescriptor } from '@textlint/kernel';
+import { TextlintKernelDescriptor, type TextlintRuleModule } from '@textlint/kernel';
 import textPlugin from '@textlint/textlint-plugin-text';
 import { createLinter } from 'textlint';
-import prh from 'textlint-rule-prh';
 import type { Prose } from './prose.ts';
 
 /** A phrase in a file, with a suggestion. */
@@ -15,21 +15,23 @@ export interface Idiom {
 }
 
 const RULES = fileURLToPath(new URL('idioms.yml', import.meta.url));
+/** The package has no types, and declares no entry that linters resolve. */
+const { default: prh } = createRequire(import.meta.url)('textlint-rule-prh') as { default: TextlintRuleModule };
 
 const descriptor = new TextlintKernelDescriptor({
   filterRules: [],
-  rules: [{ ruleId: 'prh', rule: interop(prh), options: { rulePaths: [RULES] } }],
-  plugins: [{ pluginId: 'text', plugin: interop(textPlugin), options: { extensions: ['.txt'] } }],
+  rules: [{ ruleId: 'prh', rule: prh, options: { rulePaths: [RULES] } }],
+  plugins: [{ pluginId: 'text', plugin: exportOf(textPlugin), options: { extensions: ['.txt'] } }],
 });
 const linter = createLinter({ descriptor });
 
-/** Lists the idioms of one file. */
+/** Lists the idioms of one file in the order of their lines. */
 export async function idiomsIn({ path, text }: Prose): Promise<Idiom[]> {
   const { messages } = await linter.lintText(text, 'prose.txt');
   return messages.map(({ message, loc }) => ({ path, line: loc.start.line, message: message.replaceAll(/\s+/g, ' ') }));
 }
 
-/** CommonJS packages can arrive with their exports in `default`. */
-function interop<T>(module: T | { default: T }): T {
-  return typeof module === 'object' && module !== null && 'default' in module ? module.default : (module as T);
+/** CommonJS packages can arrive with their export in `default`. */
+function exportOf<T>(module: T): T {
+  return typeof module === 'object' && module !== null && 'default' in module ? (module.default as T) : module;
 }
