@@ -10,208 +10,217 @@ import type { Owner } from './owner.ts';
 import type { SharedState } from './shared-state.ts';
 
 /**
- * Who sees to it that there is one object per key. `enforced`: the vendor refuses a second one. `lookedUp`: we look before we make one,
- * and a look may miss what was written less than `lagMs` ago, or is still on its way.
+ * How a vendor keeps one object per key. `enforced`: the vendor refuses a second object. `lookedUp`: clinic-mirror searches before it
+ * creates an object. The search may miss writes that are younger than `lagMs` or still in transit.
  */
 export type KeyPromise = 'enforced' | { lookedUp: { lagMs: number } };
 
-/** What a connector can do, as data: callers and the contract suite read it and never ask for more. */
+/** Capabilities of a connector, as data. Callers and the contract suite stay within these capabilities. */
 export interface ConnectorSupports {
   operations: readonly Operation['kind'][];
-  /** Operations that one `apply` sends in one request; callers pass at most this many. */
+  /** Largest number of operations that a caller may pass to one `apply`, which sends them in one request. */
   batchSize: number;
-  /** `apply` calls that may be under way at once for one target. */
+  /** Concurrent `apply` calls allowed for one target. */
   concurrency: number;
-  /** The connector can create its own calendar. */
+  /** Whether the connector can create a dedicated calendar. */
   createsContainer: boolean;
-  /** A deleted key can be used again (else the connector answers `key-burnt`). */
+  /** Whether a deleted key can be used again (otherwise the connector returns `key-burnt`). */
   revivesKeys: boolean;
   keys: KeyPromise;
-  /** Only we can have made a second object with a key: what a person copies carries another, or none. */
+  /** Whether only clinic-mirror can have created a second object with a key: users' copies have a different key, or none. */
   duplicatesAreOurs: boolean;
-  /** UTF-16 code units of the texts of an event, where the vendor has a limit: what is longer is shortened, with an ellipsis. */
+  /** The vendor's limits for texts of an event, in UTF-16 code units. Longer texts are shortened with an ellipsis. */
   longest?: Partial<Record<'title' | 'description' | 'location', number>>;
-  /** Presets that the vendor has a place for; `noAlert`: a reminder of `none`. Absent for a CRM. */
+  /** Presets that the vendor supports; `noAlert`: a reminder of `none`. Absent for a CRM. */
   presets?: readonly (keyof Presets | 'noAlert')[];
-  /** Streams whose objects a deletion with `erase` takes out for good; others stay in a bin of the vendor, out of its API's reach. */
+  /**
+   * Streams whose objects a deletion with `erase` removes permanently. Other objects stay in the vendor's recycle bin, which its API cannot
+   * access.
+   */
   erases: readonly StreamName[];
 }
 
-/** Gives the Authorization header of a connection. Both throw an `authorization` MirrorError when a person must act. */
+/** Provides the Authorization header of a connection. Both methods throw an `authorization` MirrorError if an operator must act. */
 export interface Authorizer {
-  /** The header's value, refreshed ahead of expiry. */
+  /** Returns the header's value, refreshed before expiry. */
   header(signal: AbortSignal): Promise<string>;
-  /** After a 401: forces one refresh and gives the new value. */
+  /** Forces one refresh after a 401 and returns the new value. */
   renew(signal: AbortSignal): Promise<string>;
-  /** Opaque id (at most 40 characters) to charge a shared quota to, when the vendor knows one. */
+  /** Opaque id (at most 40 characters) for charging a shared quota, if the vendor supports such ids. */
   quotaUser: string | null;
-  /** The header that takes the value, where it is not Authorization; lower case. */
+  /** Header name for the value, in lower case, if not Authorization. */
   headerName?: string;
   /**
-   * Base address that the vendor gave with the token (Salesforce's instance), as of the last call of `header` or `renew`, which
-   * must come first; absent where addresses are fixed.
+   * Returns the base URL that the vendor sent with the token (Salesforce's instance), as of the last `header` or `renew`, which must be
+   * called first. Absent for vendors with fixed URLs.
    */
   baseUrl?(): string;
 }
 
-/** What a CRM's connector is told of the target beside its settings. */
+/** Data about the target for a CRM connector, in addition to its settings. */
 export interface CrmContext {
   /** `patients`: contacts; `appointments`: activities of a contact; `invoices`: deals of a contact. */
   stream: StreamName;
-  /** Every property that items will carry, by name. Checked against the CRM's own list in `prepare`. */
+  /** All properties of items, by name. `prepare` compares them with the CRM's list. */
   properties: readonly MappedProperty[];
 }
 
-/** What a connector is given to work with one target. */
+/** Data and services for a connector of one target. */
 export interface ConnectorContext<TargetSettings> {
   settings: TargetSettings;
   /**
-   * Marks every object as belonging to this daemon, tenant and target: 16 characters of `[0-9a-v]`, keyed, stable.
-   * Only objects that carry it are ours; nothing else is ever read as ours, changed or deleted.
+   * Identifies the daemon, tenant and target of an object: 16 characters of `[0-9a-v]`, keyed, stable. Objects without this owner tag are
+   * foreign, and are never changed or deleted.
    */
   ownerTag: string;
-  /** Stands on containers that the connector makes. */
+  /** Written to containers that the connector creates. */
   owner?: Owner;
   /** Absent for a calendar. */
   crm?: CrmContext;
-  /** Of a calendar: the clinic's time zone, an IANA name. */
+  /** For a calendar: the clinic's time zone, an IANA name. */
   zone?: string;
   authorizer: Authorizer;
   http: HttpClient;
-  /** Where the daemon itself keeps what the target holds: of a feed alone. */
+  /** Storage in the daemon for the target's events; only for feeds. */
   feedStore?: FeedStore;
-  /** What the targets of this daemon have in common with a remote side that several of them write to. */
+  /** State of a vendor that several targets of this daemon share. */
   shared: SharedState;
   log: Logger;
   clock: Clock;
 }
 
-/** What changed in a container, or all that is there. */
+/** Changes in a container, or its whole content. */
 export interface RemoteChanges<Wanted extends Item = CalendarItem> {
-  /** `whole`: `items` is every object of ours that overlaps the window. `since`: what isn't named is as it was at the cursor. */
+  /**
+   * `whole`: `items` contains all own objects that overlap the window. `since`: objects that are not listed are unchanged since the cursor.
+   */
   scope: 'whole' | 'since';
-  /** Ours only, each once, as they are now. */
+  /** Current state of own objects, each listed once. */
   items: RemoteItem<Wanted>[];
-  /** With `since`: remote ids of objects that are gone; strangers' and unknown ones may be among them. */
+  /** With `since`: remote ids of deleted objects, possibly including foreign and unknown ids. */
   removed: string[];
-  /** To ask with the next time: opaque, without patient data. Null where no feed is offered, so that every reading is whole. */
+  /** Opaque cursor for the next request, without patient data. Null if the vendor has no feed, so that each fetch is complete. */
   cursor: string | null;
 }
 
-/** An object that has what one of ours should have, and what a target gives to one object alone. */
+/** Object with a unique value that an own object should have. */
 export interface Holder {
-  /** Of the object of ours that lacks it. */
+  /** Key of the own object without the value. */
   key: ItemKey;
-  /** Of the object that has it. */
+  /** Remote id of the object with the value. */
   remoteId: string;
-  /** That one is ours too, as with relatives who share an address; else somebody else made it. */
+  /** Whether the object with the value is an own object too, as for relatives with a shared e-mail address. */
   isOurs: boolean;
   /** Name of the property. */
   property: string;
 }
 
-/** A contact of a CRM, whoever made it. */
+/** Contact of a CRM from any creator. */
 export interface ExistingContact {
   remoteId: string;
   /** Values of the mapped properties. */
   properties: CrmItem['properties'];
-  /** E-mail addresses that the CRM keeps beside. */
+  /** Additional e-mail addresses in the CRM. */
   otherAddresses: readonly string[];
-  /** Our key; null when it carries none. */
+  /** Key, or null if the contact has none. */
   key: ItemKey | null;
-  /** It carries neither a key nor a stamp: a person or another program made it. */
+  /** Whether the contact has neither key nor stamp, and therefore comes from a user or a different program. */
   isFree: boolean;
 }
 
-/** What a contact is to carry from now on: the key and the sealed record id of a patient, or with null nothing of ours. */
+/** New key and encrypted record id of a contact; null clears both. */
 export interface ContactStamp {
   remoteId: string;
   as: { key: ItemKey; sealedRecordId: string } | null;
 }
 
-/** The contacts that were in a CRM before us. All methods throw MirrorError for what concerns the whole target. */
+/** Contacts that existed before clinic-mirror. All methods throw MirrorError for failures of the whole target. */
 export interface ExistingContacts {
-  /** Every one that is free, in pages. */
+  /** Lists all free contacts, in pages. */
   list(signal: AbortSignal): AsyncIterable<ExistingContact[]>;
-  /** Those of the ids that are there, as they are now, stamped ones too. */
+  /** Fetches the current state of the existing contacts among the ids, including stamped ones. */
   read(remoteIds: readonly string[], signal: AbortSignal): Promise<ExistingContact[]>;
   /**
-   * Writes key and stamp, and nothing else; the caller has read the contacts. Doing it again is safe.
-   * @returns why a contact was not written, by remote id
+   * Writes only key and stamp of contacts that the caller has fetched. A repetition is harmless.
+   * @returns by remote id, the reason why a contact was not written
    */
   stamp(stamps: readonly ContactStamp[], signal: AbortSignal): Promise<ReadonlyMap<string, MirrorError>>;
 }
 
-/** A vendor's promise to tell us when something changes in a container. What it tells is a hint: a reading decides. */
+/**
+ * A vendor's promise to send notifications of changes in a container. A notification only starts a fetch, and the fetch shows the changes.
+ */
 export interface Subscription {
-  /** Our own id, 32 hexadecimal characters of chance; a part of the address. */
+  /** Id from clinic-mirror, 32 random hexadecimal characters; part of the notification URL. */
   id: string;
-  /** What the vendor needs to prolong or end it: opaque. */
+  /** Opaque data for extending or closing the subscription. */
   handle: string;
   expiresAt: Instant;
 }
 
-/** What is asked of a vendor for a new subscription. */
+/** Request for a new subscription. */
 export interface SubscriptionRequest {
   id: string;
-  /** Comes back with every notification: 43 characters of base64url. */
+  /** Secret in each notification: 43 characters of base64url. */
   secret: string;
-  /** Where the vendor is to post; ends with the id. */
+  /** Notification URL, whose last segment is the id. */
   address: string;
-  /** How long it should last; the vendor may give less. */
+  /** Desired expiry; the vendor may choose an earlier one. */
   expiresAt: Instant;
 }
 
-/** How a target's notifications are begun and ended. All methods throw MirrorError. */
+/** Opens, extends and closes a target's subscriptions. All methods throw MirrorError. */
 export interface Subscriptions {
   open(container: string, request: SubscriptionRequest, signal: AbortSignal): Promise<Subscription>;
-  /** Prolongs a subscription; null when this vendor can't, or doesn't know it any more: the caller opens another. */
+  /**
+   * Extends a subscription. Returns null if the vendor cannot extend it or no longer knows it; the caller then opens a new subscription.
+   */
   extend(subscription: Subscription, expiresAt: Instant, signal: AbortSignal): Promise<Subscription | null>;
-  /** Ends a subscription; one that is gone already is no error. */
+  /** Closes a subscription; an absent subscription is not an error. */
   close(subscription: Subscription, signal: AbortSignal): Promise<void>;
 }
 
-/** A request that came to a subscription's address. Header names are in lower case. */
+/** Request to a notification URL. Header names are in lower case. */
 export interface NotificationRequest {
   query: URLSearchParams;
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
 }
 
-/** What a notification says. `changed`: look at the target; `missed`: look at all of it; `extend` and `ended`: about the subscription itself. */
+/** Meaning of a notification. `changed`: fetch changes; `missed`: fetch the whole target; `extend` and `ended` concern the subscription. */
 export type NotificationEvent = 'opened' | 'changed' | 'missed' | 'extend' | 'ended';
 
-/** How a connector reads a request: a handshake to be answered as plain text, what it says under which secret, or nothing readable. */
+/** Parsed notification request: a handshake with its plain text response, events with their secrets, or unreadable. */
 export type ReadNotification =
   | { kind: 'handshake'; answer: string }
   | { kind: 'events'; events: readonly { secret: string; event: NotificationEvent }[] }
   | { kind: 'unreadable' };
 
-/** One target, opened. All methods throw MirrorError for what concerns the whole target (login, calendar gone, throttled). */
+/** One opened target. All methods throw MirrorError for failures of the whole target (authorization, missing calendar, throttling). */
 export interface Connector<Wanted extends Item = CalendarItem> {
   /**
-   * Makes sure that the calendar is there: the configured one is checked, one of ours is found by owner tag or created once.
-   * @param storedId the container that an earlier call gave, null at first
-   * @returns the container's id, to be remembered
+   * Ensures that the calendar exists: checks the configured calendar, or finds the dedicated calendar by owner tag, or creates it once.
+   * @param storedId container id from an earlier call, null at first
+   * @returns the container's id, which the caller stores
    */
   prepare(storedId: string | null, signal: AbortSignal): Promise<string>;
   /**
-   * Looks for the calendar without making one; null when there is none yet. Absent where there is nothing to be looked for.
-   * @throws MirrorError also `settings`, code `identity-key-changed`, as `prepare`, for one that was made with another identity key
+   * Finds the dedicated calendar without creating one, or returns null. Absent if the target has no calendar to find.
+   * @throws MirrorError also `settings`, code `identity-key-changed`, as `prepare`, for a calendar from a different identity key
    */
   locate?(signal: AbortSignal): Promise<string | null>;
   /**
    * Carries out at most `supports.batchSize` operations on distinct records.
-   * @returns one outcome per operation, in any order; throws only when nothing can be said of any of them (`settle.ts`)
+   * @returns one outcome per operation, in any order; throws only if no operation has an outcome (`outcomes.ts`)
    */
   apply(container: string, operations: readonly Operation<Wanted>[], signal: AbortSignal): Promise<Outcome<Wanted>[]>;
-  /** Every object of ours in the container, in pages; restricted to the window when one is given. */
+  /** Fetches all own objects in the container, in pages; limited to the window if given. */
   read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem<Wanted>[]>;
-  /** Those of the keys that are there (deleted ones are not). */
+  /** Fetches the existing objects among the keys, without deleted objects. */
   find(container: string, keys: readonly ItemKey[], signal: AbortSignal): Promise<RemoteItem<Wanted>[]>;
   /**
-   * What changed since a cursor, or everything without one. A cursor that the vendor no longer takes, or that was made for another
-   * window, leads to a whole reading.
+   * Fetches the changes since a cursor, or all objects without a cursor. If the vendor rejects the cursor, or the cursor is for a different
+   * window, the fetch is complete.
    */
   changes(
     container: string,
@@ -219,44 +228,44 @@ export interface Connector<Wanted extends Item = CalendarItem> {
     signal: AbortSignal,
   ): Promise<RemoteChanges<Wanted>>;
   /**
-   * Who has what objects of ours should have, by their keys. Absent where nothing is given to one object alone.
-   * @param wanted what the objects should hold
+   * Finds the objects that have unique values of own objects. Absent if the vendor has no unique values.
+   * @param wanted desired content of the own objects, by key
    */
   holders?(wanted: ReadonlyMap<ItemKey, Wanted>, signal: AbortSignal): Promise<Holder[]>;
   /**
-   * Addresses of the pages where people work with objects of a container, by remote id; one that has none is missing. Absent where the
-   * vendor has no pages.
+   * Returns URLs of web pages for objects of a container, by remote id, without objects that have no page. Absent if the vendor has no
+   * pages.
    */
   pagesOf?(container: string, remoteIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** Present for contacts that can be read and stamped by their ids. */
+  /** Present if contacts can be fetched and stamped by id. */
   existing?: ExistingContacts;
-  /** Absent where the vendor has no notifications. */
+  /** Absent if the vendor has no notifications. */
   subscriptions?: Subscriptions;
 }
 
-/** A connector's one export: what it is, what it needs, how to open it. */
+/** Single export of a connector: its capabilities, its requirements, and its constructor. */
 export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item = CalendarItem> {
   readonly name: string;
-  /** Streams that its targets can follow; one that holds events follows appointments alone. */
+  /** Streams that the connector's targets support; a calendar connector supports only appointments. */
   readonly streams: readonly StreamName[];
-  /** What its targets hold: events of a calendar, or objects of a CRM, whose targets have a `crm` part. */
+  /** Content of the targets: events of a calendar, or objects of a CRM, whose targets have a `crm` part. */
   readonly holds: 'events' | 'objects';
   readonly supports: ConnectorSupports;
-  /** What titles of a calendar tell where its file does not say; `appointment` when absent. */
+  /** Default titles of calendar events if the target's file sets none; `appointment` when absent. */
   readonly defaultTitle?: 'appointment' | 'busy';
-  /** In place of `supports.keys`, where it depends on the settings or on what is followed. */
+  /** Replaces `supports.keys` if the value depends on the settings or the stream. */
   keysOf?(settings: TargetSettings, stream: StreamName): KeyPromise;
-  /** In place of `supports.erases`, where it depends on the settings. */
+  /** Replaces `supports.erases` if the value depends on the settings. */
   erasesOf?(settings: TargetSettings): readonly StreamName[];
-  /** Properties of the CRM's own by which people refuse; absent where none are known. */
+  /** Properties of the CRM for patients' refusals; absent if none are known. */
   refusals?(settings: TargetSettings, stream: StreamName): readonly Refusal[];
-  /** Kinds of connection that it can use, as in the tenant file. */
+  /** Supported kinds of connection, as in the tenant file. */
   readonly connectionKinds: readonly string[];
-  /** OAuth scopes that the connection must have been granted; empty for other logins. */
+  /** OAuth scopes that the connection requires; empty for connections without OAuth. */
   neededScopes(settings: TargetSettings, stream: StreamName): readonly string[];
-  /** Schema of the vendor's own part of a target in the tenant file (strict: unknown keys refused). */
+  /** Schema of the vendor-specific part of a target in the tenant file (strict: unknown keys are refused). */
   readonly settingsSchema: z.ZodType<TargetSettings>;
   open(context: ConnectorContext<TargetSettings>): Connector<Wanted>;
-  /** Reads what was posted to a subscription's address; pure. Absent where the vendor has no notifications. */
+  /** Parses a request to a notification URL; pure. Absent if the vendor has no notifications. */
   readNotification?(request: NotificationRequest): ReadNotification;
 }

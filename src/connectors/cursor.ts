@@ -6,17 +6,17 @@ import type { RemoteItem } from '../model/operations.ts';
 import type { RemoteChanges } from './connector.ts';
 
 /**
- * Longest cursor that is kept, in characters. Vendors set no limit to what they give; links of Graph are of one or two
- * thousand. With a longer one the feed is as if it had none: the next reading is whole.
+ * Longest stored cursor, in characters. Vendors document no limit; Graph's links have one or two thousand characters. With a longer cursor,
+ * the next fetch is complete, as without a feed.
  */
 export const MAX_CURSOR_LENGTH = 8_192;
 
 const envelopeSchema = z.object({ container: z.string(), position: z.unknown() });
 
 /**
- * A cursor for the caller to keep: a vendor's place in the feed of one container.
+ * Creates a cursor from the vendor's position in the feed of one container.
  * @param position JSON without patient data
- * @returns null when it is longer than {@link MAX_CURSOR_LENGTH}
+ * @returns null if the cursor is longer than {@link MAX_CURSOR_LENGTH}
  */
 export function toCursor(container: string, position: unknown): string | null {
   const envelope: z.infer<typeof envelopeSchema> = { container: nameOf(container), position };
@@ -24,7 +24,7 @@ export function toCursor(container: string, position: unknown): string | null {
   return cursor.length > MAX_CURSOR_LENGTH ? null : cursor;
 }
 
-/** The place that a cursor stands for; null for none, for another container's and for what is no cursor of this shape. */
+/** Returns the position in a cursor. Returns null without a cursor, for a different container, and for an invalid cursor. */
 export function fromCursor<Position>(
   container: string,
   cursor: string | null,
@@ -36,38 +36,46 @@ export function fromCursor<Position>(
   return schema.safeParse(envelope.data.position).data ?? null;
 }
 
-/** A container's id can be a mail address, so it is not written into the cursor. */
+/** Hashes the container's id, which can be an e-mail address and therefore must not be in the cursor. */
 function nameOf(container: string): string {
   return createHash('sha256').update(container).digest('base64url').slice(0, 16);
 }
 
-/** One round through a feed of changes: ids of events to look at, ids of events that are known to be no longer ours, and where the next begins. */
+/**
+ * Result of one pass through a feed of changes: ids of events to fetch, ids of events that are no longer own events, and the next position.
+ */
 interface Round<Position> {
   ids: readonly string[];
   others: readonly string[];
   next: Position | null;
 }
 
-/** How a vendor's feed of changes is read. */
+/** Access to a vendor's feed of changes. */
 export interface Feed<Position> {
-  /** Events that are read one by one; when more changed, all is read. */
+  /** Largest number of events to fetch one by one; after more changes, all own events are listed. */
   mostIds: number;
-  /** Follows the feed from a place, or with null to where the next round begins; null when the vendor has no such feed (any more). */
+  /**
+   * Follows the feed from a position, or with null to the start of the next pass. Returns null if the vendor has no feed or rejects the
+   * position.
+   */
   follow(position: Position | null): Promise<Round<Position> | null>;
-  /** Those of the events that are there and ours. */
+  /** Fetches the existing own events among the ids. */
   readEach(ids: readonly string[]): Promise<RemoteItem[]>;
-  /** All of ours, in pages. */
+  /** Fetches all own events, in pages. */
   readAll(): AsyncIterable<RemoteItem[]>;
 }
 
-/** All of ours, where a vendor has no feed of changes. */
+/** Collects all own objects, for a vendor without a feed of changes. */
 export async function wholeChanges<Wanted extends Item>(
   pages: AsyncIterable<RemoteItem<Wanted>[]>,
 ): Promise<RemoteChanges<Wanted>> {
   return { scope: 'whole', items: (await Array.fromAsync(pages)).flat(), removed: [], cursor: null };
 }
 
-/** What changed since a place; all of ours without one that the vendor takes. @throws MirrorError; a page that fails ends the reading without a cursor */
+/**
+ * Fetches the changes since a position, or all own events without a position that the vendor accepts. @throws MirrorError a failed page
+ * ends the fetch without a cursor
+ */
 export async function readFeed<Position>(
   container: string,
   position: Position | null,
@@ -81,7 +89,7 @@ export async function readFeed<Position>(
     const removed = [...round.others, ...round.ids.filter((id) => !there.has(id))];
     return { scope: 'since', items, removed, cursor: cursorOf(round.next) };
   }
-  // The place comes first: what changes during the listing is told twice rather than never.
+  // The position is determined first, so that changes during the list are reported twice rather than never.
   const { next } = round ?? (await follow(null)) ?? { next: null };
   return { scope: 'whole', items: (await Array.fromAsync(readAll())).flat(), removed: [], cursor: cursorOf(next) };
 }

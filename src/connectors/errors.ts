@@ -4,80 +4,78 @@ import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/backoff.ts';
 import { type Actor, type ErrorTexts, MirrorError, type Retry } from '../model/errors.ts';
 import type { WireResponse } from './wire.ts';
 
-/** What an error concerns: one operation, or the whole target, whose other operations would meet it too. */
+/** Extent of an error: one operation, or the whole target and therefore all its operations. */
 export type Scope = 'item' | 'target';
 
-/** What an answer tells of itself. */
 type Answered = Pick<WireResponse, 'status' | 'body'>;
 
 /**
- * One kind of error of a vendor, as data: how it is recognised, and what follows. What it says stands in `messages/`, by vendor and kind.
- * `docs/errors.md` is made of both.
+ * One kind of error of a vendor, as data: identification and consequences. `messages/` contains the texts by vendor and kind.
+ * `docs/errors.md` is generated from both.
  */
 export interface ErrorKind {
   actor: Actor;
   retry: Retry;
   scope: Scope;
-  /** Statuses by which an answer is recognised when none of its words is known; a whole class yields to a status. */
+  /** Statuses that identify the error if none of its words is known. A single status takes precedence over a class of statuses. */
   statuses?: readonly (number | '2xx' | '4xx' | '5xx')[];
-  /** The vendor's own codes and reasons, by which an answer is recognised whatever its status. */
+  /** Codes and reasons of the vendor that identify the error with any status. */
   words?: readonly string[];
-  /** Wait when the answer names none, in milliseconds. */
+  /** Pause if the response contains no delay, in milliseconds. */
   pauseMs?: number;
-  /** While the error lasts, a wait that the answer does not name grows up to this, in milliseconds. */
+  /** Largest value of the growing pause while the error lasts and the response contains no delay, in milliseconds. */
   pauseGrowsToMs?: number;
-  /** No wait that an answer names is longer: what such a limit may ask for, in milliseconds. */
+  /** Longest accepted delay in a response, in milliseconds, according to the vendor's limit. */
   longestWaitMs?: number;
-  /** Wait at least this long, whatever the answer says, in milliseconds. */
+  /** Shortest pause, regardless of the response, in milliseconds. */
   leastPauseMs?: number;
-  /** Whether the call may have been carried out. Unless given: when the status is 500 or above. */
+  /** Whether the vendor may have carried out the call. Default: whether the status is 500 or above. */
   ambiguous?: boolean;
-  /** It is about values alone: the record may be written without the properties that the answer names. */
+  /** Whether the error concerns only values: the record may be written without the properties in the response. */
   refusesValues?: true;
-  /** What `docs/errors.md` says beside message and remedy, in Markdown. */
+  /** Additional text for `docs/errors.md`, in Markdown. */
   detail?: string;
-  /** It says that the container is gone: believed once the container, asked alone, says so (`asked-alone.ts`). */
+  /** Whether the error means an absent container, which a request to only the container must confirm (`outcomes.ts`). */
   provesGone?: boolean;
-  /** The code where it is not the kind's name: kinds may share one, and then share their scope too. */
+  /** Code, if different from the kind's name. Kinds with a common code must have a common scope. */
   code?: string;
 }
 
-/** What is known of one error beside its kind. */
+/** Details of one error, in addition to its kind. */
 export interface ErrorDetails {
   status?: number | undefined;
-  /** What the answer asks us to wait, in milliseconds. */
+  /** Delay that the response requests, in milliseconds. */
   retryAfterMs?: number | null;
-  /** In place of what the kind says. */
+  /** Replaces the kind's value. */
   ambiguous?: boolean;
-  /** What it is about: names of fields, properties or permissions, never values, or sentences about them. They end the message. */
+  /** End of the message: names of fields, properties or permissions, or sentences about them, but never values. */
   names?: readonly Text[];
-  /** Properties whose values were refused, as the target names them; they count for kinds that are about values. */
+  /** Properties with refused values, by the target's names; only for kinds that concern values. */
   refuses?: readonly string[];
   cause?: unknown;
 }
 
-/** The errors of one vendor. */
+/** Errors of one vendor. */
 export interface VendorErrors<Kind extends string = string> {
-  /** As messages name it. */
+  /** Name of the vendor in messages. */
   readonly vendor: Text;
   readonly kinds: Readonly<Record<Kind, ErrorKind>>;
-  /** The kind that one of the vendor's words means, the first that is known; null when none is. */
+  /** Returns the kind of the first known word, or null. */
   kindByWords(words: readonly string[]): Kind | null;
-  /** The kind of an answer that is not a success: by its words, else by its status. */
+  /** Returns the kind of an unsuccessful response: by its words, otherwise by its status. */
   kindOf(answer: Answered): Kind;
-  /** An answer that is not a success, as an error. Nothing of its sentences goes into it: they may repeat what was sent. */
+  /** Returns the error of an unsuccessful response, without the response's texts, which may repeat sent data. */
   of(answer: WireResponse): MirrorError;
-  /** An error of a kind. */
   make(kind: Kind, details?: ErrorDetails): MirrorError;
-  /** What happened and what to do. @param vendor in place of the vendor's name */
+  /** Returns message and remedy. @param vendor replaces the vendor's name */
   textsOf(kind: Kind, vendor?: Text): { message: Message; remedy: Message | null };
-  /** What an error concerns; null for one of no kind of the vendor's, such as a connection that failed. */
+  /** Returns the extent of an error, or null for an error without a kind, such as a failed network connection. */
   scopeOf(error: MirrorError): Scope | null;
-  /** Whether it says that the container is gone. */
+  /** Checks whether the error means an absent container. */
   provesGone(error: MirrorError): boolean;
 }
 
-/** Kinds of one target or one item, with what they have in common. */
+/** Returns constructors for kinds of one target or one object, with common values. */
 function kindsOf(actor: Actor, retry: Retry) {
   const of =
     (scope: Scope) =>
@@ -85,20 +83,20 @@ function kindsOf(actor: Actor, retry: Retry) {
   return { item: of('item'), target: of('target') };
 }
 
-/** Kinds by who acts: an operator; a person who logs in; nobody, since the vendor recovers; a developer, later again or never. */
+/** Kinds by actor: an operator; a user with a new connection; no one, since the vendor recovers; a developer, later or never. */
 export const settings = kindsOf('settings', 'never');
 export const authorization = kindsOf('authorization', 'never');
 export const remote = kindsOf('remote', 'later');
 export const contract = kindsOf('contract', 'later');
 export const refusal = kindsOf('contract', 'never');
 
-/** Details of kinds that several vendors have, for `docs/errors.md`. */
+/** Details of kinds that several vendors share, for `docs/errors.md`. */
 export const OWN_MADE_AGAIN = { detail: 'One of our own is made again by the next `sync`' };
 export const POLLED_UNTIL_THEN = {
   detail: 'Until then the target is polled ([notifications](runbook.md#notifications-of-changes))',
 };
 
-/** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
+/** Kinds that vendors share, used unchanged by {@link common}, or with the vendor's words, pause or remedy. */
 export const COMMON = {
   'login-refused': authorization.target({ statuses: [401] }),
   'scope-missing': authorization.target(),
@@ -123,25 +121,25 @@ export const COMMON = {
   'notifications-refused': remote.target({ retry: 'never', detail: 'Asked again each hour; the target is polled' }),
 } as const satisfies Record<string, ErrorKind>;
 
-/** Vendors as codes of `messages/` begin. */
+/** Vendor prefixes of the codes in `messages/`. */
 type Vendor = Code extends infer Each ? (Each extends `${infer Name}.name` ? Name : never) : never;
 type CommonKind = keyof typeof COMMON;
 
-/** Common kinds as they are. */
+/** Returns unchanged common kinds. */
 export function common<const Names extends readonly CommonKind[]>(...names: Names) {
   return Object.fromEntries(names.map((name) => [name, COMMON[name]])) as Pick<typeof COMMON, Names[number]>;
 }
 
-/** What an answer says in the vendor's own words, the most telling first. */
+/** Returns the vendor's codes and reasons in a response, the most specific first. */
 export type WordsOf = (answer: Answered) => readonly string[];
 
-/** For vendors whose answers say all by their status. */
+/** For vendors whose errors are identified only by status. */
 export const NO_WORDS: WordsOf = () => [];
 
 /**
- * The errors of a vendor by the names of their kinds, which are their codes.
- * @param vendor as codes of `messages/` begin
- * @throws TypeError when two kinds claim a status or a word, share a code and not the scope, or have no sentence
+ * Defines the errors of a vendor by the names of their kinds, which are also their codes.
+ * @param vendor prefix of the codes in `messages/`
+ * @throws TypeError if two kinds claim one status or one word, share a code without a common scope, or have no message
  */
 export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKind>>>(
   vendor: Vendor,
@@ -184,7 +182,7 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   };
 }
 
-/** What an answer holds, by its schema. @throws MirrorError `unexpected-answer` */
+/** Parses a response by its schema. @throws MirrorError `unexpected-answer` */
 export function parsedBy<Parsed>(
   { make }: Pick<VendorErrors<'unexpected-answer'>, 'make'>,
   schema: z.ZodType<Parsed>,
@@ -196,7 +194,7 @@ export function parsedBy<Parsed>(
   return parsed.data;
 }
 
-/** What any vendor's connector may meet. */
+/** Errors of connectors of any vendor. */
 export const shared = defineErrors('any', NO_WORDS, {
   ...common('answer-missing'),
   aborted: remote.target({ detail: 'The daemon ends, or a person gave up waiting' }),
@@ -208,7 +206,7 @@ export const shared = defineErrors('any', NO_WORDS, {
   }),
 });
 
-/** Codes of what kinds say: the vendor's own sentence, else the one that vendors share. */
+/** Returns the message codes of kinds: the vendor's message, otherwise the common message. */
 function sentencesOf(vendor: Vendor, kinds: readonly string[]): { message: Code; remedy: Code | null } {
   for (const kind of kinds) {
     const codes = [`${vendor}.${kind}`, `vendor.${kind}`];

@@ -2,31 +2,37 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type CalendarItem, COLOURS, type Presets } from '../model/items.ts';
 
-/** Whose an event's description is: what our last write put there, and what a person wrote beside it. */
+/** Parts of an event's description: the text of the last write, and users' text. */
 export interface DescriptionParts {
-  /** What stands in place of ours, as plain text; null where our last write had none. A person may have changed it: then it is all that stands there. */
+  /**
+   * Stored text of clinic-mirror, as plain text; null if the last write had none. If a user changed the text, this is the whole remaining
+   * description.
+   */
   ours: string | null;
-  /** A person's, in the vendor's own form; '' for nothing. It stays, whatever we write. */
+  /** Users' text in the vendor's format; '' for none. Each write keeps this text. */
   theirs: string;
 }
 
-/** Of an event that is new, or in whose description nobody but us wrote. */
+/** Description of a new event, or without users' text. */
 export const NO_DESCRIPTION: DescriptionParts = { ours: null, theirs: '' };
 
-/** How a vendor keeps descriptions. */
+/** Format of a vendor's descriptions. */
 type DescriptionFormat = 'plain' | 'html';
 
-/** The line below which a person's text stands, once we write one too. */
+/** Separator above users' text if clinic-mirror writes a text too. */
 const LINE = '--------';
 
 const THEIRS = 'theirs';
 const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
 
-/** Longest description in which ours and a person's are separated, and characters that are compared for it: beyond them all counts as a person's. Our choice. */
+/**
+ * Longest description whose parts are separated, and largest number of compared characters. Above these limits, the whole description
+ * belongs to users. Own choice.
+ */
 const LONGEST_SEPARATED = 20_000;
 const MOST_COMPARED = 500_000;
 
-/** Tags and entities of HTML are one thing each. */
+/** Each HTML tag or entity is one token. */
 const TOKENS: Readonly<Record<DescriptionFormat, RegExp>> = { plain: /./gsu, html: /<[^>]*>|&#?\w{1,8};|./gsu };
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
@@ -36,7 +42,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&#39;': "'",
 };
 
-/** What an event is stamped with, by which our part of its description is recognised later. @param description ours, plain; null for none */
+/**
+ * Returns the stamp of an event that later identifies clinic-mirror's part of the description. @param description plain text of
+ * clinic-mirror; null for none
+ */
 export function toDescriptionStamp(description: string | null): string {
   if (description === null) return THEIRS;
   const signs = signsOf(description, 'plain').map(({ sign }) => sign);
@@ -44,10 +53,10 @@ export function toDescriptionStamp(description: string | null): string {
 }
 
 /**
- * Tells a description apart. Ours is found wherever it stands, whatever became of its spaces and line breaks; where a person changed it, all is
- * theirs, so that nothing of it is lost.
- * @param text as the vendor gives it
- * @param stamp of our last write; before there were any, every write of ours replaced all
+ * Separates the parts of a description. The text of clinic-mirror is found at any position and with any changes of spaces and line breaks.
+ * If a user changed the text, the whole description belongs to the user, so that nothing is lost.
+ * @param text in the vendor's form
+ * @param stamp of the last write; without a stamp, writes replaced the whole description
  */
 export function readDescription(
   text: string,
@@ -67,7 +76,7 @@ export function readDescription(
     const [before, after] = [text.slice(0, some[0]!.at), text.slice(some.at(-1)!.end)];
     const theirs = [before, after].map(withoutLine).filter((part) => signsOf(part, form).length > 0);
     if (theirs.length === 0) return { ours: plainOf(text, form), theirs: '' };
-    // A space at the end of ours stays with it, as far as the line tells that it is.
+    // A space at the end of clinic-mirror's text belongs to the text, if the separator shows its end.
     const [space = ''] = /^[^\S\n]*(?=\n-{8}\n)/.exec(after) ?? [];
     const ours = text.slice(before.length, text.length - after.length + space.length);
     return { ours: plainOf(ours, form), theirs: theirs.join('\n') };
@@ -76,7 +85,7 @@ export function readDescription(
 }
 
 /**
- * The description that is written: ours, and a person's below a line.
+ * Returns the description to write: the text of clinic-mirror, and users' text below a separator.
  * @param ours in the vendor's form; null for none
  */
 export function joinDescription(ours: string | null, { theirs }: Pick<DescriptionParts, 'theirs'>): string {
@@ -84,7 +93,7 @@ export function joinDescription(ours: string | null, { theirs }: Pick<Descriptio
   return theirs === '' ? ours : `${ours}\n${LINE}\n${theirs}`;
 }
 
-/** Characters that a person's text takes of a description, with the line above it. */
+/** Returns the length of users' text in a description, including the separator. */
 export function lengthOfTheirs({ theirs }: Pick<DescriptionParts, 'theirs'>): number {
   return theirs === '' ? 0 : theirs.length + LINE.length + 2;
 }
@@ -95,7 +104,7 @@ interface Sign {
   end: number;
 }
 
-/** What of a text is compared: characters that are neither space nor escape nor tag, with their places. */
+/** Returns the compared characters of a text with their positions, without spaces, escapes and tags. */
 function signsOf(text: string, form: DescriptionFormat): Sign[] {
   return [...text.matchAll(TOKENS[form])].flatMap(({ 0: token, index: at }) => {
     const sign = ENTITIES[token] ?? token;
@@ -111,14 +120,14 @@ function plainOf(text: string, form: DescriptionFormat): string {
   });
 }
 
-/** Tags after which HTML shows a new line. */
+/** HTML tags that end a line. */
 const BREAKS = /^<(br|\/p|\/div|\/li)\b/i;
 
 function isTag(token: string): boolean {
   return token.length > 1 && token.startsWith('<');
 }
 
-/** A part of a description without the space around it, and without the line that we drew at its beginning or end. */
+/** Removes outer space, and the separator before or after a part. */
 function withoutLine(part: string): string {
   const ended = withoutEnd(part.replace(/^(?:\s|<br\s*\/?>)*(?:-{8}(?=\s|<|$)(?:\s|<br\s*\/?>)*)?/i, ''));
   return /(^|[\s>])-{8}$/.test(ended.slice(-LINE.length - 1)) ? withoutEnd(ended.slice(0, -LINE.length)) : ended;
@@ -142,26 +151,25 @@ const presetsSchema = z.strictObject({
   teleVisitUrl: z.string().exactOptional(),
 });
 
-/** One of the presets. */
 export type PresetName = keyof Presets;
 
 const NAMES = Object.keys(presetsSchema.shape) as PresetName[];
 
-/** The presets of an event: those of our last write, which are stamped on it, and which of all are a person's by now. */
+/** Presets of an event: the stamped presets of the last write, and the names of presets that belong to users. */
 export interface PresetsThere {
   last: Presets;
   theirs: ReadonlySet<PresetName>;
 }
 
-/** Of an event that nobody looked at: where there may be presets, a write looks first. */
+/** Presets of an event that was not fetched: if presets may exist, a write fetches the event first. */
 export const NO_PRESETS: PresetsThere = { last: {}, theirs: new Set() };
 
-/** The presets of an item as the text that its event is stamped with: JSON in base64url, in which nothing needs escaping on any wire. */
+/** Returns the stamp for presets: JSON in base64url, which needs no escaping in any format. */
 export function toPresetsText(presets: Presets): string {
   return Buffer.from(JSON.stringify(presets)).toString('base64url');
 }
 
-/** Reads that text; no presets where it is missing, or not one of ours. */
+/** Parses a stamp; a missing or invalid stamp means no presets. */
 export function fromPresetsText(text: string | null | undefined): Presets {
   if (text === null || text === undefined) return {};
   try {
@@ -171,25 +179,25 @@ export function fromPresetsText(text: string | null | undefined): Presets {
   }
 }
 
-/** As a part of an item that may have none. */
+/** Returns the presets as an optional part of an item. */
 export function withPresets(presets: Presets): { presets?: Presets } {
   return hasPresets(presets) ? { presets } : {};
 }
 
-/** Whether there is any. */
 export function hasPresets(presets: Presets | undefined): boolean {
   return presets !== undefined && Object.keys(presets).length > 0;
 }
 
 /**
- * Whose the presets of an event are. One that is not as our last write left it is a person's, removed ones too, until it is so again.
- * @param shown what the event shows of each, in our words where they are ours; absent for nothing
+ * Separates the presets of clinic-mirror from users' presets. A preset that differs from the last write belongs to users, including a
+ * removed preset, until it equals the last write again.
+ * @param shown the event's presets, in clinic-mirror's form if possible; absent for none
  */
 export function presetsThere(last: Presets, shown: Partial<Record<PresetName, unknown>>): PresetsThere {
   return { last, theirs: new Set(NAMES.filter((name) => shown[name] !== last[name])) };
 }
 
-/** What a write changes: the presets that are wanted otherwise than before and are nobody's own; null where one is to go. */
+/** Returns the presets that a write changes: presets with a new value that do not belong to users; null for removal. */
 export function presetChanges(
   { last, theirs }: PresetsThere,
   wanted: Presets = {},
@@ -199,8 +207,7 @@ export function presetChanges(
 }
 
 /**
- * What an event is made to say before it is deleted for good: nothing, at a time of nobody's. Where a vendor keeps deleted events,
- * this is what it keeps.
+ * Content of an event before its permanent deletion: no text, at a fixed time. A vendor that keeps deleted events keeps only this content.
  */
 export const BLANK_ITEM: CalendarItem = {
   title: '',

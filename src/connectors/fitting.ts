@@ -6,50 +6,52 @@ import type { Operation, Outcome } from '../model/operations.ts';
 import { shortened } from '../model/text.ts';
 import { failed } from './outcomes.ts';
 
-/** What a property of a CRM takes, as far as the CRM tells it or documents it. */
+/** Limits of a CRM property, as far as the CRM reports or documents them. */
 export interface PropertyRule {
-  /** UTF-16 code units of a text. */
+  /** Length of a text in UTF-16 code units. */
   longest?: number | undefined;
-  /** What a text must be; `whole`: what is too long is left out, since a part of it is another value. Free text when absent. */
+  /**
+   * Required form of a text. `whole`: a text above the length is omitted, since a part would be a different value. Absent for free text.
+   */
   form?: TextForm | undefined;
-  /** The CRM makes no record without a value. */
+  /** Whether the CRM requires a value for new objects. */
   required?: boolean | undefined;
 }
 
-/** Forms of texts that CRMs look at. */
+/** Text forms that CRMs validate. */
 export const TEXT_FORMS = ['email', 'telephone', 'whole'] as const;
 export type TextForm = (typeof TEXT_FORMS)[number];
 
 /** Rules by property. */
 export type PropertyRules = ReadonlyMap<string, PropertyRule>;
 
-/** How writes are fitted to a CRM. */
+/** Settings for fitting writes to a CRM. */
 interface Fitting {
   properties: readonly MappedProperty[];
   rules: PropertyRules;
   log: Logger;
-  /** Operations of a full call: one that is full is one of several. */
+  /** Operations of a full call: a full call is one of several. */
   batchSize: number;
-  /** Kept from call to call by the connector. */
+  /** State that the connector keeps between calls. */
   refused: RefusedValues;
 }
 
-/** Values by record that were refused in a full call, until the record is written without them. */
+/** Refused values by record from full calls, until the record is written without them. */
 export type RefusedValues = Map<string, Properties>;
 
 type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 type Properties = Readonly<Record<string, PropertyValue>>;
 
-/** A CRM that names one property in each refusal is asked so often for one record. Our choice. */
+/** Largest number of attempts per object, for CRMs that report one property per refusal. Own choice. */
 const MOST_ROUNDS = 5;
-/** Records whose refused values are kept for their next call; further ones are written again at once. Our choice. */
+/** Largest number of records with stored refused values; additional records are written again at once. Own choice. */
 const MOST_REFUSED = 10_000;
 
 /**
- * Carries out operations so that no value of an optional property keeps a record out. What can't be valid is left out, or shortened, before
- * the write. What the CRM refuses by name is left out after it: those records alone are written once more, at once or, after a full call,
- * with those of other calls (`put-off`). `stored` tells what was written instead, by which the link remembers it: it is tried again when the
- * record changes.
+ * Carries out operations so that the value of an optional property does not prevent a write. Invalid values are omitted or shortened before
+ * the write. Values that the CRM refuses by name are omitted afterwards: the affected records are written once more, at once or, after a
+ * full call, with those of other calls (`put-off`). `stored` contains the written values for the link, and the original value is written
+ * again when the record changes.
  * @param apply carries out operations as a connector does; the first call's error is thrown
  */
 export async function applyFitting(
@@ -81,7 +83,7 @@ export async function applyFitting(
   return operations.flatMap((operation) => asStored(operation, sent, ends.get(operation.recordId)));
 }
 
-/** What an operation writes, as far as the CRM can take it. */
+/** Returns an operation with values that fit the CRM's limits. */
 function fitted(operation: Operation<CrmItem>, { properties, rules }: Fitting): Operation<CrmItem> {
   if (operation.kind === 'delete') return operation;
   const values: Record<string, PropertyValue> = { ...operation.item.properties };
@@ -94,7 +96,7 @@ function fitted(operation: Operation<CrmItem>, { properties, rules }: Fitting): 
   return withProperties(operation, values);
 }
 
-/** Of a required value only the length is brought to what fits: whether the CRM takes the rest is its own to say. */
+/** Of a required value, only the length is fitted; the CRM decides about the rest. */
 export function fittedText(text: string, { longest = Number.POSITIVE_INFINITY, form, required }: PropertyRule) {
   if (form === undefined) return text.length > longest ? shortened(text, longest) : text;
   const isFit = text.length <= longest && (form === 'whole' || FORMS[form](text));
@@ -106,13 +108,13 @@ const FORMS: Readonly<Record<Exclude<TextForm, 'whole'>, (text: string) => boole
   telephone: (text) => TELEPHONE.test(text.trim()) && text.replaceAll(/\D/g, '').length >= 3,
 };
 
-/** One address, with a name of a host behind it (RFC 5321, section 4.1.2, without quoted texts and addresses in brackets). */
+/** One e-mail address with a host name (RFC 5321, section 4.1.2, without quoted strings and IP literals). */
 const EMAIL =
   /^[^\s@<>()[\]",;:\\.]+(?:\.[^\s@<>()[\]",;:\\.]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?\.)+[\p{L}\p{N}-]{2,}$/u;
-/** Digits with what stands between them, and an extension. */
+/** Digits with separators, and an extension. */
 const TELEPHONE = /^\+?[\d\s().\-/]+(?:(?:;?ext\.?=?|x|#|,)\s*\d+)?$/i;
 
-/** A patient who has one name only has it in the property that must not be empty. */
+/** A patient with only one name has it in the required name property. */
 function nameWithWhatIsThere(
   values: Record<string, PropertyValue>,
   properties: readonly MappedProperty[],
@@ -129,7 +131,7 @@ function nameWithWhatIsThere(
   }
 }
 
-/** The write without what was refused of it; empty when that was nothing that can be left out. */
+/** Returns the write without its refused values, or an empty list if no refused value can be omitted. */
 function withoutRefused(
   operation: Operation<CrmItem> | undefined,
   end: Outcome<CrmItem> | undefined,
@@ -140,7 +142,7 @@ function withoutRefused(
   const values = { ...operation.item.properties };
   const omitted = properties.filter((property) => {
     const value = values[property.name] ?? null;
-    // What the operator wrote is a matter of settings, and not of this record.
+    // An option that the operator configured concerns the settings, not this record.
     const isOwnWord = typeof value === 'string' && property.words?.includes(value) === true;
     return refuses.includes(property.name) && value !== null && !isOwnWord && !rules.get(property.name)?.required;
   });
@@ -148,7 +150,7 @@ function withoutRefused(
   return omitted.length === 0 ? [] : [withProperties(operation, values)];
 }
 
-/** The write without values that were refused of the record before, as long as it is to have the same. */
+/** Returns the write without earlier refused values of the record that are still unchanged. */
 function withoutRefusedBefore(operation: Operation<CrmItem>, refused: RefusedValues): Operation<CrmItem> {
   const refusedValues = refused.get(operation.recordId);
   if (refusedValues === undefined || operation.kind === 'delete') return operation;
@@ -157,7 +159,7 @@ function withoutRefusedBefore(operation: Operation<CrmItem>, refused: RefusedVal
   return withProperties(operation, values);
 }
 
-/** Keeps the values that a write goes without, for its next call. */
+/** Stores the omitted values of a write for its next call. */
 function putOff(operation: Write, sent: Operation<CrmItem> | undefined, refused: RefusedValues): Outcome<CrmItem> {
   const { recordId } = operation;
   const names = namesChanged(operation, sent);
@@ -171,13 +173,13 @@ function withProperties(operation: Write, properties: Properties): Write {
   return { ...operation, item: { ...operation.item, properties } };
 }
 
-/** Of two refusals the first says what is wrong with the record: the second may be that a value is missing now. */
+/** The first of two refusals is more specific: the second may only report a missing value. */
 function moreSpecific(before: Outcome<CrmItem>, after: Outcome<CrmItem>): Outcome<CrmItem> {
   const isRefusal = after.result === 'failed' && after.error.retry === 'never' && after.error.refuses === undefined;
   return isRefusal ? before : after;
 }
 
-/** Tells what was written in place of what was wanted, where the connector does not. */
+/** Adds the written values to an outcome if the connector does not report them. */
 function asStored(
   operation: Operation<CrmItem>,
   sent: ReadonlyMap<string, Operation<CrmItem>>,
@@ -208,29 +210,29 @@ function logOmissions(
     log.info({ counts }, 'values that the CRM does not take were left out or shortened');
 }
 
-/** One value of a list that a CRM lets people choose from. */
+/** Option of a CRM's list. */
 export interface ListOption {
-  /** What goes over the wire. */
+  /** Value in requests. */
   value: string;
-  /** What people see. */
+  /** Label in the CRM's user interface. */
   label: string;
 }
 
-/** What the words of a mapping stand for in a list of the CRM, in both directions; a word that is a value itself is in neither. */
+/** The CRM's list values for the mapping's words, in both directions; words that are values are in neither map. */
 export interface Choices {
   toValue: ReadonlyMap<string, string>;
   toWord: ReadonlyMap<string, string>;
 }
 
-/** {@link Choices}, and words that stand for nothing there, or for several values. */
+/** {@link Choices}, with words that match no value, or several values. */
 interface Chosen extends Choices {
   strange: readonly string[];
 }
 
-/** Names that an error lists, at most. Our choice. */
+/** Largest number of names in an error. Own choice. */
 const LISTED = 20;
 
-/** Reads words as values of the list, else as what people see of them, whatever its case. */
+/** Resolves words as values of the list, otherwise as labels without regard to case. */
 export function chooseOptions(words: readonly string[], options: readonly ListOption[]): Chosen {
   const toValue = new Map<string, string>();
   const strange: string[] = [];
@@ -245,9 +247,9 @@ export function chooseOptions(words: readonly string[], options: readonly ListOp
 }
 
 /**
- * What the words of a mapping stand for in the lists of a CRM. A property without a list takes what it is given.
- * @param nameOf a property as errors name it
- * @param missing makes the error of words that no list has; it lists the names there are
+ * Resolves the mapping's words to the CRM's list values. A property without a list keeps the word.
+ * @param nameOf returns a property's name for errors
+ * @param missing creates the error of words without a value; the error lists the available names
  */
 export async function chooseAll(
   properties: readonly MappedProperty[],
@@ -269,7 +271,7 @@ export async function chooseAll(
   return choices;
 }
 
-/** Says of a property which words it does not know, and which names there are. None of it comes from the clinic. */
+/** Returns a text with the unknown words of a property and the available names. The text contains no clinic data. */
 export function strangeWords(property: string, words: readonly string[], options: readonly ListOption[]): Text {
   const quoted = words.map((word) => JSON.stringify(word)).join(', ');
   const isDouble = words.some((word) => options.filter(({ label }) => folded(label) === folded(word)).length > 1);

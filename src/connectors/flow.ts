@@ -8,21 +8,21 @@ import { type Calendars, locateCalendar, prepareCalendar } from './owner.ts';
 import type { WireCall, WireResponse } from './wire.ts';
 
 /**
- * What one operation does, step by step: it gives a call, is given the answer, and so on to its result. Many flows go
- * forward together, so that the calls of one round share a batch and no batch holds two calls of one flow.
+ * Steps of one operation: a flow yields a call, receives the response, and so on until its result. Many flows run together, so that the
+ * calls of one round share a batch and no batch contains two calls of one flow.
  */
 export type Flow<Result> = Generator<WireCall, Result, WireResponse>;
 
-/** How a flow ended. */
+/** End of a flow. */
 type FlowEnd<Result> = { result: Result } | { error: MirrorError };
 
-/** Sends calls together; gives their answers in the calls' order, null where the answer lacks a part. */
+/** Sends calls together. Returns responses in the calls' order, null for a missing part. */
 export type SendCalls = (calls: readonly WireCall[]) => Promise<(WireResponse | null)[]>;
 
 /**
  * Carries out operations by their flows.
  * @returns one outcome per operation
- * @throws MirrorError when the whole target failed; see {@link resolveOutcomes}
+ * @throws MirrorError if the whole target failed; see {@link resolveOutcomes}
  */
 export async function applyFlows(
   operations: readonly Operation[],
@@ -33,12 +33,12 @@ export async function applyFlows(
   const ends = await runFlows(operations.map(flowOf), send);
   const outcomes = ends.map((end, index) => ('error' in end ? failed(operations[index]!, end.error) : end.result));
   const [first] = ends.flatMap((end) => ('error' in end ? [end.error] : []));
-  // Of one operation alone it may also be the operation that was refused, which says nothing against the target.
+  // The error of a single operation may concern only the operation, and then shows nothing about the target.
   const mayBeOfCall = ends.length > 1 || first?.actor === 'remote' || first?.actor === 'authorization';
   return resolveOutcomes(outcomes, errors, (error) => mayBeOfCall && error === first);
 }
 
-/** What flows found, without the nulls of those that found nothing. @throws MirrorError that of the first flow that failed */
+/** Returns the results of flows without nulls. @throws MirrorError of the first failed flow */
 export async function findByFlows<Found>(flows: readonly Flow<Found | null>[], send: SendCalls): Promise<Found[]> {
   return (await runFlows(flows, send)).flatMap((end) => {
     if ('error' in end) throw end.error;
@@ -46,23 +46,23 @@ export async function findByFlows<Found>(flows: readonly Flow<Found | null>[], s
   });
 }
 
-/** A vendor of calendars whose events are found and written by flows. */
+/** Calendar vendor whose events are found and written by flows. */
 export interface FlowVendor<Scope> {
   errors: Judge['errors'];
-  /** What the flows of one calendar have in common. */
+  /** Returns the data that the flows of one calendar share. */
   scopeOf(container: string): Scope;
   batches(signal: AbortSignal): SendCalls;
   calendarsOf(signal: AbortSignal): Calendars;
   operationFlow(scope: Scope, operation: Operation): Flow<Outcome>;
   findFlow(scope: Scope, key: ItemKey): Flow<RemoteItem | null>;
-  /** The page that the vendor gives of an event, with its id; null when it gives none. */
+  /** Fetches the web page of an event, with the event's id; null if the vendor provides no page. */
   pageFlow(scope: Scope, id: string): Flow<[string, string] | null>;
   read: Connector['read'];
   changes: Connector['changes'];
   subscriptions: Subscriptions;
 }
 
-/** The connector of a vendor's calendar: the configured one, or one of ours. */
+/** Creates the connector of a vendor's calendar, configured or dedicated. */
 export function flowConnector<Scope>(
   vendor: FlowVendor<Scope>,
   calendar: { id: string } | { create: string },
@@ -99,7 +99,7 @@ interface Waiting<Result> {
   call: WireCall;
 }
 
-/** Runs flows to their ends. Never throws: what `send` throws ends every flow that was waiting for an answer. */
+/** Runs flows to their ends. Never throws: an error of `send` ends all flows that await a response. */
 export async function runFlows<Result>(flows: readonly Flow<Result>[], send: SendCalls): Promise<FlowEnd<Result>[]> {
   const ends: FlowEnd<Result>[] = [];
   const advance = (index: number, flow: Flow<Result>, step: () => IteratorResult<WireCall, Result>) => {
@@ -127,14 +127,14 @@ export async function runFlows<Result>(flows: readonly Flow<Result>[], send: Sen
   return ends;
 }
 
-/** Calls that must go alone go alone, after those that go together. */
+/** Returns the rounds of calls: first the calls that may share a batch, then each single call. */
 function intoRounds<Result>(waiting: readonly Waiting<Result>[]): Waiting<Result>[][] {
   const together = waiting.filter(({ call }) => !call.alone);
   const alone = waiting.filter(({ call }) => call.alone).map((one) => [one]);
   return together.length > 0 ? [together, ...alone] : alone;
 }
 
-/** Sends a round, equal reads only once. */
+/** Sends a round, with equal reads only once. */
 async function sendRound<Result>(round: readonly Waiting<Result>[], send: SendCalls) {
   const calls = new Map<string | WireCall, WireCall>();
   const nameOf = (call: WireCall) => (call.method === 'GET' ? call.path : call);
@@ -151,39 +151,39 @@ async function sendRound<Result>(round: readonly Waiting<Result>[], send: SendCa
   return (call: WireCall) => byName.get(nameOf(call)) ?? shared.make('answer-missing');
 }
 
-/** `refused`: the batch as a whole was refused ({@link isRefusedWhole}), and nothing of it was carried out. */
+/** `refused`: the vendor refused the whole batch ({@link isRefusedWhole}) and carried out nothing. */
 export type BatchAnswer = { answers: (WireResponse | null)[] } | { refused: WireResponse };
 
-/** A vendor's way to send batches. */
+/** Batch transport of a vendor. */
 interface BatchVendor {
   authorizer: Authorizer;
-  /** Most calls in one batch. */
+  /** Largest number of calls in one batch. */
   batchSize: number;
   sendBatch(calls: readonly WireCall[], authorization: string, signal: AbortSignal): Promise<BatchAnswer>;
-  /** The error of a login that was renewed and refused again. */
+  /** Returns the error of credentials that were refused again after renewal. */
   loginRefused(answer: WireResponse): MirrorError;
-  /** Where parts of one batch may crowd each other out. */
+  /** Set if parts of one batch can exceed the vendor's limit for concurrent calls. */
   crowding?: Crowding;
 }
 
-/** How a vendor refuses a part for the others that came with it, and for how long no batch holds more than came through then. */
+/** How a vendor refuses a part because of the other parts, and how long batches then stay at the accepted size. */
 interface Crowding {
   clock: Clock;
   isCrowdedOut(answer: WireResponse): boolean;
   restMs: number;
 }
 
-/** Statuses that no member of a batch brings about: of the login, of limits, of a server that is busy. */
+/** Statuses that no part of a batch causes: credentials, limits, busy servers. */
 const NO_MEMBERS_FAULT: ReadonlySet<number> = new Set([403, 407, 408, 421, 423, 424, 425, 429]);
 
-/** Whether the status of a whole batch may be the fault of a member, or of the login: then it is sent again. */
+/** Checks whether a part, or the credentials, may have caused the status of a whole batch, which is then sent again. */
 export function isRefusedWhole(status: number): boolean {
   return status >= 400 && status < 500 && !NO_MEMBERS_FAULT.has(status);
 }
 
 /**
- * Calls `send` with the login's header; after a 401 once more with a renewed one.
- * @throws MirrorError `authorization` when the renewed login is refused too
+ * Calls `send` with the connection's header, and again after a 401 with a renewed header.
+ * @throws MirrorError `authorization` if the renewed header is refused too
  */
 export async function withLogin(
   { authorizer, loginRefused }: Pick<BatchVendor, 'authorizer' | 'loginRefused'>,
@@ -198,10 +198,13 @@ export async function withLogin(
 }
 
 /**
- * Sends calls in batches, one after the other. A batch that the server refuses is halved. When it was too large, later ones are no larger than
- * what it took; when a call is refused alone too, that one was to blame, and those after it grow again; one whose parts crowded each other out lets the next ones be as small as what came through, for a while. Parts that
- * were refused for their login are sent once more with a renewed one.
- * @returns answers in the calls' order, null for a part that the answer lacks
+ * Creates a sender of batches in sequence.
+ * - A refused batch is halved. After a batch that was too large, later batches stay at the accepted size.
+ * - If a single call is refused too, that call was the cause, and batches grow again.
+ * - After a batch whose parts exceeded the limit for concurrent calls, batches stay for a while at the number of accepted parts.
+ * - Parts with refused credentials are sent again with a renewed header.
+ *
+ * @returns responses in the calls' order, null for a missing part
  */
 export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) => SendCalls {
   const { crowding } = vendor;
@@ -215,7 +218,7 @@ export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) =>
     if (crowding === undefined) return;
     const crowdedOut = answers.filter((answer) => answer !== null && crowding.isCrowdedOut(answer)).length;
     const through = answers.length - crowdedOut;
-    // Where nothing came through it is not the others that were in the way.
+    // If no part was accepted, the number of parts was not the cause.
     if (crowdedOut > 0 && through > 0) crowded = { limit: through, until: crowding.clock() + crowding.restMs };
   };
   return (signal) => async (calls) => {
@@ -261,7 +264,7 @@ async function sendWithLogin(
   return unlessAllRefused(vendor, merged);
 }
 
-/** When the login was refused for every call there is nothing to say of any. */
+/** If the credentials were refused for all calls, no call has a usable response. */
 function unlessAllRefused({ loginRefused }: BatchVendor, answers: (WireResponse | null)[]): BatchAnswer {
   const [first] = answers;
   if (first && answers.every((answer) => answer?.status === 401)) throw loginRefused(first);

@@ -2,31 +2,31 @@ import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
 import type { Instant } from '../model/time.ts';
 
-/** A span in which one offset holds; `from` is when it began. */
+/** Period with one offset; `from` is its start. */
 interface Observance {
   from: Temporal.ZonedDateTime | null;
   offsetFromSeconds: number;
   offsetToSeconds: number;
-  /** Set when the change comes back each year from `from` on, such as `FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU`. */
+  /** Set if the change recurs each year after `from`, such as `FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU`. */
   rule: string | null;
 }
 
-/** Where an offset began that has held as long as the zone data tells. */
+/** Start of an offset without an earlier change in the zone data. */
 const ALWAYS = '1970-01-01T00:00:00';
 
-/** Years ahead for which a yearly rule must hold to be written as one. */
+/** Number of future years for which a change must follow a yearly rule to be written as a rule. */
 const RULE_YEARS = 10;
 const EARLIEST_YEAR = 1970;
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 
-/** VTIMEZONEs made before, by zone and years: they are the same in all events of a year, and cost most of what an event does. */
+/** Cached VTIMEZONEs by zone and years: they are equal in all events of a year, and cause most of an event's cost. */
 const cached = new Map<string, string>();
 
 /**
- * A VTIMEZONE for an IANA zone (RFC 5545 section 3.6.5) as text, from this machine's zone data. A zone that changes its clocks by a
- * yearly rule is written as that rule since it began, so that all our events define the zone in the same words: some servers and
- * clients keep only one definition for a whole calendar. Otherwise every change in the years given is written out.
- * @throws RangeError for a zone that the data does not know
+ * Returns a VTIMEZONE for an IANA zone (RFC 5545 section 3.6.5) as text, from this host's zone data. A zone with yearly rules is written
+ * with those rules from their first year, so that all events contain an equal definition: some servers and clients keep only one definition
+ * per calendar. Otherwise, each change in the given years is written.
+ * @throws RangeError for a zone that is missing in the data
  */
 export function timeZoneText(zone: string, fromYear: number, toYear: number): string {
   const key = `${zone} ${fromYear} ${toYear}`;
@@ -50,7 +50,7 @@ function findObservances(zone: string, fromYear: number, toYear: number): Observ
   const start = Temporal.PlainDate.from({ year: fromYear, month: 1, day: 1 }).toZonedDateTime(zone);
   const end = Temporal.PlainDate.from({ year: toYear + 1, month: 1, day: 1 }).toZonedDateTime(zone);
   const found: Observance[] = [];
-  // What holds at the start began with the change before it.
+  // The first offset began at the previous change.
   let change = start.getTimeZoneTransition('previous');
   if (change === null) {
     const offset = secondsOf(start);
@@ -65,7 +65,7 @@ function findObservances(zone: string, fromYear: number, toYear: number): Observ
   return found;
 }
 
-/** Both changes of a year as rules, each from the first year since which it has held; null when they follow none. */
+/** Returns both changes of a year as rules, each from its first year; null if the changes follow no rules. */
 function yearlyRules(zone: string, year: number): Observance[] | null {
   const changes = changesIn(zone, year);
   if (changes.length !== 2) return null;
@@ -75,7 +75,7 @@ function yearlyRules(zone: string, year: number): Observance[] | null {
     if (rule === undefined) return null;
     found.push(firstOf(zone, year, rule, change));
   }
-  // A rule that begins in this very year leaves the months before it without an offset.
+  // A rule that starts in this year would leave the earlier months without an offset.
   return found.every(({ from }) => from !== null && from.year < year) ? found : null;
 }
 
@@ -84,7 +84,7 @@ function holdsAhead(zone: string, year: number, rule: string): boolean {
   return true;
 }
 
-/** Walks back to the first year of an unbroken run. */
+/** Finds the first year of an unbroken series. */
 function firstOf(zone: string, year: number, rule: string, change: Observance): Observance {
   let first = change;
   for (let past = year - 1; past >= EARLIEST_YEAR; past -= 1) {
@@ -103,7 +103,7 @@ function changesIn(zone: string, year: number): Observance[] {
   return findObservances(zone, year, year).filter(({ from }) => from?.year === year);
 }
 
-/** The rules that a change fits, with its local time and offsets behind a bar: what must come back as a whole. */
+/** Returns the rules that match a change, with its local time and offsets after a bar, which must recur together. */
 function rulesOf(change: Observance): string[] {
   const local = localStart(change);
   const day = Temporal.PlainDateTime.from(local);
@@ -117,7 +117,7 @@ function secondsOf(time: Temporal.ZonedDateTime): number {
   return Math.round(time.offsetNanoseconds / 1e9);
 }
 
-/** The local time as the clock showed it before the change: DTSTART of an observance (RFC 5545 section 3.6.5). */
+/** Returns the local time by the clock before the change: DTSTART of an observance (RFC 5545 section 3.6.5). */
 function localStart({ from, offsetFromSeconds }: Observance): string {
   if (from === null) return ALWAYS;
   return from.toInstant().add({ seconds: offsetFromSeconds }).toString({ fractionalSecondDigits: 0 }).slice(0, 19);
@@ -134,8 +134,8 @@ function observanceComponent(observance: Observance): ICAL.Component {
 }
 
 /**
- * The instant of a local time in a zone; one that comes twice means the first, one in a gap is taken with the offset
- * before the gap (RFC 5545 section 3.3.5, which is Temporal's `compatible`).
+ * Returns the instant of a local time in a zone. An ambiguous time means the first instant; a time in a gap uses the offset before the gap
+ * (RFC 5545 section 3.3.5, Temporal's `compatible`).
  * @param local `2026-03-29T09:00:00`
  */
 export function instantOfLocal(local: string, zone: string): Instant {

@@ -7,24 +7,24 @@ import { DAY_MS, type Instant, isZone, meansOnly, SECOND_MS, toZonedIso } from '
 import { instantOfLocal, timeZoneText } from './icalendar-zones.ts';
 
 /**
- * How long an event without a length lasts on a server: iCloud answers 404 to one without DTEND, Cyrus 3.6 refuses each whose end is not
- * later than its start, and RFC 5545 section 3.8.2.2 a DTEND that is not.
+ * Length of an event without duration on a server. iCloud returns 404 for an event without DTEND. Cyrus 3.6 and RFC 5545 section 3.8.2.2
+ * require a DTEND after the start.
  * @see https://github.com/bitfireAT/davx5-ose/issues/1859 and https://github.com/pimutils/vdirsyncer/issues/1200
  */
 const POINT_LENGTH_MS = 1_000;
 
-/** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
+/** Stores the zone of an event whose times are written, or stored by the server, as UTC. */
 const ZONE_PROPERTY = 'x-clinic-mirror-zone';
 
-/** Says that an event has no length, and its end is there for servers alone. */
+/** Marks an event without duration, whose end exists only for servers. */
 const LENGTH_PROPERTY = 'x-clinic-mirror-length';
 const NO_LENGTH = '0';
 
 const UTC_NAMES = new Set(['UTC', 'Etc/UTC', 'Z', 'GMT', 'Etc/GMT']);
 
 /**
- * Text as iCalendar within XML can carry it: line feeds only, no other control characters but tab, no half surrogates.
- * Two texts that differ in nothing else count as the same.
+ * Returns text that iCalendar within XML can contain: only line feeds, no other control characters except tab, no half surrogates. Texts
+ * that differ only in these characters are equal.
  */
 export function carriable(text: string): string {
   return (
@@ -37,8 +37,8 @@ export function carriable(text: string): string {
 }
 
 /**
- * Adds DTSTART and DTEND, and the zone where UTC hides it.
- * @returns the VTIMEZONE that they need to be understood, as text; null when they need none
+ * Adds DTSTART and DTEND, and the zone property if the times are in UTC.
+ * @returns the required VTIMEZONE as text, or null
  */
 export function addTimes(event: ICAL.Component, time: ItemTime): string | null {
   if (time.kind === 'all-day') {
@@ -55,12 +55,12 @@ export function addTimes(event: ICAL.Component, time: ItemTime): string | null {
   return isStartLocal || isEndLocal ? timeZoneText(time.zone, yearOf(time.start), yearOf(time.end)) : null;
 }
 
-/** @returns whether it went out as local time, which needs a VTIMEZONE */
+/** @returns whether the time is written as local time, which requires a VTIMEZONE */
 function addTime(event: ICAL.Component, name: string, zonedIso: string, zone: string): boolean {
   const property = new ICAL.Property(name);
   const local = zonedIso.slice(0, 19);
   const at = Date.parse(zonedIso);
-  // A local time that comes twice means the first (RFC 5545 section 3.3.5), but not to all clients: both go out in UTC.
+  // An ambiguous local time means the first instant (RFC 5545 section 3.3.5), but not for all clients, so both instants are written in UTC.
   const isLocal = !UTC_NAMES.has(zone) && meansOnly(local, zone, at);
   if (isLocal) property.setParameter('tzid', zone);
   property.setValue(ICAL.Time.fromDateTimeString(isLocal ? local : utcText(at)));
@@ -76,12 +76,11 @@ function utcText(at: Instant): string {
   return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
-/** Adds a UTC time. */
 export function addInstant(component: ICAL.Component, name: string, at: Instant): void {
   component.addPropertyWithValue(name, ICAL.Time.fromDateTimeString(utcText(at)));
 }
 
-/** Adds a text, escaped also where the property is none of the standard's. */
+/** Adds a text, which is also escaped in non-standard properties. */
 export function addText(component: ICAL.Component, name: string, text: string): void {
   const property = new ICAL.Property(name);
   property.resetType('text');
@@ -89,13 +88,13 @@ export function addText(component: ICAL.Component, name: string, text: string): 
   component.addProperty(property);
 }
 
-/** The text of a property; null when it is not there. */
+/** Returns the text of a property, or null. */
 export function textOf(component: ICAL.Component, name: string): string | null {
   const value: unknown = component.getFirstPropertyValue(name);
   return value === null || value === undefined ? null : String(value);
 }
 
-/** When an event is; null when it can't be said as an item: floating, unknown zone, no start, mixed kinds. */
+/** Returns the time of an event, or null if an item cannot express the time: floating, unknown zone, no start, mixed kinds. */
 export function readTimes(calendar: ICAL.Component, event: ICAL.Component): ItemTime | null {
   const start = event.getFirstProperty('dtstart');
   if (start === null) return null;
@@ -111,7 +110,7 @@ function readDates(event: ICAL.Component, start: ICAL.Time, end: ICAL.Property |
   return { kind: 'all-day', startDate: start.toString(), endDate: endTime.toString() };
 }
 
-/** An appointment lasts no longer; days are counted one by one up to its end. */
+/** Longest appointment, since days are processed one by one up to its end. */
 const LONGEST_SECONDS = (10 * 366 * DAY_MS) / SECOND_MS;
 
 function dayAfter(date: ICAL.Time): ICAL.Time {
@@ -164,10 +163,10 @@ function readInstant(calendar: ICAL.Component, property: ICAL.Property): Instant
   return inZone.toUnixTime() * 1_000;
 }
 
-/** As in `America/Argentina/Buenos_Aires`. */
+/** Example: `America/Argentina/Buenos_Aires`. */
 const MOST_PARTS = 3;
 
-/** The IANA name in a TZID, also where a client put its own path before it: `/example.org/2026/Europe/Rome`. */
+/** Returns the IANA name in a TZID, also after a client's prefix: `/example.org/2026/Europe/Rome`. */
 function ianaZone(property: ICAL.Property): string | null {
   const id = property.getFirstParameter('tzid');
   if (id === undefined || id === null) return null;
@@ -184,8 +183,8 @@ function validZone(name: string | null): string | null {
 }
 
 /**
- * A whole feed as others fetch it (RFC 5545; name and interval as RFC 7986 sections 5.1 and 5.7 have them, and as Apple and Microsoft
- * had them before). The same entries give the same text.
+ * Returns a whole feed for clients (RFC 5545; name and interval as in RFC 7986 sections 5.1 and 5.7, and in Apple's and Microsoft's earlier
+ * properties). Equal events produce equal text.
  */
 export function calendarText(name: string, entries: ReadonlyMap<ItemKey, FeedEntry>): string {
   const sorted = [...entries].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
@@ -200,7 +199,7 @@ export function calendarText(name: string, entries: ReadonlyMap<ItemKey, FeedEnt
   );
 }
 
-/** Each zone once, for all years that entries need. */
+/** Returns each zone once, for all required years. */
 function zonesOf(entries: readonly FeedEntry[]): string[] {
   const years = new Map<string, { from: number; to: number }>();
   for (const { zone } of entries) {
@@ -211,35 +210,35 @@ function zonesOf(entries: readonly FeedEntry[]): string[] {
   return [...years].sort().map(([zone, { from, to }]) => timeZoneText(zone, from, to));
 }
 
-/** Text of a property (RFC 5545 section 3.3.11). */
+/** Escapes the text of a property (RFC 5545 section 3.3.11). */
 function escaped(text: string): string {
   return text.replaceAll(/[\\;,]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`);
 }
 
 /*
- * What may be given to ical.js, whose time and memory are the choice of whoever writes a calendar object: its parser searches the rest of
- * a line for each parameter of it, and its time zones are worked out change by change.
+ * Limits of input for ical.js, since the author of a calendar object controls the parser's time and memory. The parser searches the rest of
+ * a line for each parameter, and computes time zones change by change.
  */
 
-/** Characters of one object: people put photographs and letters there. */
+/** Characters of one object, which may contain users' photographs and letters. */
 const MOST_CHARACTERS = 8_000_000;
-/** Lines of one object, unfolded: one with a thousand guests has as many. */
+/** Unfolded lines of one object, enough for a thousand guests. */
 const MOST_LINES = 10_000;
-/** Characters that are searched for the ends of parameters and values, counted together: a tenth of a second. */
+/** Sum of the characters that the parser searches for the ends of parameters and values: about a tenth of a second. */
 const MOST_SEARCHED = 1_000_000_000;
-/** Offsets that a zone had, as some clients write all of them down, and those of them that are rules. */
+/** Offsets of a zone (some clients write all of them), and rules of a zone. */
 const MOST_OBSERVANCES = 200;
 const MOST_RULES = 32;
-/** The last day that every month has, and days of one that a rule may name. */
+/** Last day that exists in each month, and number of days in a rule. */
 const LAST_DAY_OF_ALL = 28;
 const MOST_DAYS = 31;
-/** Outlook begins its zones in 1601. */
+/** Outlook's zones begin in 1601. */
 const FIRST_YEAR = 1_600;
 const LAST_YEAR = 2_199;
 
 const [TAB, LINE_FEED, SPACE, COMMA, SEMICOLON, EQUALS] = [0x09, 0x0a, 0x20, 0x2c, 0x3b, 0x3d];
 
-/** Whether a calendar object can be parsed in passing: by one pass over its lines, folded as they are (RFC 5545 section 3.1). */
+/** Decides whether a calendar object can be parsed quickly, by one pass over its folded lines (RFC 5545 section 3.1). */
 export function isModestCalendar(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return false;
   let lines = 1;
@@ -261,22 +260,25 @@ export function isModestCalendar(text: string): boolean {
   return searched + separators * (text.length - lineAt) <= MOST_SEARCHED;
 }
 
-/** Whether a time is one of an appointment, whatever stands there. */
+/** Checks whether a time is plausible for an appointment. */
 function isPlainTime({ year }: ICAL.Time): boolean {
   return year >= FIRST_YEAR && year <= LAST_YEAR;
 }
 
-/** Whether a VTIMEZONE is one of the real world: changes on a day of a month, each year. */
+/** Checks whether a VTIMEZONE is plausible: yearly changes on a day of a month. */
 function isPlainZone(definition: ICAL.Component): boolean {
   const observances = definition.getAllSubcomponents();
   const rules = observances.filter((observance) => observance.hasProperty('rrule'));
   return observances.length <= MOST_OBSERVANCES && rules.length <= MOST_RULES && rules.every(isPlainRule);
 }
 
-/** Parts of a rule that say at what time of its day, as some clients do. */
+/** Parts of a rule for the time of day, which some clients write. */
 const OF_THE_DAY = ['BYHOUR', 'BYMINUTE', 'BYSECOND'];
 
-/** A day of a month that each year has, or one in a few: what never comes is looked for through twenty thousand years. */
+/**
+ * Accepts a day of a month that occurs each year, or at least every few years: for a date that never occurs, the parser would search twenty
+ * thousand years.
+ */
 function isPlainRule(observance: ICAL.Component): boolean {
   const rule: unknown = observance.getFirstPropertyValue('rrule');
   const start: unknown = observance.getFirstPropertyValue('dtstart');
@@ -296,6 +298,6 @@ function isPlainRule(observance: ICAL.Component): boolean {
   if (rule.freq !== 'YEARLY' || rule.interval !== 1 || !isOfEachYear || !isPlainTime(start)) return false;
   if (months.length !== 1) return months.length === 0 && weekday === undefined && days.length === 0;
   if (weekday === undefined) return days.length <= 1;
-  // The last Sunday; or the one of the seven days from the 8th on.
+  // The last Sunday, or the Sunday within the seven days from the 8th.
   return days.length === 0 ? /^[+-]?[1-5][A-Z]{2}$/.test(String(weekday)) : /^[A-Z]{2}$/.test(String(weekday));
 }

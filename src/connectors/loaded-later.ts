@@ -1,25 +1,25 @@
 import type { Item } from '../model/items.ts';
 import type { Connector, ConnectorContext, ExistingContacts, Subscriptions } from './connector.ts';
 
-/** What is known of a vendor's connectors before their code is loaded. */
+/** Properties of a vendor's connectors that are known before their code is loaded. */
 export interface LoadedLater<Settings, Wanted extends Item> {
-  /** Imports the code and gives what opens a connector. */
+  /** Imports the code and returns the function that opens a connector. */
   load(): Promise<(context: ConnectorContext<Settings>) => Connector<Wanted>>;
-  /** Whether a connector under these settings has `locate`. */
+  /** Whether a connector with these settings has `locate`. */
   locates(settings: Settings): boolean;
-  /** Whether it has `subscriptions`. */
+  /** Whether the connector has `subscriptions`. */
   notifies: boolean;
-  /** Whether it has `holders`. */
+  /** Whether the connector has `holders`. */
   namesHolders?: boolean;
-  /** Whether it has `pagesOf`. */
+  /** Whether the connector has `pagesOf`. */
   hasPages?(settings: Settings): boolean;
-  /** Whether a connector of contacts under these settings has `existing`. */
+  /** Whether a connector of contacts with these settings has `existing`. */
   knowsExisting?(settings: Settings): boolean;
 }
 
 /**
- * Opens connectors whose code, with the vendor's libraries, is loaded when something is first asked of one: a process takes the memory and
- * the time of no vendor that it has nothing to do with.
+ * Opens connectors whose code and vendor libraries are loaded at the first use, so that a process spends no memory and time on unused
+ * vendors.
  */
 export function loadedLater<Settings, Wanted extends Item>({
   load,
@@ -35,7 +35,7 @@ export function loadedLater<Settings, Wanted extends Item>({
       connector ??= load()
         .then((open) => open(context))
         .catch((error: unknown) => {
-          // What failed once, as when the process had no file handle left, may succeed the next time.
+          // A failed import, for example without free file handles, may succeed later.
           connector = null;
           throw error;
         });
@@ -90,7 +90,7 @@ export function loadedLater<Settings, Wanted extends Item>({
   };
 }
 
-/** What the vendor's module says that its connectors have. */
+/** Returns a part that the vendor's module declares. */
 function promised<Part>(part: Part | undefined): Part {
   if (part === undefined) throw new TypeError('a connector lacks what its module says that it has');
   return part;

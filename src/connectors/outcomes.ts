@@ -5,23 +5,22 @@ import type { Operation, Outcome } from '../model/operations.ts';
 import type { Connector } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
 
-/** Tells what an error of the vendor concerns. */
 type Scopes = Pick<VendorErrors, 'scopeOf'>;
 
-/** Logs how many records are deleted although their personal data could not be removed before. */
+/** Logs the number of records that are deleted although their personal data could not be cleared first. */
 export function logUnemptied(log: Logger, count: number): void {
   log.warn({ count }, 'records are deleted without being emptied before');
 }
 
-/** The outcome of an operation that an error met. */
+/** Returns the outcome of a failed operation. */
 export function failed({ recordId }: Pick<Operation, 'recordId'>, error: MirrorError) {
   return { recordId, result: 'failed', error } as const;
 }
 
 /**
- * The outcomes of one `apply`, as they are. Here alone it is decided that not they but the whole target failed.
- * @param isOfCall whether an error is that of a call on which operations depended; unless given, any that does not concern one item
- * @throws MirrorError the first error when nothing came through: each operation met the same error of the target, or one of a call
+ * Returns the outcomes of one `apply` unchanged. Only this function decides that the whole target failed.
+ * @param isOfCall whether an error belongs to a call that several operations share; default: any error that does not concern one item
+ * @throws MirrorError the first error if no operation succeeded, and all operations failed with this error of the target or of a call
  */
 export function resolveOutcomes<Wanted extends Item>(
   outcomes: Outcome<Wanted>[],
@@ -36,15 +35,15 @@ export function resolveOutcomes<Wanted extends Item>(
   return outcomes;
 }
 
-/** Whether the operations after one that failed so may still be tried. One broken connection says little. */
+/** Decides whether later operations may still be attempted. A single broken network connection is not enough to stop. */
 export function concernsOneItem(error: MirrorError, { scopeOf }: Scopes): boolean {
   return error.code === 'connection-failed' || scopeOf(error) === 'item';
 }
 
 /**
- * Carries out operations one after another. What fails for the whole target ends the series without another request, and so does a
- * connection that breaks twice running.
- * @param carryOut gives the outcome; null for an operation that is to be settled later
+ * Carries out operations in sequence. An error of the whole target, or a second consecutive broken network connection, stops further
+ * requests.
+ * @param carryOut returns the outcome, or null for an operation that completes later
  */
 export async function inTurn<Wanted extends Item = CalendarItem>(
   operations: readonly Operation<Wanted>[],
@@ -76,7 +75,7 @@ function isSecondBreak({ code }: MirrorError, before: Outcome<Item> | undefined)
   return code === 'connection-failed' && before?.result === 'failed' && before.error.code === code;
 }
 
-/** The same error for operations of which nothing was written, since it was met before: nothing about them is in doubt. */
+/** Returns the error for operations of which nothing was written yet, so their state is certain. */
 export function notSent(error: MirrorError): MirrorError {
   return new MirrorError(error.message, {
     ...error,
@@ -87,22 +86,23 @@ export function notSent(error: MirrorError): MirrorError {
   });
 }
 
-/** What an answer is judged by. */
+/** Rules for judging a response. */
 export interface Judge {
   errors: Pick<VendorErrors, 'scopeOf' | 'provesGone'>;
   /**
-   * Asks the container alone whether it is there. Absent where a vendor has no such question: then that something goes through shows it.
-   * @throws MirrorError when it can't be told
+   * Checks by a request to only the container whether it exists. Absent if a vendor lacks this request: then a successful operation is the
+   * proof.
+   * @throws MirrorError if the container's state stays unknown
    */
   isThere?(container: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** So many operations that are refused alone, while none goes through, speak for the others. */
+/** If this many single operations are refused and none succeeds, the remaining operations are treated as refused. */
 const ENOUGH_REFUSED = 3;
 
 /**
- * A connector that is not believed at once. Its container is gone when the container, asked alone, says so; and what a vendor refuses as a whole
- * is asked again by halves, so that the guilty member alone fails.
+ * Wraps a connector and verifies its errors. A container is absent only if a request to only the container confirms the absence. Operations
+ * that a vendor refuses together are repeated in halves, so that only the invalid operation fails.
  */
 export function askedAlone<Wanted extends Item>(connector: Connector<Wanted>, judge: Judge): Connector<Wanted> {
   const asking = { connector, judge };
@@ -138,7 +138,7 @@ interface Asking<Wanted extends Item> {
   judge: Judge;
 }
 
-/** What one call brought; `thrown` is the failure of each operation. */
+/** Result of one call; `thrown` is the failure of each operation. */
 interface Attempt<Wanted extends Item> {
   outcomes: Outcome<Wanted>[];
   thrown: MirrorError | null;
@@ -178,7 +178,7 @@ async function applyApart<Wanted extends Item>(
   });
 }
 
-/** Operations that are asked again in smaller and smaller calls, and what became of them. */
+/** Operations that are repeated in smaller and smaller calls, with the outcomes so far. */
 class ApartRun<Wanted extends Item> {
   readonly outcomes = new Map<string, Outcome<Wanted>>();
   readonly #asking: Asking<Wanted>;
@@ -208,7 +208,7 @@ class ApartRun<Wanted extends Item> {
     if (judge.isThere !== undefined || this.#refusesAll() === null) this.#believeTheOthers();
   }
 
-  /** Notes what is certain. @returns what is to be asked again: smaller than what was asked, or in halves */
+  /** Records certain outcomes. @returns operations to repeat: a part of the call, or halves */
   #take(asked: readonly Operation<Wanted>[], { outcomes }: Attempt<Wanted>): Operation<Wanted>[][] {
     for (const outcome of outcomes) this.#recordOutcome(outcome);
     const suspects = suspectsOf(this.#asking.judge, outcomes);
@@ -227,7 +227,7 @@ class ApartRun<Wanted extends Item> {
     this.outcomes.set(outcome.recordId, outcome);
   }
 
-  /** What refused operations alone, enough of them while none went through: nothing more is sent. */
+  /** Returns the error that refused enough single operations while none succeeded; the remaining operations are then not sent. */
   #refusesAll(): MirrorError | null {
     const { judge } = this.#asking;
     const isNoneThrough = [...this.outcomes.values()].every(({ result }) => result === 'failed');
@@ -237,7 +237,7 @@ class ApartRun<Wanted extends Item> {
     return isEnough ? error : null;
   }
 
-  /** The container is there, so what it refuses is a matter of the entries. */
+  /** The container exists, so its refusals concern single objects. */
   #believeTheOthers(): void {
     for (const outcome of [...this.outcomes.values()]) {
       for (const error of goneErrorIn(this.#asking.judge, outcome)) {
@@ -253,7 +253,7 @@ function goneErrorIn({ errors }: Judge, outcome: Outcome<Item> | undefined): Mir
   return outcome?.result === 'failed' && errors.provesGone(outcome.error) ? [outcome.error] : [];
 }
 
-/** Records of which an answer says too much: that their container is gone, or one refusal for several. */
+/** Returns records with a doubtful error: an absent container, or one refusal for several records. */
 function suspectsOf({ errors }: Judge, outcomes: readonly Outcome<Item>[]): Set<string> {
   const failures = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome] : []));
   const byError = Map.groupBy(failures, ({ error }) => error);
@@ -263,14 +263,14 @@ function suspectsOf({ errors }: Judge, outcomes: readonly Outcome<Item>[]): Set<
   return new Set(suspects.map(({ recordId }) => recordId));
 }
 
-/** A refusal with a status of its own, that no wait and no login ends, and that is not the whole target's. */
+/** Checks for a refusal with a status that neither a pause nor new credentials resolve, and that does not concern the whole target. */
 function isRefusal(error: MirrorError, { scopeOf }: Judge['errors']): boolean {
   const { status = 0, actor } = error;
   const isAnswer = status >= 400 && status < 500 && actor !== 'remote' && actor !== 'authorization';
   return isAnswer && scopeOf(error) === 'item';
 }
 
-/** Whether the container, asked alone, says that it is gone, as something of the answer does. */
+/** Checks whether a request to only the container confirms an absence that the response reports. */
 async function isGone(
   judge: Judge,
   container: string,
@@ -282,8 +282,8 @@ async function isGone(
 }
 
 /**
- * The error of a reading or a look-up that broke off: that the container is gone is said by itself alone. Where it is there, nothing that was
- * asked for counts as absent: connectors know by what their vendor tells an object that is not there.
+ * Returns the error of an interrupted fetch. Only a request to the container proves its absence. If the container exists, no requested
+ * object counts as absent: connectors know how their vendor reports an absent object.
  */
 async function provedReading(
   { errors, isThere }: Judge,

@@ -5,18 +5,18 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operation
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
 
-/** What the setting `calendar.create` is. */
+/** Description of the setting `calendar.create`. */
 export const OWN_CALENDAR = { description: 'Name of a calendar of our own, made once' };
 
-/** For whom a container of ours is, beside its owner tag: told by its description, to whoever has another identity key. */
+/** Owner of a container, in addition to its owner tag, readable in its description without the identity key. */
 export interface Owner {
-  /** Names tenant and target, whatever the identity key: 16 characters of `[0-9a-v]`. */
+  /** Identifies tenant and target independently of the identity key: 16 characters of `[0-9a-v]`. */
   location: string;
   /** Fingerprint of the identity key. */
   key: string;
 }
 
-/** The owner of a target's container. @param key fingerprint of the identity key */
+/** Returns the owner of a target's container. @param key fingerprint of the identity key */
 export function ownerOf(tenant: string, target: string, key: string): Owner {
   const digest = createHash('sha256')
     .update(`clinic-mirror place ${JSON.stringify([tenant, target])}`)
@@ -24,15 +24,15 @@ export function ownerOf(tenant: string, target: string, key: string): Owner {
   return { location: base32hex(digest.subarray(0, 10)), key };
 }
 
-/** What a description says of the owner. */
+/** Returns the owner's text for a description. */
 export function ownerText({ location, key }: Owner): string {
   return `[clinic-mirror-for ${location} ${key}]`;
 }
 
 /**
- * Of calendars that carry our owner tag, those that are the login's own. Whoever sees a calendar of ours may copy its tag into one of theirs and
- * share that: what patients book would go to them.
- * @throws MirrorError `settings`, code `calendar-of-another`, where all of them are somebody else's
+ * Returns the account's own calendars among those with the owner tag. Any user with access to a calendar may copy its tag into a calendar
+ * of a different account and share that calendar, which would then receive patients' appointments.
+ * @throws MirrorError `settings`, code `calendar-of-another`, if all belong to other accounts
  */
 export function ownOfMarked<Found extends { isOfAnother: boolean }>(marked: readonly Found[]): Found[] {
   const own = marked.filter(({ isOfAnother }) => !isOfAnother);
@@ -41,8 +41,9 @@ export function ownOfMarked<Found extends { isOfAnother: boolean }>(marked: read
 }
 
 /**
- * To be called before a container is made: one that stands for the same target under another identity key means that the key is wrong.
- * @param texts descriptions of the containers that are there
+ * Prevents a second container for a target: must be called before a container is created. A container from a different identity key means
+ * that the key is wrong.
+ * @param texts descriptions of the existing containers
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
 export function refuseOtherKey(texts: Iterable<string | null | undefined>, { location, key }: Owner): void {
@@ -52,31 +53,31 @@ export function refuseOtherKey(texts: Iterable<string | null | undefined>, { loc
   }
 }
 
-/** A calendar as its list shows it. */
+/** Calendar in a list of calendars. */
 export interface ListedCalendar {
   id: string;
-  /** It carries our owner tag. */
+  /** Whether the calendar has the owner tag. */
   isMarked: boolean;
   isOfAnother: boolean;
-  /** Where the text of its owner stands. */
+  /** Field that contains the owner's text. */
   ownerText: string | null | undefined;
 }
 
-/** The calendars of a login, of a vendor that gives calendars ids. */
+/** Calendars of a connection, for a vendor whose calendars have ids. */
 export interface Calendars {
   errors: Pick<VendorErrors<'calendar-gone'>, 'make'>;
   owner: Owner | null;
-  /** The id of the calendar that is asked for alone; null when there is none. */
+  /** Returns the id of a requested calendar, or null. */
   find(id: string): Promise<string | null>;
   list(): Promise<ListedCalendar[]>;
   create(name: string): Promise<string>;
 }
 
 /**
- * The calendar to write to: the configured one when it is there, else the one of ours, created when there is none. Nobody
- * is invited or told.
- * @param storedId the id that an earlier call gave, null at first
- * @throws MirrorError `settings`, code `calendar-gone`, for a configured calendar that is not there
+ * Returns the calendar to write to: the configured calendar, or the dedicated calendar, which is created if absent. No one is invited or
+ * notified.
+ * @param storedId id from an earlier call, null at first
+ * @throws MirrorError `settings`, code `calendar-gone`, if the configured calendar is absent
  */
 export async function prepareCalendar(
   calendars: Calendars,
@@ -91,8 +92,9 @@ export async function prepareCalendar(
 }
 
 /**
- * The calendar of ours that is there already.
- * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key; `calendar-of-another`
+ * Returns the existing dedicated calendar.
+ * @throws MirrorError `settings`, code `identity-key-changed`, if an earlier identity key created a calendar for this target;
+ * `calendar-of-another`
  */
 export async function locateCalendar({ list, owner }: Pick<Calendars, 'list' | 'owner'>): Promise<string | null> {
   const all = await list();
@@ -102,7 +104,7 @@ export async function locateCalendar({ list, owner }: Pick<Calendars, 'list' | '
   return ours;
 }
 
-/** The lowest id of the login's own calendars that carry our owner tag. @throws MirrorError `settings`, code `calendar-of-another` */
+/** Returns the lowest id of the account's own calendars with the owner tag. @throws MirrorError `settings`, code `calendar-of-another` */
 export function lowestMarked(calendars: readonly ListedCalendar[]): string | null {
   const [lowest = null] = ownOfMarked(calendars.filter(({ isMarked }) => isMarked))
     .map(({ id }) => id)
@@ -110,29 +112,28 @@ export function lowestMarked(calendars: readonly ListedCalendar[]): string | nul
   return lowest;
 }
 
-/** What is written on an object of a CRM beside the mapped properties and the key. */
+/** Data on a CRM object in addition to the mapped properties and the key. */
 export interface Stamp {
-  /** The sealed record id. */
   sealedRecordId: string;
   contactKey: ItemKey | null;
   contactRecreations?: number;
   startAt: Instant;
-  /** Of the write that made the object so; absent where it is not known. */
+  /** Revision of the write; absent if unknown. */
   revision?: number;
 }
 
 const SEPARATOR = '.';
 
 /**
- * The one text by which an object of a CRM is known as ours and its record found again: owner tag, sealed record id, start in seconds
- * (base 36), the contact's key, its generation where that is above 0, and the write's revision. Letters, digits, `-`, `_` and `.`; about
- * 115 characters for a short id, 160 for a UUID.
+ * Returns the stamp of a CRM object, which identifies own objects and their records: owner tag, encrypted record id, start in seconds (base
+ * 36), the contact's key, the contact's generation if above 0, and the write's revision. The stamp consists of letters, digits, `-`, `_`
+ * and `.`: about 115 characters for a short id, 160 for a UUID.
  */
 export function toStamp(
   ownerTag: string,
   { sealedRecordId, contactKey, contactRecreations, startAt, revision }: Stamp,
 ): string {
-  // A stamp that nobody can read would make a stranger of our own object.
+  // With an invalid stamp, an own object would look foreign.
   if (!Number.isFinite(startAt)) throw new RangeError('an item without a start can not be stamped');
   const parts = [ownerTag, sealedRecordId, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
   if (contactRecreations !== undefined || revision !== undefined) parts.push(contactRecreations?.toString(36) ?? '');
@@ -140,7 +141,7 @@ export function toStamp(
   return parts.join(SEPARATOR);
 }
 
-/** Reads a stamp; null for an empty or damaged one, and for one with another owner tag: the object is not ours. */
+/** Parses a stamp. Returns null for an empty or damaged stamp, and for a foreign owner tag. */
 export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   if (typeof text !== 'string') return null;
   const [itsMark, sealedRecordId, start, contactKey, recreations, written, ...more] = text.split(SEPARATOR);
@@ -149,7 +150,7 @@ export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   const seconds = Number.parseInt(start, 36);
   if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
   if (!/^[0-9a-v]*$/.test(contactKey)) return null;
-  // A contact that was never made again leaves its part empty where a revision follows.
+  // If a contact was never created again, its part is empty when a revision follows.
   const hasRecreations = recreations !== undefined && (recreations !== '' || written === undefined);
   if (hasRecreations && !/^[1-9a-z][0-9a-z]{0,5}$/.test(recreations)) return null;
   const revision = fromRevisionText(written);
@@ -165,7 +166,7 @@ export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   };
 }
 
-/** What of an item stands in its stamp. */
+/** Returns the stamped parts of an item. */
 export function belongingOf({
   contactKey,
   contactRecreations,
@@ -177,36 +178,36 @@ export function belongingOf({
 const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+|\.[0-9a-z]*\.[0-9a-z]+)?$/;
 
 /**
- * Whether a text is the stamp of another target: its object is not ours, even under our key. What is no stamp is one that somebody
- * damaged or emptied: the key, which only we can make, decides then.
+ * Checks whether a text is the stamp of a different target: its object is foreign, even with a known key. An invalid stamp was damaged or
+ * cleared by a user; the key then decides, since only clinic-mirror can produce the key.
  */
 export function isStampOfAnother(ownerTag: string, text: unknown): boolean {
   return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${ownerTag}${SEPARATOR}`);
 }
 
-/** Eight digits: whatever is longer would not survive the counter's arithmetic, and counts as no stamp. */
+/** Eight digits: a longer number would exceed the counter's precision, and is not a valid stamp. */
 const REVISION = /^[1-9a-z][0-9a-z]{0,7}$/;
 
-/** A revision as it is stamped on an object: base 36. */
+/** Returns a revision in its stamped form: base 36. */
 export function toRevisionText(revision: number): string {
   return revision.toString(36);
 }
 
-/** Reads a stamped revision; undefined when there is none, or nothing that we write. */
+/** Parses a stamped revision; undefined if absent or invalid. */
 export function fromRevisionText(text: unknown): number | undefined {
   return typeof text === 'string' && REVISION.test(text) ? Number.parseInt(text, 36) : undefined;
 }
 
-/** As a part of an object that may have no revision. */
+/** Returns the revision as an optional part of an object. */
 export function withRevision(revision: number | undefined): { revision?: number } {
   return revision === undefined ? {} : { revision };
 }
 
 /**
- * The outcome of an operation whose object carries the stamp of a later write; null when it may go on. An erasure goes on whatever was
- * written since: a person asked for it.
- * @param remote an object that carries our owner tag
- * @param isDeleted it can be read still, and is there no more
+ * Returns the outcome of an operation whose object has the stamp of a later write, or null if the operation may continue. An erasure always
+ * continues, since a patient requested the erasure.
+ * @param remote an object with the owner tag
+ * @param isDeleted whether the object is deleted but still readable
  */
 export function supersededBy<Wanted extends Item>(
   operation: Operation<Wanted>,

@@ -18,7 +18,7 @@ const modules: readonly ConnectorModule<unknown, Item>[] = [
   salesforce,
 ];
 
-/** Every connector by its name in the tenant file; the name is also its folder. A test holds the folders against it. */
+/** Connectors by name in the tenant file, equal to the folder. A test compares names and folders. */
 export const connectors: ReadonlyMap<string, ConnectorModule<unknown, Item>> = new Map(
   modules.map((module) => [module.name, module]),
 );

@@ -1,16 +1,16 @@
 import { shared } from './errors.ts';
 
 /**
- * What open targets share of a remote side, such as the count of calls of an org: one state of each kind for each name. Its owner is
- * whoever opened the targets, and it ends with them.
+ * State of a vendor that open targets share, such as an org's count of calls: one state per kind and name. The opener of the targets owns
+ * the state, which ends with them.
  */
 export class SharedState {
   readonly #named = new Map<new () => object, Map<unknown, object>>();
   readonly #owned = new Map<new () => object, WeakMap<object, object>>();
 
   /**
-   * The state of one name, made when it is first asked for.
-   * @param name equal for those that share it; an object when only the same one leads there
+   * Returns the state of a name, created at the first use.
+   * @param name equal for all users of the state; an object identifies the state by reference
    */
   of<State extends object>(kind: new () => State, name: string | object): State {
     const make = () => new kind();
@@ -41,14 +41,14 @@ function getOrMake<Key, Value>(values: Values<Key, Value>, key: Key, make: () =>
   return value;
 }
 
-/** Lets one piece of work at a time through, as for several targets in one mailbox. */
+/** Serialises work, as for several targets in one mailbox. */
 export class Mutex {
-  /** Until the last work that was asked for is done. */
+  /** Resolves when all earlier work is done. */
   #last: Promise<void> = Promise.resolve();
 
   /**
-   * Runs the work when those before it are done.
-   * @throws MirrorError `remote`, code `aborted`, when the signal ends the waiting; and what the work throws
+   * Runs the work after all earlier work.
+   * @throws MirrorError `remote`, code `aborted`, if the signal aborts the wait; and errors of the work
    */
   async run<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     const before = this.#last;

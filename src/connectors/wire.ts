@@ -2,36 +2,36 @@ import { hash } from 'node:crypto';
 import { readJson } from '../http/answer.ts';
 import type { Instant } from '../model/time.ts';
 
-/** One call to a vendor's API, as it goes into a batch. */
+/** Call to a vendor's API in the form for batches. */
 export interface WireCall {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Path and query, as the vendor's batches want it. */
+  /** Path and query in the vendor's form for batches. */
   path: string;
   /** Sent as If-Match when set. */
   ifMatch?: string | null;
   /** Sent as JSON. */
   body?: object;
-  /** Sent in a request of its own: a batch answered that the call did not go together with the others. */
+  /** Whether to send a separate request, after a batch response reported that the call cannot share a batch. */
   alone?: boolean;
 }
 
-/** What the vendor answered to one call, in a batch or alone. */
+/** The vendor's response to one call, in a batch or single. */
 export interface WireResponse {
   status: number;
-  /** The parsed JSON body; undefined when there was none or it was not JSON. */
+  /** Parsed JSON body; undefined if absent or not JSON. */
   body: unknown;
-  /** What the answer asks us to wait, in milliseconds. */
+  /** Delay that the response requests, in milliseconds. */
   retryAfterMs: number | null;
-  /** When the request went out, by the vendor's clock; absent where nobody asks for it. */
+  /** Time of the request by the vendor's clock; absent if no caller needs it. */
   sentAt?: Instant;
 }
 
-/** Whether the call was carried out. */
+/** Checks whether the call was carried out. */
 export function isSuccess(answer: WireResponse): boolean {
   return answer.status >= 200 && answer.status < 300;
 }
 
-/** The JSON of an answer. An unreadable body matters only where one was promised: a refusal speaks by its status. */
+/** Parses the JSON of a response. An unreadable body is an error only if a body is expected; for a refusal, the status is enough. */
 export function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number }, label: string): unknown {
   if (answer.status === 204) return undefined;
   try {
@@ -42,17 +42,17 @@ export function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number
   }
 }
 
-/** More pages than any reading that comes to an end has: at a hundred objects a page two million. Our choice. */
+/** Above the number of pages in any plausible list: two million objects at a hundred per page. Own choice. */
 const MOST_PAGES = 20_000;
 
 /**
- * Guards a walk whose way the other side gives, page by page: it goes to each place once, and it ends. A page that leads to the one
- * before is seen, and so is a longer circle, or ever new places.
- * @param lost makes the error of a walk that leads nowhere
- * @returns to be told of each place before it is asked for, the first one too
+ * Guards a list whose pages the vendor determines: visits each position once and ends. Detects a repeated page, a longer cycle, and endless
+ * new positions.
+ * @param lost creates the error of a list whose pages do not advance
+ * @returns a function to call with each position before its request, including the first
  */
 export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (position: string | null) => void {
-  // Digests, since the other side chooses how long a place's name is.
+  // Stores digests, since the vendor determines the length of a position.
   const visited = new Set<string>();
   return (position) => {
     const digest = hash('sha256', JSON.stringify(position), 'base64url');
@@ -62,9 +62,9 @@ export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (position:
 }
 
 /**
- * The pages of a walk whose way the other side gives, guarded by {@link guardWalk}.
- * @param first the place of the first page
- * @param ask gives the page at a place, and the place of the next one; null or undefined after the last
+ * Fetches pages whose positions the vendor determines, guarded by {@link guardWalk}.
+ * @param first position of the first page
+ * @param ask returns the page at a position, and the next position; null or undefined after the last page
  */
 export async function* walkPages<Position extends string | null, Page>(
   first: NoInfer<Position>,

@@ -17,7 +17,6 @@ import {
 } from './webdav.ts';
 import { CALDAV, child, childrenOf, DAV, escapeXml, NAMESPACES, type XmlElement } from './xml.ts';
 
-/** What finding a target's calendar takes. */
 export interface CalendarSearch {
   session: DavSession;
   settings: CaldavSettings;
@@ -27,9 +26,10 @@ export interface CalendarSearch {
 }
 
 /**
- * The address of the target's calendar: the configured one, else the one of ours that is remembered, found by owner tag, or
- * created at a name derived from the owner tag, so that two who create make one; never at the name of one that was deleted.
- * @throws MirrorError `settings` when there is none, it may not be written or it is no calendar
+ * Returns the URL of the target's calendar: the configured calendar, the stored calendar, a calendar found by owner tag, or a new calendar.
+ * The new calendar's name is derived from the owner tag, so that two concurrent workers create only one. The name of a deleted calendar is
+ * never reused.
+ * @throws MirrorError `settings` if the calendar is absent, is read-only or is not a calendar
  */
 export async function prepareCalendar(search: CalendarSearch, storedId: string | null): Promise<URL> {
   const { calendar } = search.settings;
@@ -43,8 +43,8 @@ export async function prepareCalendar(search: CalendarSearch, storedId: string |
 }
 
 /**
- * The address of the calendar of ours that is there already; null where one is configured.
- * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key
+ * Returns the URL of an existing calendar that clinic-mirror created, or null if the tenant file configures a calendar.
+ * @throws MirrorError `settings`, code `identity-key-changed`, if an earlier identity key created a calendar for this target
  */
 export async function locateCalendar(search: CalendarSearch): Promise<URL | null> {
   const { calendar } = search.settings;
@@ -76,8 +76,8 @@ function descriptionOf({ properties }: DavMember): string {
 }
 
 /**
- * A calendar of ours: by the description that it was given, or by its name; the first by name of several. In the login's own home, a calendar of
- * another principal is one that was shared.
+ * Returns a calendar that clinic-mirror created, recognised by its description or name; of several, the first by name. A calendar of a
+ * different principal in the connection's home was shared by that principal.
  * @throws MirrorError `settings`, code `calendar-of-another`
  */
 function oursOf(
@@ -92,7 +92,7 @@ function oursOf(
   return ownOfMarked(marked).sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
 }
 
-/** @param storedId the calendar that is gone: at the same address a new, empty one would look like it */
+/** @param storedId URL of the missing calendar: a new, empty calendar at this URL would look like the old calendar */
 async function createCalendar(
   search: CalendarSearch,
   home: URL,
@@ -106,7 +106,7 @@ async function createCalendar(
       { method: 'MKCALENDAR', url, headers: XML_CONTENT, body: calendarBody(displayName, search) },
       search.signal,
     );
-    // Whatever the answer, what counts is what is there: somebody else may have created it a moment ago.
+    // The response does not matter, only the existing calendar: a concurrent worker may have created it.
     const created = (await describe(search, url)) ?? oursOf(await calendarsIn(search, home), search);
     if (created !== undefined) return checked(created);
     if (!isNameTaken(answer.status)) throw creationRefused(answer.status);
@@ -116,7 +116,7 @@ async function createCalendar(
 
 const XML_CONTENT = { 'content-type': 'application/xml; charset=utf-8' };
 
-/** A name that is taken by nothing that can be seen lies in a trash bin; the next one is tried. */
+/** An invisible resource that uses the name is in a trash bin; the next name is tried. */
 function isNameTaken(status: number): boolean {
   return status === 405 || status === 409 || status === 412;
 }
@@ -130,7 +130,7 @@ function collectionName(url: URL): string {
   return nameOf(new URL(url.pathname.replace(/\/$/, ''), url));
 }
 
-/** For a person to read and for us to find: servers may put the calendar elsewhere than asked. */
+/** Description for users, and for finding the calendar: servers may choose a different URL than requested. */
 function markedDescription(ownerTag: string): string {
   return `clinic-mirror ${ownerTag}`;
 }
@@ -150,18 +150,17 @@ function creationRefused(status: number): MirrorError {
   return status >= 500 ? unexpectedStatus(status) : errors.make('calendar-creation-refused', { status });
 }
 
-/** What asking for a calendar takes. */
 interface Asking {
   session: DavSession;
   signal: AbortSignal;
 }
 
-/** Asks what decides whether something is a calendar, whose, and what we may do there. */
+/** Requests the properties that show whether a resource is a calendar, its owner and the access rights. */
 const CALENDAR_PROPERTIES =
   `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/><D:owner/><D:current-user-principal/>` +
   '<C:supported-calendar-component-set/><C:calendar-description/></D:prop></D:propfind>';
 
-/** The resource at an address; null when there is none. */
+/** Fetches the resource at a URL, or null if the URL has no resource. */
 export async function describe({ session, signal }: Asking, url: URL): Promise<DavMember | null> {
   const request = { method: 'PROPFIND', url, headers: { depth: '0' }, body: CALENDAR_PROPERTIES } as const;
   const answer = await session.ask(request, signal);
@@ -174,14 +173,14 @@ export async function describe({ session, signal }: Asking, url: URL): Promise<D
   }
   const [member] = answer.members;
   if (member === undefined || member.status === 404) return null;
-  // Where redirects led is where the calendar is.
+  // The calendar's URL is the URL after redirects.
   return { ...member, url: answer.url };
 }
 
 /**
- * Asks the calendar itself whether it is there. Servers differ in what they answer of an absent one: a write 403, 405 or 409, a
- * report 207 with nothing in it, and neither proves anything.
- * @throws MirrorError `settings`, code `calendar-gone` among others
+ * Proves that the calendar exists by a request to the calendar. For an absent calendar, servers differ: a write returns 403, 405 or 409,
+ * and a report returns an empty 207. Neither is a proof.
+ * @throws MirrorError `settings`, for example with code `calendar-gone`
  */
 export async function proveThere(asking: Asking & { url: URL; isOwn: boolean }): Promise<DavMember> {
   const found = await describe(asking, asking.url);
@@ -190,8 +189,8 @@ export async function proveThere(asking: Asking & { url: URL; isOwn: boolean }):
 }
 
 /**
- * The address of what is a calendar for events.
- * @throws MirrorError `settings` unless events can be written there
+ * Returns the URL of a writable calendar for events.
+ * @throws MirrorError `settings` unless events can be written
  */
 export function checked(member: DavMember): URL {
   if (!isEventCalendar(member)) throw errors.make('not-a-calendar');
@@ -199,7 +198,10 @@ export function checked(member: DavMember): URL {
   return asCollection(member.url);
 }
 
-/** Whether the server says that it is another principal's (RFC 3744 section 5.1), as of a calendar that somebody shared with the login. */
+/**
+ * Checks whether the calendar belongs to a different principal (RFC 3744 section 5.1), such as a calendar shared with the connection's
+ * account.
+ */
 function isOfAnother({ url, properties }: DavMember): boolean {
   const [owner, own] = [`${DAV}owner`, `${DAV}current-user-principal`].map((name) => {
     const href = child(properties.get(name), `${DAV}href`)?.text.trim() ?? '';
@@ -208,7 +210,7 @@ function isOfAnother({ url, properties }: DavMember): boolean {
   return owner != null && own != null && owner !== own;
 }
 
-/** Whether the login may write there; null when the server doesn't say. */
+/** Returns whether the connection has write access, or null if the server does not report access rights. */
 export function mayWrite({ properties }: DavMember): boolean | null {
   const privileges = properties.get(`${DAV}current-user-privilege-set`);
   const names = childrenOf(privileges, `${DAV}privilege`).flatMap(({ children }) => children.map(({ name }) => name));
@@ -216,7 +218,7 @@ export function mayWrite({ properties }: DavMember): boolean | null {
   return ['all', 'write', 'write-content', 'bind'].some((name) => names.includes(`${DAV}${name}`));
 }
 
-/** Whether something is a calendar, and not one of tasks or journals alone. */
+/** Checks whether a resource is a calendar with support for events, not only for tasks or journals. */
 function isEventCalendar({ properties }: DavMember): boolean {
   if (child(properties.get(`${DAV}resourcetype`), `${CALDAV}calendar`) === undefined) return false;
   const components = properties.get(`${CALDAV}supported-calendar-component-set`);
@@ -228,8 +230,7 @@ function isEventComponent({ attributes }: XmlElement): boolean {
 }
 
 /**
- * Finds the login's calendar home: the current user's principal, then its
- * homes, of which the first is taken.
+ * Finds the calendar home of the connection's account: first the current user's principal, then the principal's first home.
  * @throws MirrorError `settings`, code `discovery-failed`
  * @see RFC 6764 section 6
  * @see RFC 4791 section 6.2.1
@@ -270,7 +271,7 @@ async function principalOf(session: DavSession, url: URL, signal: AbortSignal): 
   return { principal: link(`${DAV}current-user-principal`), home: home === null ? null : asCollection(home) };
 }
 
-/** Many servers show a web page at their root; discovery then goes on elsewhere. */
+/** Many servers return a web page at their root. Discovery then continues at the next URL. */
 function ignoreWebPage(error: unknown): null {
   if (error instanceof MirrorError && ['not-a-caldav-answer', 'bad-xml', 'server-error'].includes(error.code))
     return null;

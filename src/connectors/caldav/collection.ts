@@ -18,50 +18,50 @@ import {
 } from './webdav.ts';
 import { escapeXml, NAMESPACES } from './xml.ts';
 
-/** One calendar collection, as a call works with it. */
+/** Calendar collection, with the data for one call. */
 export interface Collection {
   session: DavSession;
   url: URL;
-  /** We made it. */
+  /** Whether clinic-mirror created the collection. */
   isOwn: boolean;
-  /** Objects that carry another owner tag, or none, are not ours. */
+  /** Objects without this owner tag are foreign. */
   ownerTag: string;
   clock: Clock;
   signal: AbortSignal;
-  /** Objects of ours that a client gave other names, by key, once they were looked for: one look serves a whole call. */
+  /** Own objects that a client renamed, by key, once fetched: one fetch serves a whole call. */
   renamed?: Promise<ReadonlyMap<ItemKey, StoredObject>>;
 }
 
-/** An object that is there. */
+/** Object in the collection. */
 export interface StoredObject {
   url: URL;
-  /** Strong ETag; null when the server gives none. */
+  /** Strong ETag, or null if the server sends none. */
   etag: string | null;
-  /** Null when it is no calendar object that can be read. */
+  /** Null if the data is not a readable calendar object. */
   content: ObjectContent | null;
 }
 
-/** Keys are the names of our objects; anything else was named by somebody else. */
+/** Form of clinic-mirror's object names. Objects with other names come from other clients. */
 const KEY = /^[0-9a-v]{32}$/;
 
-/** Where the object of a key is put: `<key>.ics`, unless the server or somebody else named it (`remoteId`). */
+/** Returns the URL for the object of a key: `<key>.ics`, unless the server or a client chose a name (`remoteId`). */
 export function objectUrl(collection: URL, key: ItemKey, remoteId: string | null): URL {
   const named = remoteId === null || remoteId === key ? `${key}.ics` : remoteId;
   return new URL(`./${named}`, collection);
 }
 
-/** The remote id of an object: its key when it carries the name derived from it, else its name. */
+/** Returns the remote id of an object: the key if the object has the derived name, otherwise the object's name. */
 export function remoteIdOf(url: URL, key: ItemKey): string {
   const name = nameOf(url);
   return name === `${key}.ics` ? key : name;
 }
 
-/** Whether an object is one that we wrote: our owner tag, and a key of ours as UID. A copy that a person made has another UID. */
+/** Checks whether clinic-mirror wrote an object: the owner tag matches, and the UID is a key. A user's copy has a different UID. */
 export function isOurs(content: ObjectContent | null, ownerTag: string): content is ObjectContent & { uid: ItemKey } {
   return content !== null && content.ownerTag === ownerTag && content.uid !== null && KEY.test(content.uid);
 }
 
-/** An object of ours in the words of the contract. */
+/** Converts an own object to the contract's form. */
 export function toRemoteItem(url: URL, etag: string | null, content: ObjectContent & { uid: ItemKey }): RemoteItem {
   const { uid: key, sealedRecordId, item, revision } = content;
   const versionTag = versionTagOf(etag, content);
@@ -69,8 +69,8 @@ export function toRemoteItem(url: URL, etag: string | null, content: ObjectConte
 }
 
 /**
- * The version tag of an object. Where people added something, or took something off, it is a weak one, which no write goes by, so that the
- * next one looks first and leaves that so. Of an object that holds nothing but ours it is the ETag, by which a write needs no look.
+ * Returns the version tag of an object. If users added or removed content, the tag is weak: the next write then fetches the object first
+ * and keeps users' changes. Otherwise the tag is the ETag, and a write needs no fetch.
  */
 export function versionTagOf(
   etag: string | null,
@@ -80,7 +80,7 @@ export function versionTagOf(
   return etag === null || isOursAlone ? etag : `W/${etag}`;
 }
 
-/** Addresses of the events whose property has this value, as far as the server's filter finds them. */
+/** Returns URLs of events with a property value, as far as the server's filter finds them. */
 export async function findByProperty(
   collection: Collection,
   name: string,
@@ -91,14 +91,14 @@ export async function findByProperty(
   return await report(collection, queryBody(`${range}<C:prop-filter name="${name}">${match}</C:prop-filter>`));
 }
 
-/** Addresses of the events that carry our owner tag. */
+/** Returns URLs of events with the owner tag. */
 export async function findByOwnerTag(collection: Collection, range = ''): Promise<Multistatus> {
   return await findByProperty(collection, MARK_PROPERTY_NAME, collection.ownerTag, range);
 }
 
 /**
  * Sends a REPORT to the collection.
- * @throws MirrorError `settings`, code `calendar-gone`; anything but a 207 is an error
+ * @throws MirrorError `settings`, code `calendar-gone`; any response except 207 is an error
  */
 async function report(collection: Collection, body: string): Promise<Multistatus> {
   const answer = await askCollection(collection, { method: 'REPORT', headers: { depth: '1' }, body });
@@ -107,8 +107,8 @@ async function report(collection: Collection, body: string): Promise<Multistatus
 }
 
 /**
- * Asks the collection something. A 404 or 410 may be about a member that was named, or a question that the server does not know.
- * @throws MirrorError `settings`, code `calendar-gone`, where the calendar, asked alone, says so
+ * Sends a request to the collection. A 404 or 410 may concern a listed member, or a report that the server does not support.
+ * @throws MirrorError `settings`, code `calendar-gone`, if a request to only the calendar confirms the absence
  */
 export async function askCollection(
   collection: Collection,
@@ -119,28 +119,28 @@ export async function askCollection(
   return answer;
 }
 
-/** The event filter is always there: some servers refuse a query without one. */
+/** The event filter is always present, since some servers refuse a query without a filter. */
 function queryBody(eventFilter: string): string {
   const events = `<C:comp-filter name="VEVENT">${eventFilter}</C:comp-filter>`;
   const filter = `<C:filter><C:comp-filter name="VCALENDAR">${events}</C:comp-filter></C:filter>`;
   return `<C:calendar-query ${NAMESPACES}><D:prop><D:getetag/></D:prop>${filter}</C:calendar-query>`;
 }
 
-/** What changed in a collection since a token, or all that is in it. */
+/** Changes in a collection since a token, or all members. */
 export interface Changes {
-  /** Members that are new or changed; with `isWhole`, all members. */
+  /** New or changed members; with `isWhole`, all members. */
   changed: URL[];
   removed: URL[];
-  /** To ask with the next time; null when the server has none to give. */
+  /** Token for the next request; null if the server provides none. */
   token: string | null;
-  /** The answer starts from nothing: what it doesn't name is not there. */
+  /** If true, members missing from `changed` do not exist. */
   isWhole: boolean;
 }
 
 /**
- * The members that changed since a token, or all members without one. A token that the server no longer takes
- * leads to a whole listing, and so does a server without such reports: then by PROPFIND.
- * @throws MirrorError `settings`, code `calendar-gone`; `remote` when the server fails at the listing too
+ * Fetches the members that changed since a token, or all members without a token. If the server rejects the token, fetches the complete
+ * list. If the server has no sync reports, uses PROPFIND.
+ * @throws MirrorError `settings`, code `calendar-gone`; `remote` if the server fails to list members too
  * @see RFC 6578
  */
 export async function readChanges(collection: Collection, token: string | null): Promise<Changes> {
@@ -150,7 +150,7 @@ export async function readChanges(collection: Collection, token: string | null):
   return whole ?? { changed: await listMembers(collection), removed: [], token: null, isWhole: true };
 }
 
-/** Follows the report through its pages; null when the server refuses it, in whichever way it does. */
+/** Follows the pages of the report. Returns null if the server refuses the report in any form. */
 async function followReports(collection: Collection, token: string | null): Promise<Changes | null> {
   const found = new Map<string, { url: URL; isGone: boolean }>();
   let current = token;
@@ -160,10 +160,11 @@ async function followReports(collection: Collection, token: string | null): Prom
     for (const { url, status } of answer.members) {
       if (isMember(collection.url, url)) found.set(comparablePath(url), { url, isGone: status === 404 });
     }
-    // Every answer ends with a token (RFC 6578 section 3.6): one without is none, as some servers give of a calendar that is gone.
+    // Each response contains a token (RFC 6578 section 3.6). A response without a token is invalid; some servers send it for an absent
+    // calendar.
     if (answer.syncToken === null) return null;
     if (!answer.truncated) return toChanges(found.values(), answer.syncToken, token === null);
-    // A page that leads nowhere would be asked for forever.
+    // A page with an unchanged token would be requested forever.
     if (answer.syncToken === current) return null;
     current = answer.syncToken;
   }
@@ -177,7 +178,7 @@ async function askForChanges(collection: Collection, token: string | null): Prom
   return await askCollection(collection, { method: 'REPORT', headers: { depth: '0' }, body });
 }
 
-/** An invalid token comes as 403 or 409 with `valid-sync-token`, and from some servers as 400 or 5xx; 507 as a whole answer. */
+/** Servers reject an invalid token with 403 or 409 and `valid-sync-token`, some with 400 or 5xx, or with 507 as the whole response. */
 function refused(answer: DavResponse): null {
   const isToken = readProblem(answer.body).conditions.includes('valid-sync-token');
   if (isToken || answer.status >= 400) return null;
@@ -191,14 +192,14 @@ function toChanges(found: Iterable<{ url: URL; isGone: boolean }>, token: string
 }
 
 /**
- * Addresses of all members, by PROPFIND.
- * @throws MirrorError `settings`, code `calendar-gone`; `remote` where the server fails at it
+ * Lists the URLs of all members by PROPFIND.
+ * @throws MirrorError `settings`, code `calendar-gone`; `remote` if the server fails
  */
 export async function listMembers(collection: Collection): Promise<URL[]> {
   const body = `<D:propfind ${NAMESPACES}><D:prop><D:getetag/></D:prop></D:propfind>`;
   const answer = await askCollection(collection, { method: 'PROPFIND', headers: { depth: '1' }, body });
   if (!isMultistatus(answer) || answer.truncated) throw readRefused('status' in answer ? answer.status : 507);
-  // A calendar that is there is named itself.
+  // The response for an existing calendar contains the calendar.
   if (answer.members.length === 0) await proveThere(collection);
   const members = answer.members.filter(({ url, status }) => status !== 404 && isMember(collection.url, url));
   return members.map(({ url }) => url);

@@ -51,8 +51,8 @@ async function applyAll(collection: Collection, operations: readonly Operation[]
 }
 
 /**
- * Creates that may have come through, and updates and deletes without a tag that If-Match can use, are looked at first: all in one request.
- * One that the server fails to read costs no other: each is looked at alone then.
+ * Fetches objects before the operations, in one request: for creates that may have succeeded earlier, and for updates and deletions without
+ * a tag for If-Match. If the request fails, each object is fetched separately, so that one unreadable object does not affect others.
  */
 async function lookBefore(collection: Collection, operations: readonly Operation[]) {
   const unknown = operations.filter((operation) =>
@@ -77,8 +77,8 @@ function urlOf(collection: Collection, operation: Operation): URL {
 }
 
 /**
- * Reads back what the server gave no strong ETag for: it may have stored something else than was sent, and without the tag the next
- * update has to look first. What can't be read now is left unknown.
+ * Fetches written objects without a strong ETag: the server may have stored different data, and without a tag the next update must fetch
+ * first. If this fetch fails, the ETag stays unknown.
  * @see RFC 4791 section 5.3.4
  */
 async function readBack(
@@ -103,16 +103,15 @@ function isUntagged(outcome: Outcome): outcome is Extract<Outcome, { result: 'wr
 }
 
 /**
- * The server's sync token, a URI.
+ * Sync token of the server, a URI.
  * @see RFC 6578 section 3.7
  */
 const positionSchema = z.string().min(1);
 
 /**
- * What changed in a calendar since a cursor, by sync-collection; all that is ours within the window without a
- * cursor that the server takes. The report names members only, so those that changed are read, whoever's they are: what
- * isn't ours is dropped at once.
- * @param container the collection as the caller names it
+ * Fetches the changes in a calendar since a cursor by sync-collection. Without a cursor that the server accepts, fetches all own objects
+ * within the window. The report lists only members, so all changed members are fetched, and foreign ones are dropped at once.
+ * @param container collection URL as the caller knows it
  * @throws MirrorError `settings`, code `calendar-gone`
  * @see RFC 6578
  */
@@ -127,19 +126,19 @@ async function changesOf(
   );
   const next = token === null ? null : toCursor(container, token);
   if (isWhole) {
-    // Read after the token was given: what changes in between is told twice rather than never.
+    // Fetched after the token was issued, so that changes in between are reported twice rather than never.
     const pages = await Array.fromAsync(readOurs(collection, window));
     return { scope: 'whole', items: pages.flat(), removed: [], cursor: next };
   }
   const found = await multiget(collection, changed);
   const items = toRemoteItems(collection, found.values());
   const ours = new Set(items.map(({ remoteId }) => remoteId));
-  // An object without our owner tag is none of ours any more.
+  // An object without the owner tag is no longer an own object.
   const gone = [...removed, ...changed].map(nameOfObject).filter((remoteId) => !ours.has(remoteId));
   return { scope: 'since', items, removed: gone, cursor: next };
 }
 
-/** The remote id of an object that can't be read: its key when it has the form of our names. */
+/** Returns the remote id of an unreadable object: the key if the name has clinic-mirror's form. */
 function nameOfObject(url: URL): string {
   return nameOf(url).replace(/^([0-9a-v]{32})\.ics$/, '$1');
 }

@@ -1,7 +1,7 @@
 import { COMMON, common, contract, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
 
 /**
- * Errors of CalDAV servers: those of refused writes by status; what conditions and texts say beside: `refusals.ts`.
+ * Errors of CalDAV servers. Refused writes are identified by status; `webdav.ts` handles conditions and texts.
  * @see https://www.rfc-editor.org/rfc/rfc4791#section-5.3.2 and https://www.rfc-editor.org/rfc/rfc4918#section-11
  */
 export const errors = defineErrors('caldav', NO_WORDS, {
@@ -17,7 +17,7 @@ export const errors = defineErrors('caldav', NO_WORDS, {
   'item-too-large': refusal.item({ statuses: [413], ambiguous: false }),
   'item-locked': remote.item({ statuses: [423] }),
   'storage-full': settings.target({ retry: 'later', statuses: [507], ambiguous: false }),
-  /** @see https://github.com/nextcloud/server/issues/42582: a name deleted before can't be moved to the trash bin again. */
+  /** @see https://github.com/nextcloud/server/issues/42582: a previously deleted name cannot be moved to the trash bin again. */
   'trash-bin-keeps-name': settings.item({ retry: 'later' }),
   'calendar-read-only': settings.target({ statuses: [403] }),
   'calendar-forbidden': settings.target(),

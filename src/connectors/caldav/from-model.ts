@@ -21,50 +21,49 @@ import { addInstant, addText, addTimes, carriable, isModestCalendar, readTimes, 
 import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
 import { SEQUENCE_START_AT } from './limits.ts';
 
-/** Everything that goes into one calendar object. */
+/** Content of one calendar object. */
 export interface ObjectToWrite {
   key: ItemKey;
-  /** Says whose it is. */
   ownerTag: string;
   sealedRecordId: string;
   revision: number;
   item: CalendarItem;
   writtenAt: Instant;
-  /** What is there, when it was looked at: its SEQUENCE is surpassed, and what people added stays. */
+  /** Stored object, if fetched. The write exceeds its SEQUENCE and keeps users' additions. */
   stored: Pick<ObjectContent, 'sequence' | 'userText' | 'descriptionParts' | 'presets'> | null;
 }
 
-/** A calendar object as it is stored. */
+/** Calendar object as stored. */
 export interface ObjectContent {
   uid: string | null;
   ownerTag: string | null;
   sealedRecordId: string | null;
-  /** The stamped revision of the write that made it so. */
+  /** Revision stamped by the last write. */
   revision?: number;
   sequence: number;
-  /** What is none of ours, as lines of iCalendar (`keptOf`). */
+  /** Users' content, as lines of iCalendar (`retainedOf`). */
   userText: string;
-  /** Whose its description is; what is a person's is no part of the item. */
+  /** Description parts of clinic-mirror and of users. The item excludes users' parts. */
   descriptionParts: DescriptionParts;
   presets: PresetsThere;
-  /** Null when it can't be read as an item. */
+  /** Null if the object has no valid item form. */
   item: CalendarItem | null;
 }
 
 const MARK_PROPERTY = 'x-clinic-mirror';
 const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
 const REVISION_PROPERTY = 'x-clinic-mirror-revision';
-/** By it what our last write put into the description is told from what a person wrote there. */
+/** Separates the description of the last write from users' text. */
 const DESCRIPTION_STAMP_PROPERTY = 'x-clinic-mirror-notes';
 
-/** Names of a property of ours as filters in requests write it. */
+/** Name of the owner tag property in the form for filters. */
 export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
 
 const HEAD = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//clinic-mirror//clinic-mirror//EN'];
 
 const END_OF_EVENT = 'END:VEVENT';
 
-/** The calendar object of an item, with no guests, and no alarms but its own and those that people added, as text with CRLF (RFC 5545). */
+/** Builds the calendar object of an item, as text with CRLF (RFC 5545). The object has no guests, and only the item's and users' alarms. */
 export function toCalendarObject(object: ObjectToWrite): string {
   const { item, stored } = object;
   const event = new ICAL.Component('vevent');
@@ -92,22 +91,22 @@ export function toCalendarObject(object: ObjectToWrite): string {
 }
 
 /**
- * SEQUENCE must grow when the time changes (RFC 5545 section 3.8.7.4). The number of seconds since 2020 grows with every
- * write, so an update costs no look at what is stored.
+ * SEQUENCE must grow when the time changes (RFC 5545 section 3.8.7.4). The number of seconds since 2020 grows with each write, so an update
+ * needs no fetch of the stored object.
  */
 function nextSequence({ writtenAt, stored }: ObjectToWrite): number {
   const seconds = Math.floor((writtenAt - SEQUENCE_START_AT) / 1_000);
   return Math.max(seconds, (stored?.sequence ?? -1) + 1, 0);
 }
 
-/** Reads a stored calendar object; null when it is not one, or none that can be read. */
+/** Parses a stored calendar object. Returns null if the text is not a readable calendar object. */
 export function fromCalendarObject(text: string): ObjectContent | null {
   if (!isModestCalendar(text)) return null;
   try {
     const parsed: unknown = ICAL.parse(text);
     return Array.isArray(parsed) && parsed[0] === 'vcalendar' ? contentOf(new ICAL.Component(parsed)) : null;
   } catch {
-    // What a value means is looked at when it is asked for: any of it may be none.
+    // Values are checked at their use: any value may be missing.
     return null;
   }
 }
@@ -142,7 +141,7 @@ function readItem(
 ): CalendarItem | null {
   if (OF_A_SERIES.some((name) => event.hasProperty(name))) return null;
   const status = textOf(event, 'status')?.toUpperCase();
-  // Called off: not what we wrote, so it has to be written again.
+  // A cancelled event differs from the written event, so it must be written again.
   if (status === 'CANCELLED') return null;
   const time = tryReadTimes(calendar, event);
   if (time === null) return null;
@@ -153,7 +152,7 @@ function readItem(
     time,
     busy: textOf(event, 'transp')?.toUpperCase() !== 'TRANSPARENT',
     ...(status === 'TENTATIVE' ? { tentative: true } : {}),
-    // A server that keeps no class shows nobody's events to everybody.
+    // If a server keeps no class, events are not public by default.
     ...(textOf(event, 'class')?.toUpperCase() === 'PUBLIC' ? { visibility: 'default' } : {}),
     ...withPresets(presets.last),
   };
@@ -167,7 +166,7 @@ function tryReadTimes(calendar: ICAL.Component, event: ICAL.Component): ItemTime
   }
 }
 
-/** Whether a stored item says what it should; how a server writes it down (offsets, line ends, outer spaces) is its own affair. */
+/** Checks whether a stored item has the desired content. The server's notation (offsets, line ends, outer spaces) is ignored. */
 export function isSameItem(stored: CalendarItem | null, wanted: CalendarItem): boolean {
   return (
     stored !== null &&
@@ -200,15 +199,16 @@ function isSameTime(stored: ItemTime, wanted: ItemTime): boolean {
   );
 }
 
-/** What of the presets our last write wanted: the rest is a person's. */
+/** Presets of the last write. Other values belong to users. */
 const PRESETS_PROPERTY = 'x-clinic-mirror-presets';
 
-/** Of an alarm that rings never, the time at which Apple's programs put it (github.com/tine20/tine20/issues/3595). */
+/** Time of an alarm that never rings, as Apple's programs set it (github.com/tine20/tine20/issues/3595). */
 const NEVER = '1976-04-01T00:55:45Z';
 
 /**
- * Adds the presets of an item but for those that are a person's by now, which stay among what is kept, and what tells of them later.
- * @param there whose they are on the object that was looked at; null where nobody has looked
+ * Adds the presets of an item, with a stamp that identifies them later. Presets that users changed are omitted and stay in the kept
+ * content.
+ * @param there presets of the fetched object with their authors; null if no object was fetched
  */
 function addPresets(event: ICAL.Component, wanted: Presets | undefined, there: PresetsThere | null): void {
   if (wanted === undefined) return;
@@ -222,7 +222,7 @@ function addPresets(event: ICAL.Component, wanted: Presets | undefined, there: P
   if (reminderMinutes !== undefined && !theirs.has('reminderMinutes')) event.addSubcomponent(alarm(reminderMinutes));
 }
 
-/** Whose the presets of an event are. */
+/** Separates the presets of clinic-mirror from users' presets. */
 function readPresets(event: ICAL.Component): PresetsThere {
   const last = fromPresetsText(textOf(event, PRESETS_PROPERTY));
   const hasOurs = event.getAllProperties('categories').some((one) => valuesOf(one).includes(last.category ?? ''));
@@ -235,7 +235,7 @@ function readPresets(event: ICAL.Component): PresetsThere {
   });
 }
 
-/** What of a property is no preset of ours, as lines of iCalendar: all of it where it is something else. */
+/** Returns the part of a property that is not a preset of clinic-mirror, as lines of iCalendar. Other properties are returned unchanged. */
 function retainedOfProperty(property: ICAL.Property, { last, theirs }: PresetsThere): string | null {
   const text = () => String(property.getFirstValue());
   switch (property.name) {
@@ -255,7 +255,7 @@ function retainedOfProperty(property: ICAL.Property, { last, theirs }: PresetsTh
   }
 }
 
-/** Whether an alarm is as our last write left it. One that somebody has seen ring keeps that, and is theirs. */
+/** Checks whether an alarm equals the alarm of the last write. An alarm that a user acknowledged belongs to the user. */
 function isOurAlarm(component: ICAL.Component, { reminderMinutes }: Presets): boolean {
   if (component.name !== 'valarm' || reminderMinutes === undefined || component.hasProperty('acknowledged'))
     return false;
@@ -296,7 +296,7 @@ function addConference(event: ICAL.Component, url: string): void {
   event.addProperty(property);
 }
 
-/** RFC 5545 section 3.6.6; `NONE` is Apple's word for no alert at all, its own default one included. */
+/** RFC 5545 section 3.6.6. Apple uses `NONE` for no alert, which also disables Apple's default alert. */
 function alarm(minutes: number | 'none'): ICAL.Component {
   const component = new ICAL.Component('valarm');
   component.addPropertyWithValue('action', minutes === 'none' ? 'NONE' : 'DISPLAY');
@@ -314,7 +314,7 @@ function secondsBefore(minutes: number): number {
   return (-minutes * MINUTE_MS) / SECOND_MS;
 }
 
-/** Properties of an event that are ours, or that stand for one of ours in other words, and would contradict it. */
+/** Event properties of clinic-mirror, and properties that express them in another form and would contradict them. */
 const OURS = new Set([
   ...[
     'uid',
@@ -335,15 +335,15 @@ const OURS = new Set([
 
 const OWN_PREFIX = 'x-clinic-mirror';
 
-/** What a person's client writes without anybody having asked for it. */
+/** Properties that clients add automatically. */
 const OF_CLIENTS = new Set(['created', 'last-modified', 'x-moz-generation', 'x-microsoft-cdo-intendedstatus']);
 
-/** What makes an event a series; an appointment is none. */
+/** Properties of a series; appointments are never a series. */
 const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id'];
 
 /**
- * What people and their clients added to an event of ours, as lines of iCalendar: a colour, reminders, guests, notes. Nothing of it is
- * ours, and an update leaves it there. '' when there is nothing.
+ * Returns the additions of users and clients to an own event, as lines of iCalendar: a colour, reminders, guests, notes. An update keeps
+ * these lines. Returns '' if no additions exist.
  */
 function retainedOf(event: ICAL.Component, presets: PresetsThere): string {
   const retained = event.getAllProperties().filter(({ name }) => isRetained(name));

@@ -4,7 +4,7 @@ import { BATCH_SIZE } from './limits.ts';
 import { type CaldavSettings, settingsSchema } from './schemas.ts';
 
 /**
- * Calendars on servers that speak CalDAV.
+ * Connector for calendars on CalDAV servers.
  * @see RFC 4791
  */
 export const caldav: ConnectorModule<CaldavSettings> = {
@@ -17,11 +17,12 @@ export const caldav: ConnectorModule<CaldavSettings> = {
     concurrency: 1,
     createsContainer: true,
     revivesKeys: true,
-    // By name; a client may have renamed an object, so its UID is looked for before one is made again.
+    // Enforced by name. A client may have renamed an object, so its UID is searched before the object is created again.
     keys: 'enforced',
     duplicatesAreOurs: true,
     presets: ['colour', 'category', 'reminderMinutes', 'noAlert', 'pageUrl', 'teleVisitUrl'],
-    // Servers with a trash bin (Nextcloud) keep deleted objects, ours emptied; what else a server keeps, CalDAV has no words to ask.
+    // Servers with a trash bin (Nextcloud) keep deleted objects, which are cleared first. CalDAV cannot report other copies that a server
+    // keeps.
     erases: [],
   },
   connectionKinds: ['caldav'],

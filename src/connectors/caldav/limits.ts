@@ -1,34 +1,36 @@
 import { MEBIBYTE } from '../../http/client.ts';
 
-/** Operations that one `apply` runs one after another; each is a request of its own (CalDAV has no batch of writes). */
+/** Operations that one `apply` runs in sequence. Each operation is a separate request, since CalDAV has no batch of writes. */
 export const BATCH_SIZE = 20;
 
-/** Hrefs in one calendar-multiget. RFC 4791 section 7.9 sets no limit; servers grow slow or refuse above about a hundred. */
+/** Hrefs in one calendar-multiget. RFC 4791 section 7.9 sets no limit; servers become slow or refuse more than about a hundred. */
 export const MULTIGET_SIZE = 50;
 
-/** Largest answer: a listing has some 400 bytes for each of 60,000 events, and a calendar object may hold what people attach. */
+/** Largest response: a list has about 400 bytes for each of 60,000 events, and a calendar object may contain users' attachments. */
 export const LARGEST_ANSWER_BYTES = 24 * MEBIBYTE;
 
 /**
- * Elements, attributes and references (`&amp;`) of one answer: a listing has eight elements for each event, and the calendar objects of a
- * multiget a few references each.
+ * Elements, attributes and references (`&amp;`) in one response: a list has eight elements per event, and each calendar object of a
+ * multiget has a few references.
  */
 export const MOST_ELEMENTS = 500_000;
 
-/** Elements within each other: DAV has a dozen. */
+/** Depth of nested elements: DAV uses about twelve levels. */
 export const DEEPEST_ELEMENT = 64;
 
-/** Redirects followed for one request: discovery needs two or three (RFC 6764 section 5, then a host of one's own). */
+/** Redirects per request: discovery needs two or three (RFC 6764 section 5, then a separate host). */
 export const MAX_REDIRECTS = 5;
 
-/** Names tried for a calendar of ours, because a server's trash bin can keep the name of a deleted one. */
+/** Number of names to try for a new calendar, because a server's trash bin can keep the name of a deleted calendar. */
 export const MAX_CALENDAR_NAMES = 5;
 
-/** Pages of one sync-collection listing; a server that never comes to an end is given up. */
+/** Pages of one sync-collection report, as a limit for servers whose report never ends. */
 export const MAX_SYNC_PAGES = 1_000;
 
-/** SEQUENCE counts the seconds since this instant: it grows with every write without a look at what is stored, until 2088. */
+/**
+ * SEQUENCE is the number of seconds since this instant. The number grows with each write, without a fetch of the stored object, until 2088.
+ */
 export const SEQUENCE_START_AT = Date.UTC(2020, 0, 1);
 
-/** Larger answers of XML are parsed in a thread: so much takes the thread that serves all tenants at most 30 ms. */
+/** Larger XML responses are parsed in a worker thread. Smaller responses block the thread for all tenants for at most 30 ms. */
 export const LARGE_XML_LENGTH = 128 * 1_024;

@@ -1,4 +1,4 @@
-/** Entry of a thread that parses large answers of DAV. */
+/** Entry point of the thread that parses large DAV responses. */
 import { answerApart } from '../../http/apart.ts';
 import { partsInThread } from './xml.ts';
 

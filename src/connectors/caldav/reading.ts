@@ -34,8 +34,8 @@ import {
 import { CALDAV, DAV, escapeXml, NAMESPACES } from './xml.ts';
 
 /**
- * Looks at one object; null when it is gone from a calendar that is there.
- * @throws MirrorError `settings`, code `calendar-gone`; `remote`, code `server-error`, of this object alone, where it can't be read
+ * Fetches one object, or null if an existing calendar no longer contains the object.
+ * @throws MirrorError `settings`, code `calendar-gone`; `remote`, code `server-error`, if only this object is unreadable
  */
 export async function lookUp(collection: Collection, url: URL): Promise<StoredObject | null> {
   const found = await multiget(collection, [url]).catch((error) => {
@@ -46,7 +46,7 @@ export async function lookUp(collection: Collection, url: URL): Promise<StoredOb
 }
 
 /**
- * Reads objects by address, those that are there, by comparable path.
+ * Fetches the existing objects among the URLs, by comparable path.
  * @throws MirrorError `settings`, code `calendar-gone`
  */
 export async function multiget(collection: Collection, urls: readonly URL[]): Promise<Map<string, StoredObject>> {
@@ -57,7 +57,7 @@ export async function multiget(collection: Collection, urls: readonly URL[]): Pr
   return found;
 }
 
-/** @param areListed the calendar names each of them among its members */
+/** @param areListed whether the calendar lists each URL as a member */
 async function readSome(
   collection: Collection,
   asked: readonly URL[],
@@ -77,7 +77,7 @@ async function readSome(
     const member = answered.get(comparablePath(url));
     if (member === undefined) missing.push(url);
     const stored = member === undefined ? null : storedObject(url, member);
-    // An object that people filled takes a while to parse.
+    // Parsing an object with much users' content takes a while.
     await setImmediate();
     if (stored !== null) found.push(stored);
   }
@@ -86,8 +86,8 @@ async function readSome(
 }
 
 /**
- * Reads what a server refuses to tell together, as some do for one that is absent. One listing tells which are there, for all of them; what
- * is refused nevertheless is halved until the guilty one stands alone. One that is listed, and can not be read, is not absent.
+ * Fetches objects after a server refused to return them together, as some servers do if one object is absent. One list shows which objects
+ * exist. Refused requests are halved until only the failing object remains. A listed object that is unreadable is not absent.
  */
 async function readApart(collection: Collection, urls: readonly URL[], areListed: boolean): Promise<StoredObject[]> {
   const listed = areListed ? urls : await listedAmong(collection, urls);
@@ -104,9 +104,9 @@ async function readApart(collection: Collection, urls: readonly URL[], areListed
 }
 
 /**
- * Objects of which a multiget says nothing: some servers leave out what is absent, others at times what is there. A single one is asked
- * for; one listing tells which of several are there at all.
- * @param isSilent the multiget told of nothing that was asked for, as some servers do of a calendar that is gone
+ * Fetches objects that a multiget omitted: some servers omit absent objects, and others sometimes omit existing ones. A single object is
+ * requested directly; for several, one list shows which exist.
+ * @param isSilent whether the multiget returned no requested object, as some servers do for an absent calendar
  */
 async function lookFor(collection: Collection, urls: readonly URL[], isSilent: boolean): Promise<StoredObject[]> {
   if (urls.length === 0) return [];
@@ -128,7 +128,7 @@ async function get(collection: Collection, url: URL): Promise<StoredObject | nul
   const answer = await collection.session.send({ method: 'GET', url }, collection.signal);
   if (answer.status === 404 || answer.status === 410) return null;
   if (answer.status === 403) {
-    // Somebody else's, in a shared calendar; unless the calendar may not be read either.
+    // A foreign object in a shared calendar, unless the calendar is unreadable too.
     await proveThere(collection);
     return { url, etag: null, content: null };
   }
@@ -138,7 +138,7 @@ async function get(collection: Collection, url: URL): Promise<StoredObject | nul
 
 function storedObject(url: URL, member: DavMember): StoredObject | null {
   if (member.status === 404 || member.status === 410) return null;
-  // There, but not to be read by this login: somebody else's, in a shared calendar.
+  // The object exists, but this connection has no read access: a foreign object in a shared calendar.
   if (member.status === 403) return { url, etag: null, content: null };
   const data = member.properties.get(`${CALDAV}calendar-data`);
   if (data === undefined) throw readRefused(member.status ?? 207);
@@ -150,7 +150,7 @@ function multigetBody(urls: readonly URL[]): string {
   return `<C:calendar-multiget ${NAMESPACES}><D:prop><D:getetag/><C:calendar-data/></D:prop>${hrefs}</C:calendar-multiget>`;
 }
 
-/** Every object of ours, in pages of one multiget; within the window when one is given. */
+/** Fetches all own objects in pages of one multiget, limited to the window if given. */
 export async function* readOurs(collection: Collection, window: TimeWindow | null): AsyncIterable<RemoteItem[]> {
   const urls = await candidates(collection, window);
   for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
@@ -161,20 +161,20 @@ export async function* readOurs(collection: Collection, window: TimeWindow | nul
 }
 
 /**
- * Addresses of what may be ours: what the server's filter finds by our owner tag. A server that can't search for properties of
- * others refuses, finds nothing or leaves out; then everything in the calendar is a candidate.
+ * Returns URLs of possible own objects: events that the server's filter finds by owner tag. A server without a filter for such properties
+ * refuses, finds nothing or truncates the result. In that case, all members of the calendar are candidates.
  */
 async function candidates(collection: Collection, window: TimeWindow | null): Promise<readonly URL[]> {
   const found = await searched(collection, window);
   if (found.length > 0) return window === null ? found : await tagged(collection, found);
-  // Nothing in the window, while the filter does find things elsewhere, means nothing.
+  // If the filter finds events outside the window, an empty result for the window is reliable.
   if (window !== null && (await searched(collection, null)).length > 0) return [];
   return (await readChanges(collection, null)).changed;
 }
 
 /**
- * Those of what a search in time found that may be ours: a server may pass over the owner tag once the time fits, and tell of everybody's
- * events. What has a name that we don't give must be found by the owner tag alone too, unless that finds nothing at all.
+ * Returns the possible own events from a search by time: a server may ignore the owner tag if the time matches, and return all users'
+ * events. An event with a foreign name must also match a search by only the owner tag, unless that search finds nothing.
  */
 async function tagged(collection: Collection, found: readonly URL[]): Promise<readonly URL[]> {
   if (found.every(isOwnName)) return found;
@@ -182,7 +182,7 @@ async function tagged(collection: Collection, found: readonly URL[]): Promise<re
   return ours.size === 0 ? found : found.filter((url) => isOwnName(url) || ours.has(comparablePath(url)));
 }
 
-/** Codes that a refused search gets; a calendar that can't be read at all gets one of them again from the listing. */
+/** Error codes of a refused search. If the whole calendar is unreadable, the list of members fails with one of these codes too. */
 const SEARCH_REFUSED = new Set(['unexpected-status', 'calendar-forbidden']);
 
 async function searched(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
@@ -190,7 +190,7 @@ async function searched(collection: Collection, window: TimeWindow | null): Prom
   return urls.filter((url) => isMember(collection.url, url));
 }
 
-/** Addresses that a search finds; none where the server refuses it or leaves out. */
+/** Returns the URLs that a search finds, or none if the server refuses or truncates the search. */
 async function matching(search: () => Promise<Multistatus>): Promise<URL[]> {
   try {
     const answer = await search();
@@ -201,7 +201,7 @@ async function matching(search: () => Promise<Multistatus>): Promise<URL[]> {
   }
 }
 
-/** Those of the keys that are there, under their own name or another. */
+/** Fetches the existing objects among the keys, with derived or other names. */
 export async function findOurs(collection: Collection, keys: readonly ItemKey[]): Promise<RemoteItem[]> {
   const wanted = new Set(keys);
   const named = await multiget(
@@ -218,8 +218,8 @@ export async function findOurs(collection: Collection, keys: readonly ItemKey[])
 }
 
 /**
- * The object of a key that a client gave another name, of several the one that was written last; null when there is none. All that may be
- * ours under such names is read once for all keys of a call: after a crash each create asks.
+ * Fetches the object of a key that a client renamed, or null. Of several objects, the last written is returned. All candidates are fetched
+ * once for all keys of a call, since each create after a crash needs them.
  */
 export async function findRenamed(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
   collection.renamed ??= allRenamed(collection);
@@ -238,7 +238,7 @@ async function allRenamed(collection: Collection): Promise<Map<ItemKey, StoredOb
   return renamed;
 }
 
-/** The object that bears a taken UID, as the server's search tells; else as {@link findRenamed}. */
+/** Fetches the object with a UID in use by the server's search; otherwise as {@link findRenamed}. */
 export async function findByUid(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
   const found = await matching(() => findByProperty(collection, 'UID', key));
   const urls = found.filter((url) => isMember(collection.url, url) && !isOwnName(url));
@@ -252,7 +252,7 @@ function isOwnName(url: URL): boolean {
   return /^[0-9a-v]{32}\.ics$/.test(nameOf(url));
 }
 
-/** Those of the objects that are ours. */
+/** Returns the own objects as remote items. */
 export function toRemoteItems(collection: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
   const items: RemoteItem[] = [];
   for (const { url, etag, content } of objects) {
@@ -262,7 +262,7 @@ export function toRemoteItems(collection: Collection, objects: Iterable<StoredOb
 }
 
 /**
- * Overlap with the window, as in a calendar-query.
+ * Builds a filter for events that overlap the window.
  * @see RFC 4791 section 9.9
  */
 function timeRange({ fromAt, toAt }: TimeWindow): string {
@@ -273,7 +273,7 @@ function compactUtc(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
 
-/** Whole days are taken as wide as any zone can have them, so that none at the edge is left out. */
+/** All-day events are extended to the widest zone offsets, so that no event at the edge is missed. */
 function isWithin(time: ItemTime, { fromAt, toAt }: TimeWindow): boolean {
   if (time.kind === 'timed')
     return Date.parse(time.start) < toAt && Math.max(Date.parse(time.end), Date.parse(time.start) + 1) > fromAt;

@@ -17,7 +17,7 @@ const ownCalendar = z
   })
   .meta({ description: 'A calendar that is created once with this display name, in this calendar home.' });
 
-/** The vendor's part of a target in the tenant file. */
+/** CalDAV-specific part of a target in the tenant file. */
 export const settingsSchema = z
   .strictObject({
     server: address
@@ -32,7 +32,7 @@ export const settingsSchema = z
 
 export type CaldavSettings = z.infer<typeof settingsSchema>;
 
-/** Whether a login may be sent to this address: https, or http on this machine or within a container network. */
+/** Checks whether credentials may be sent to this URL: https, or http on this host or within a container network. */
 export function isAcceptableAddress(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || url.username !== '' || url.password !== '') return false;
@@ -40,7 +40,7 @@ export function isAcceptableAddress(text: string): boolean {
   return /^127\.|^\[::1\]$/.test(url.hostname) || !/[.:]/.test(url.hostname);
 }
 
-/** The address whose site every request of a target stays on. */
+/** Returns the URL whose site limits all requests of a target. */
 export function baseAddress({ server, calendar }: CaldavSettings): URL {
   return new URL(server ?? ('url' in calendar ? calendar.url : calendar.home));
 }

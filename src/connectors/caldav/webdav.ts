@@ -7,13 +7,13 @@ import { errors } from './errors.ts';
 import { LARGE_XML_LENGTH, LARGEST_ANSWER_BYTES, MAX_REDIRECTS } from './limits.ts';
 import { child, childrenOf, DAV, multistatusOf, parseXml, type XmlElement } from './xml.ts';
 
-/** With the list's private part: suffixes below which a company lets others have names. */
+/** Includes the private part of the list: suffixes under which a company provides names to customers. */
 const WITH_HOSTERS = { allowPrivateDomains: true };
 
 /**
- * Whether a request that was meant for one address may be sent, with its login, to another: the same host, or another
- * host of the same registered domain over https; never from https to http. Below a public suffix, such as that of a hoster or of dynamic
- * names, each name is somebody else's.
+ * Decides whether credentials for one URL may be sent to a second URL: the host is equal, or both hosts share a registered domain and the
+ * second URL uses https. A request never changes from https to http. Under a public suffix, such as a hoster's or a dynamic DNS domain,
+ * each name has a different owner.
  * @see https://publicsuffix.org/
  */
 export function isSameSite(from: URL, to: URL): boolean {
@@ -24,20 +24,20 @@ export function isSameSite(from: URL, to: URL): boolean {
 }
 
 /**
- * A DAV href as an address: relative or absolute. One that names a host of another site (a proxy that shows its inner
- * name) is taken as a path on the host that was asked.
+ * Resolves a DAV href, relative or absolute. If the href has a host on a different site (a proxy that exposes an internal name), only its
+ * path is used, on the requested host.
  */
 export function resolveHref(asked: URL, href: string): URL {
   const target = URL.parse(href.trim(), asked.href) ?? asked;
   if (isSameSite(asked, target)) return target;
   const onHost = new URL(asked);
   onHost.search = '';
-  // Not by resolving: a path that begins with two slashes would name a host.
+  // The path is not resolved as a URL, because a path with two leading slashes would change the host.
   onHost.pathname = target.pathname;
   return onHost;
 }
 
-/** The path for comparison: one spelling for `%40` and `@`, upper and lower case escapes, doubled and closing slashes. */
+/** Returns a path for comparison, with uniform spelling for `%40` and `@`, case of escapes, and doubled or trailing slashes. */
 export function comparablePath(url: URL): string {
   const path = url.pathname.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
   try {
@@ -47,7 +47,7 @@ export function comparablePath(url: URL): string {
   }
 }
 
-/** The same address with a slash at its end, as collections have. */
+/** Adds the trailing slash of a collection URL. */
 export function asCollection(url: URL): URL {
   const copy = new URL(url);
   copy.hash = '';
@@ -56,17 +56,16 @@ export function asCollection(url: URL): URL {
   return copy;
 }
 
-/** The last part of a path, escaped as it stands; empty for a collection. */
+/** Returns the last segment of a path, still escaped; empty for a collection. */
 export function nameOf(url: URL): string {
   return url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
 }
 
-/** Whether an address is that of an object directly in a collection. */
+/** Checks whether a URL is a direct member of a collection. */
 export function isMember(collection: URL, url: URL): boolean {
   return nameOf(url) !== '' && comparablePath(new URL('.', url)) === comparablePath(collection);
 }
 
-/** One DAV request. */
 export interface DavRequest {
   method: 'PROPFIND' | 'REPORT' | 'GET' | 'PUT' | 'DELETE' | 'MKCALENDAR';
   url: URL;
@@ -74,7 +73,7 @@ export interface DavRequest {
   body?: string;
 }
 
-/** An answer, after redirects; `url` is where it came from. */
+/** Response after redirects; `url` is its source. */
 export interface DavResponse {
   url: URL;
   status: number;
@@ -84,34 +83,34 @@ export interface DavResponse {
 
 /** One response within a 207. */
 export interface DavMember {
-  /** On the site that was asked. */
+  /** URL on the requested site. */
   url: URL;
-  /** Status of the member as a whole; null when it only has properties. */
+  /** Status of the whole member; null if the member has only properties. */
   status: number | null;
-  /** Properties that were found, by `{namespace}name`. */
+  /** Found properties, by `{namespace}name`. */
   properties: ReadonlyMap<string, XmlElement>;
 }
 
-/** A 207, read. */
+/** Parsed 207 response. */
 export interface Multistatus {
   url: URL;
   members: DavMember[];
-  /** The token that a sync-collection report ends with. */
+  /** Token at the end of a sync-collection report. */
   syncToken: string | null;
   /**
-   * The server left members out: a 507 for the collection itself.
+   * The server omitted members: a 507 for the collection.
    * @see RFC 6578 section 3.6
    * @see RFC 4791 section 7.8
    */
   truncated: boolean;
 }
 
-/** Members of a 207 that are read without a break: a millisecond of work. */
+/** Members of a 207 that are processed without a break, which takes about a millisecond. */
 const MEMBERS_AT_ONCE = 256;
 
 const WRITES = new Set<string>(['PUT', 'DELETE', 'MKCALENDAR']);
 
-/** Sends DAV requests of one target with its login, and never off its site. */
+/** Sends DAV requests of one target with its credentials, and only to its site. */
 export class DavSession {
   readonly #context: Pick<ConnectorContext<unknown>, 'authorizer' | 'http'>;
   readonly #base: URL;
@@ -122,9 +121,9 @@ export class DavSession {
   }
 
   /**
-   * Sends a request and follows redirects with method, body and login unchanged, within the site. Statuses about the
-   * resource are answers.
-   * @throws MirrorError what concerns the whole target: login refused, throttled, no CalDAV server at the other end
+   * Sends a request and follows redirects within the site, with unchanged method, body and credentials. Statuses about the resource are
+   * returned.
+   * @throws MirrorError for failures of the whole target: refused credentials, throttling, or a server without CalDAV
    */
   async send(request: DavRequest, signal: AbortSignal): Promise<DavResponse> {
     let url = request.url;
@@ -140,7 +139,7 @@ export class DavSession {
 
   /**
    * Sends a PROPFIND or REPORT.
-   * @returns the 207, or the answer when it has another status
+   * @returns the parsed 207, or a response with a different status
    */
   async ask(request: DavRequest, signal: AbortSignal): Promise<Multistatus | DavResponse> {
     const answer = await this.send(withXml(request), signal);
@@ -153,7 +152,7 @@ export class DavSession {
     if (first.status !== 401) return first;
     const second = await this.#sendOnce(request, url, await authorizer.renew(signal), signal);
     if (second.status !== 401) return second;
-    // No third try: servers slow down or lock logins that fail often.
+    // No third attempt: servers delay or lock accounts after repeated failures.
     throw errors.make('login-refused', { status: 401 });
   }
 
@@ -170,7 +169,7 @@ export class DavSession {
   }
 }
 
-/** Whether `ask` brought a 207. */
+/** Checks whether `ask` returned a 207. */
 export function isMultistatus(answer: Multistatus | DavResponse): answer is Multistatus {
   return 'members' in answer;
 }
@@ -192,8 +191,8 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
 }
 
 /**
- * The answer to a write, with the status of the object where a 207 tells it: of a delete, and Xandikos refuses a
- * PUT so as well. Of several the worst counts. Some servers give the body of a 207 with 200; one that tells of nothing proves nothing.
+ * Returns the response to a write, with the object's status if the response is a 207. Servers send 207 for a deletion, and Xandikos sends
+ * it for a refused PUT. Of several statuses, the worst applies. Some servers send the body of a 207 with 200; an empty one proves nothing.
  * @see RFC 4918 section 9.6.1
  */
 export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
@@ -206,7 +205,7 @@ export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
 }
 
 /**
- * Reads a 207. Others have their turn meanwhile: a calendar may hold tens of thousands of objects.
+ * Parses a 207. Other work can run in between, since a calendar may contain tens of thousands of objects.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  * @see RFC 4918 section 13
  */
@@ -233,8 +232,8 @@ async function readMultistatus(answer: DavResponse): Promise<Multistatus> {
 }
 
 /**
- * An ETag that If-Match can use: strong, and quoted as RFC 9110 section 8.8.3 wants (some servers leave the quotes out).
- * Null for a weak one, which a server must never find equal.
+ * Returns an ETag for If-Match: strong, with the quotes that RFC 9110 section 8.8.3 requires (some servers omit the quotes). Returns null
+ * for a weak ETag, which never matches in If-Match.
  */
 export function strongTag(text: string | null | undefined): string | null {
   const tag = text?.trim() ?? '';
@@ -242,7 +241,7 @@ export function strongTag(text: string | null | undefined): string | null {
   return tag.startsWith('"') ? tag : `"${tag}"`;
 }
 
-/** What the body of a refusal says, as far as it decides something; texts are matched and never passed on. */
+/** Decisive content of a refusal's body. Texts are only matched, never passed on. */
 export interface DavProblem {
   /**
    * Names of unmet conditions without namespace, such as `no-uid-conflict`.
@@ -250,37 +249,40 @@ export interface DavProblem {
    * @see RFC 4791 section 5.3.2.1
    */
   conditions: readonly string[];
-  /** The object that stands in the way, when the server names it. */
+  /** Conflicting object, if the server reports its href. */
   href: string | null;
-  /** Class and text of the exception that servers built on sabre/dav add. */
+  /** Class and text of the exception from servers built on sabre/dav. */
   detail: string;
 }
 
 const SABRE = '{http://sabredav.org/ns}';
 
 /**
- * Conditions that say that a UID is taken: in this calendar, or in any of the account, as Cyrus (Fastmail),
- * Open-Xchange and Apple's server have it, Cyrus for events without guests too.
+ * Conditions for a UID in use: in this calendar, or in the whole account with Cyrus (Fastmail), Open-Xchange and Apple's server. Cyrus also
+ * reports events without guests.
  * @see https://github.com/cyrusimap/cyrus-imapd/pull/2859
  * @see RFC 6638 section 3.2.4.1
  */
 const UID_TAKEN = ['no-uid-conflict', 'unique-scheduling-object-resource'];
 
 /**
- * Conditions that concern the account's room.
+ * Conditions for an exceeded quota of the account.
  * @see RFC 4331 section 6
  */
 const NO_ROOM = ['quota-not-exceeded', 'sufficient-disk-space'];
 
-/** Statuses that a write gets also where the calendar is gone, or may not be written. */
+/** Statuses of a refused write that can also mean an absent or read-only calendar. */
 const OF_AN_ABSENT_CALENDAR = [403, 404, 405, 409, 410];
 
 const IN_TRASH_BIN = /into the trashbin/i;
 
-/** What stands among the conditions and is none: words for a person, and the header whose condition does not hold, which DAViCal names. */
+/**
+ * Elements next to the conditions that are not conditions: a text for users, and the header with the failed condition, which DAViCal
+ * reports.
+ */
 const NO_CONDITION = /}(responsedescription|if-(none-)?match)$/;
 
-/** Reads the body of a refusal, which may stand within a 207; anything unreadable, or as long as no refusal is, is a problem without details. */
+/** Parses the body of a refusal, also within a 207. An unreadable or oversized body results in a problem without details. */
 export function readProblem(body: string): DavProblem {
   const error = errorIn(tryParse(body));
   if (error === undefined) return { conditions: [], href: null, detail: '' };
@@ -308,8 +310,8 @@ function tryParse(body: string): XmlElement | null {
 }
 
 /**
- * Whether a create was refused because its UID is taken: by a condition, or in the words of Nextcloud, whose trash bin keeps UIDs behind
- * a 400 or a database error.
+ * Checks whether the server refused a create because its UID is in use: by a condition, or by Nextcloud's texts. Nextcloud's trash bin
+ * keeps UIDs and causes a 400 or a database error.
  * @see https://github.com/nextcloud/server/issues/30096
  */
 export function isUidConflict(status: number, { conditions, detail }: DavProblem): boolean {
@@ -318,38 +320,38 @@ export function isUidConflict(status: number, { conditions, detail }: DavProblem
   return status >= 500 && /UniqueConstraintViolation/i.test(detail);
 }
 
-/** Whether a refused write may be about the calendar rather than the object: it gives no reason. */
+/** Checks whether a refused write without a reason may concern the calendar rather than the object. */
 export function mayConcernCalendar(status: number, { conditions, detail }: DavProblem): boolean {
   return OF_AN_ABSENT_CALENDAR.includes(status) && conditions.length === 0 && !IN_TRASH_BIN.test(detail);
 }
 
-/** A refused write of one object, once 404 and 412 are dealt with. */
+/** Returns the error of one refused write, except 404 and 412. */
 export function refusal(status: number, { conditions, detail }: DavProblem): MirrorError {
   if (conditions.includes('max-resource-size') || status === 413) return errors.make('item-too-large', { status });
   if (status === 403 && IN_TRASH_BIN.test(detail)) return errors.make('trash-bin-keeps-name', { status });
   if (conditions.some((condition) => NO_ROOM.includes(condition))) return errors.make('storage-full', { status });
   if (conditions.includes('need-privileges')) return errors.make('calendar-read-only', { status });
-  // A reason that is not known here stops one object, never all of them.
+  // An unknown reason affects only one object, never the whole target.
   if (conditions.length > 0 && status < 500 && status !== 423) return errors.make('item-refused', { status });
   return errors.make(errors.kindOf({ status, body: undefined }), { status });
 }
 
-/** The error of a calendar that is not there. */
+/** Returns the error of an absent calendar. */
 export function calendarGone({ isOwn }: { isOwn: boolean }, status: number): MirrorError {
   return errors.make(isOwn ? 'own-calendar-gone' : 'calendar-gone', { status });
 }
 
-/** A refused question about the calendar. */
+/** Returns the error of a refused request for the calendar's content. */
 export function readRefused(status: number): MirrorError {
   return status === 403 ? errors.make('calendar-forbidden', { status }) : unexpectedStatus(status);
 }
 
-/** Whether a question failed by what was asked for, and not by the calendar, the login or the connection. */
+/** Checks whether the requested data caused a failure, and not the calendar, the credentials or the network. */
 export function isUnreadable(error: unknown): error is MirrorError {
   return error instanceof MirrorError && error.code === 'unexpected-status';
 }
 
-/** An answer that the protocol does not foresee here. */
+/** Returns the error of a response that the protocol does not allow here. */
 export function unexpectedStatus(status: number): MirrorError {
   return errors.make(status >= 500 ? 'unexpected-server-status' : 'unexpected-status', { status });
 }

@@ -33,7 +33,7 @@ type Write = Extract<Operation, { kind: 'create' | 'update' }>;
 type Delete = Extract<Operation, { kind: 'delete' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
-/** An outcome and, for a write, where the object is, so that a missing ETag can be learnt later. */
+/** Outcome, with the object's URL after a write, so that a missing ETag can be fetched later. */
 export interface LocatedOutcome {
   outcome: Outcome;
   url: URL | null;
@@ -41,16 +41,16 @@ export interface LocatedOutcome {
 
 const NOTHING_RETAINED = { userText: '', descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS };
 
-/** What an object holds that a write is to go on from. */
+/** Stored content that a write must keep. */
 type Before = ObjectToWrite['stored'];
 
-/** What a look before the operation found: an object, null for none, undefined when nobody looked. */
+/** Result of the fetch before an operation: an object, null for an absent object, undefined without a fetch. */
 export type Seen = StoredObject | null | undefined;
 
 /**
- * Carries out one operation with the fewest requests: one PUT or DELETE under a precondition. Only when that fails is
- * looked at what is there, decided by owner tag and key, and tried once more.
- * @throws MirrorError why this operation, or everything, could not be done
+ * Carries out one operation with the fewest requests: one PUT or DELETE under a precondition. If that request fails, the stored object is
+ * fetched, owner tag and key decide, and the request is repeated once.
+ * @throws MirrorError the reason why this operation, or the whole target, failed
  */
 export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<LocatedOutcome> {
   if (operation.kind === 'delete') return await remove(collection, operation, seen);
@@ -69,15 +69,16 @@ async function create(collection: Collection, operation: Write, effect: Effect):
   if (!isUnmet(answer)) throw await explained(collection, answer);
   const stored = await lookUp(collection, url);
   if (stored !== null) return await overwrite(collection, operation, stored, 'adopted');
-  // It was there a moment ago: somebody deleted it meanwhile.
+  // The object existed a moment earlier, so another client deleted it in the meantime.
   const again = await put(collection, operation, url, { condition: { 'if-none-match': '*' } });
   if (isDone(again)) return written(collection, operation, effect, { url, answer: again });
   throw await explained(collection, again);
 }
 
 /**
- * Our UID is taken. Is it in the calendar under another name, which the server tells or a search finds, that object is ours. In a trash
- * bin, or in another calendar of an account that takes a UID once, it is burnt: what a person moved elsewhere is theirs.
+ * Handles a UID that is in use. If the calendar contains an object with this UID under a different name, which the server reports or a
+ * search finds, the object is adopted. If the object is in a trash bin, or in a different calendar of an account with unique UIDs, the key
+ * is unusable. An object that a user moved belongs to the user.
  */
 async function adoptElsewhere(
   collection: Collection,
@@ -93,8 +94,8 @@ async function adoptElsewhere(
 }
 
 /**
- * Makes an object again whose name is free. A client may have given it another one, and not every server refuses a second object with
- * its UID: so that one is looked for first.
+ * Creates an object again under a free name. Since a client may have renamed the object, and not all servers refuse a duplicate UID, a
+ * renamed object is searched first.
  */
 async function makeAgain(collection: Collection, operation: Write): Promise<LocatedOutcome> {
   const isNew = operation.kind === 'create';
@@ -121,7 +122,7 @@ async function update(
   return await overwrite(collection, operation, stored, 'updated');
 }
 
-/** Makes an object that is there say what it should, if it is ours, with what people added; one that says so already is left alone. */
+/** Updates an existing own object and keeps users' additions. An object with the right content is left unchanged. */
 async function overwrite(
   collection: Collection,
   operation: Write,
@@ -157,7 +158,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
     stored = await lookUp(collection, url);
   }
   if (stored === null && operation.isDuplicate !== true) stored = await findRenamed(collection, operation.key);
-  // What carries our name and not our owner tag is somebody else's by now; ours is gone.
+  // An object with the key's name but without the owner tag is foreign, so the own object is absent.
   if (stored === null || !isOurs(stored.content, collection.ownerTag)) return deleted(operation, 'already-gone');
   if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');
   const superseded = supersededBy(operation, toRemoteItem(stored.url, stored.etag, stored.content));
@@ -170,9 +171,9 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
 }
 
 /**
- * Empties an object before it is deleted, of what people added too, so that a server with a trash bin keeps nothing of it. One that
- * refuses such an object has it deleted as it is.
- * @returns the tag to delete it by
+ * Clears an object before its deletion, including users' additions, so that a server's trash bin keeps no content. If the server refuses
+ * the cleared object, the object is deleted with its content.
+ * @returns the tag for the deletion
  */
 async function emptied(
   collection: Collection,
@@ -225,17 +226,17 @@ async function sendWrite({ session, signal }: Collection, request: DavRequest): 
   return withOwnStatus(await session.send(request, signal));
 }
 
-/** A success that says nothing of what was done: whoever stands before the server answers so as well. */
+/** Some success statuses prove nothing, since a proxy in front of the server sends them too. */
 function isUnproved({ status }: DavResponse): boolean {
   return isDone({ status }) && status !== 201 && status !== 204;
 }
 
-/** Something else seems to have answered in the server's place. */
+/** A proxy may have responded instead of the server. */
 function unproved({ status }: DavResponse): MirrorError {
   return errors.make('not-a-caldav-answer', { status, ambiguous: true });
 }
 
-/** A server without strong ETags gets the write without a condition, right after a look. */
+/** Without strong ETags, the write is sent without a condition directly after a fetch. */
 function ifMatch(etag: string | null): Record<string, string> {
   return etag === null ? {} : { 'if-match': etag };
 }
@@ -244,7 +245,7 @@ function isDone({ status }: Pick<DavResponse, 'status'>): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The precondition did not hold. With a reason of its own a 412 says something else: Xandikos refuses what is sent so. */
+/** Checks whether the precondition failed. A 412 with a condition has a different meaning: Xandikos uses it to refuse content. */
 function isUnmet({ status, body }: DavResponse): boolean {
   return status === 412 && readProblem(body).conditions.length === 0;
 }
@@ -254,8 +255,8 @@ function isMissingOrChanged(answer: DavResponse): boolean {
 }
 
 /**
- * The error of a refused write. One without a reason may mean that the calendar is gone or not to be written, so the calendar is asked;
- * where it says that we may write, a 403 is about the object.
+ * Returns the error of a refused write. A refusal without a reason may mean an absent or read-only calendar, so the calendar is checked. If
+ * the calendar is writable, a 403 concerns only the object.
  */
 async function explained(collection: Collection, { status, body }: DavResponse): Promise<MirrorError> {
   const problem = readProblem(body);
@@ -279,7 +280,7 @@ function written(
   return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
 }
 
-/** Some servers put a new object under a name of their own and say so in Location. */
+/** Some servers store a new object under a name of their choice and report it in the Location header. */
 function namedByServer(asked: URL, answer: DavResponse, collection: URL): URL {
   const location = answer.status === 201 ? answer.headers.get('location') : null;
   const url = location === null ? asked : resolveHref(asked, location);

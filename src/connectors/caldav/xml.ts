@@ -4,11 +4,11 @@ import { message } from '../../messages/message.ts';
 import { errors } from './errors.ts';
 import { DEEPEST_ELEMENT, LARGE_XML_LENGTH, MOST_ELEMENTS } from './limits.ts';
 
-/** An element with its namespace resolved: `{DAV:}href`. `text` is all text directly in it, CDATA included. */
+/** Element with a resolved namespace: `{DAV:}href`. `text` is the text directly in the element, including CDATA. */
 export interface XmlElement {
   name: string;
   text: string;
-  /** By name as written, prefixes included. */
+  /** By name as written, including prefixes. */
   attributes: Readonly<Record<string, string>>;
   children: XmlElement[];
 }
@@ -16,7 +16,7 @@ export interface XmlElement {
 export const DAV = '{DAV:}';
 export const CALDAV = '{urn:ietf:params:xml:ns:caldav}';
 
-/** Namespaces of every request body. */
+/** Namespaces of each request body. */
 export const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
 
 const ENTITIES: ReadonlyMap<string, string> = new Map([
@@ -28,8 +28,8 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads a document in one pass, without regard to its validity beyond its form. A document type declaration is refused: DAV has none, and
- * entities declared in one could reach files. What grows beyond any answer of DAV is refused where it does, before it takes memory.
+ * Parses a document in one pass and checks only its form. A document type declaration is refused: DAV has none, and declared entities could
+ * read files. Input that exceeds any plausible DAV response is refused before it uses memory.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
 export function parseXml(document: string): XmlElement {
@@ -44,7 +44,7 @@ export function parseXml(document: string): XmlElement {
   return tree.end();
 }
 
-/** @returns where what stands at a `<` ends */
+/** @returns the end of the markup that starts at a `<` */
 function readMarkup(document: string, at: number, tree: TreeBuilder): number {
   if (document.startsWith('<!--', at)) return after(document, '-->', at + 4);
   if (document.startsWith('<?', at)) return after(document, '?>', at + 2);
@@ -67,11 +67,11 @@ function after(document: string, delimiter: string, from: number): number {
   return at + delimiter.length;
 }
 
-/** A name is what stands before white space or the end of its tag: DAV's own are plain, and what they are is compared with these. */
+/** A name ends at white space or at the end of its tag. DAV's names are plain, and parsed names are compared with DAV's names. */
 const NAME = /[^\s<>/=!?"'&]+/y;
 const ATTRIBUTE = /\s+([^\s<>/=!?"'&]+)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
 const TAG_END = /\s*(\/?)>/y;
-/** A tag without attributes, as nearly all are. */
+/** Tag without attributes, the most frequent form. */
 const BARE_TAG = /([^\s<>/=!?"'&]+)\s*(\/?)>/y;
 
 function readOpening(document: string, from: number, tree: TreeBuilder): number {
@@ -96,11 +96,11 @@ function readOpening(document: string, from: number, tree: TreeBuilder): number 
   return at;
 }
 
-/** Prefixes that an element declares, and those around it. */
+/** Prefixes that an element and its ancestors declare. */
 interface Namespaces {
   declared: ReadonlyMap<string, string>;
   outer: Namespaces | null;
-  /** Names of elements that stood here, by tag: each is one text, however often it stands. */
+  /** Element names by tag: each name is stored once, however often it occurs. */
   names: Map<string, string>;
 }
 
@@ -112,16 +112,16 @@ interface OpenElement {
 
 const NO_ATTRIBUTES: XmlElement['attributes'] = {};
 const NO_CHILDREN: XmlElement[] = [];
-/** Longest name of a namespace: it stands in each element's name. */
+/** Longest namespace name, since each element's name contains its namespace. */
 const LONGEST_NAMESPACE = 1_000;
 
-/** What was read of a document so far. */
+/** Builds the element tree during parsing. */
 class TreeBuilder {
   readonly #open: OpenElement[] = [];
   #root: XmlElement | null = null;
   #count = 0;
 
-  /** @throws MirrorError `answer-too-large`, beyond so many elements, attributes and references */
+  /** @throws MirrorError `answer-too-large` above the limit of elements, attributes and references */
   count(): void {
     this.#count += 1;
     if (this.#count > MOST_ELEMENTS)
@@ -188,14 +188,14 @@ function nameOf(tag: string, namespaces: Namespaces | null): string {
   return `{${around?.declared.get(prefix) ?? ''}}${tag.slice(colon + 1)}`;
 }
 
-/** Line ends as XML has them within (section 2.11). */
+/** Converts line ends to XML's form (section 2.11). */
 function withLineFeeds(text: string): string {
   return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
 }
 
 const REFERENCE = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi;
 
-/** The five entities of XML and character references, once; nothing is declared. Each counts like an element. */
+/** Decodes XML's five entities and character references once. Each reference adds to the element limit. */
 function decodeEntities(text: string, tree: TreeBuilder): string {
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) tree.count();
   if (!text.includes('&')) return text;
@@ -206,45 +206,44 @@ function decodeEntities(text: string, tree: TreeBuilder): string {
   });
 }
 
-/** Text for use within an element or a quoted attribute. */
+/** Escapes text for an element or a quoted attribute. */
 export function escapeXml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** The first child of that name. */
+/** Returns the first child with this name. */
 export function child(element: XmlElement | undefined, name: string): XmlElement | undefined {
   return element?.children.find((candidate) => candidate.name === name);
 }
 
-/** All children of that name. */
+/** Returns all children with this name. */
 export function childrenOf(element: XmlElement | undefined, name: string): XmlElement[] {
   return element?.children.filter((candidate) => candidate.name === name) ?? [];
 }
 
-/** A response of a 207: hrefs as written, its own status, and the properties that were found. */
+/** Response within a 207: hrefs as written, the response's status, and the found properties. */
 interface ParsedResponse {
   hrefs: string[];
   status: number | null;
   found: XmlElement[];
 }
 
-/** Part of a 207. */
 interface ParsedPart {
-  /** In the first part. */
+  /** Present in the first part. */
   syncToken: string | null;
   responses: ParsedResponse[];
 }
 
-/** Responses of one part: those of a listing take a millisecond to take over. */
+/** Responses per part: processing a part of a list takes about a millisecond. */
 const RESPONSES_AT_ONCE = 256;
-/** Elements of one part. */
+/** Elements per part. */
 const ELEMENTS_AT_ONCE = 2_000;
 
 const threads = new Apart(new URL('./multistatus-entry.ts', import.meta.url));
 
 /**
- * What a 207 tells, part by part. A large one is parsed in a thread, with limits of time and memory.
- * @param host that it came from
+ * Parses a 207 in parts. Large responses are parsed in a thread with limits on time and memory.
+ * @param host source of the response
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
 export async function* multistatusOf(body: string, host: string): AsyncGenerator<ParsedPart, void> {
@@ -252,7 +251,7 @@ export async function* multistatusOf(body: string, host: string): AsyncGenerator
   else for await (const part of threads.ask(body, host)) yield JSON.parse(String(part)) as ParsedPart;
 }
 
-/** The work of the thread: parts as JSON, which the receiving thread reads several times as fast as it takes over objects. */
+/** Runs in the thread. Parts are sent as JSON, which the receiving thread parses several times faster than it copies objects. */
 export function* partsInThread(body: string): Generator<string, void> {
   for (const part of partsOf(body)) yield JSON.stringify(part);
 }
@@ -274,7 +273,7 @@ function* partsOf(body: string): Generator<ParsedPart, void> {
 }
 
 /**
- * A response with a status may name several hrefs.
+ * A response with a status may contain several hrefs.
  * @see RFC 4918 section 14.24
  */
 function parseResponse(response: XmlElement): ParsedResponse {
@@ -290,7 +289,7 @@ function parseResponse(response: XmlElement): ParsedResponse {
   };
 }
 
-/** With the one attribute that anything is read from: others would be taken over for nothing. */
+/** Keeps only the attribute in use; transfer of other attributes would be wasted work. */
 function trimmed({ name, text, attributes, children }: XmlElement): XmlElement {
   const retained: XmlElement['attributes'] = attributes.name === undefined ? {} : { name: attributes.name };
   return { name, text, attributes: retained, children: children.map(trimmed) };

@@ -10,7 +10,7 @@ import { instantOfLocal } from '../icalendar-zones.ts';
 import type { FeedSettings } from './schemas.ts';
 import { RETAINED_BEFORE_MS } from './schemas.ts';
 
-/** There is one shelf for each target. */
+/** Each target has one feed. */
 const CONTAINER = 'feed';
 
 /** Opens one feed. */
@@ -48,7 +48,7 @@ export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
 async function carryOut(store: FeedStore, operation: Operation, ownerTag: string, now: number): Promise<Outcome> {
   const { recordId, key, revision } = operation;
   if (operation.kind === 'delete') {
-    // A person who is to be forgotten goes, whatever was written later.
+    // An erasure deletes an event regardless of later writes.
     const stood = await store.takeOut(key, operation.erase === true ? Number.MAX_SAFE_INTEGER : revision);
     if (stood === 'later') return superseded(store, operation);
     return { recordId, result: 'deleted', effect: stood === 'nothing' ? 'already-gone' : 'deleted' };
@@ -62,7 +62,7 @@ async function carryOut(store: FeedStore, operation: Operation, ownerTag: string
   const [made, replaced] =
     operation.kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
   const existing = (await store.entries([key])).get(key);
-  // What comes again is seen in no fetched calendar.
+  // An unchanged event causes no change in fetched calendars.
   if (existing !== undefined && isSame(existing, operation, item)) {
     return { recordId, result: 'written', effect: replaced, versionTag: String(existing.revision), remoteId: null };
   }
@@ -87,7 +87,7 @@ function toRemote([key, { sealedRecordId, item, revision }]: readonly [ItemKey, 
   return { key, sealedRecordId, remoteId: key, versionTag: String(revision), item, revision };
 }
 
-/** The window goes on, and nobody deletes what it has passed. */
+/** Deletes events before the window, which the planner ignores. */
 async function dropPast(
   store: FeedStore,
   entries: readonly [ItemKey, FeedEntry][],
@@ -105,7 +105,7 @@ function spanOf(time: ItemTime, zone: string): TimeSpan {
   return { startAt: midnight(time.startDate), endAt: midnight(time.endDate) };
 }
 
-/** An item as whoever fetches the feed reads it: nothing by which we find it again is in it but its key. */
+/** Converts an item to its public form. The key is the only internal identifier in the form. */
 function toFeedEvent(
   key: ItemKey,
   item: CalendarItem,

@@ -1,4 +1,4 @@
 import { defineErrors, NO_WORDS } from '../errors.ts';
 
-/** A feed has none of its own: it lies in our Redis, whose failures are told as such, and nobody else answers. */
+/** A feed has no errors: it is stored in clinic-mirror's Redis, which has separate errors, and no vendor responds. */
 export const errors = defineErrors('feed', NO_WORDS, {});

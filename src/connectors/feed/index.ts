@@ -2,7 +2,7 @@ import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, type FeedSettings, settingsSchema } from './schemas.ts';
 
-/** Calendars that others fetch from us (iCalendar, RFC 5545). */
+/** Connector for calendars that clients fetch from clinic-mirror (iCalendar, RFC 5545). */
 export const feed: ConnectorModule<FeedSettings> = {
   name: 'feed',
   streams: ['appointments'],

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { DAY_MS } from '../../model/time.ts';
 
-/** Entries that one `apply` puts one after the other, each a command of Redis. Our choice. */
+/** Largest number of events per `apply`, stored in sequence with a Redis command each. Own choice. */
 export const BATCH_SIZE = 100;
 
-/** What ended so long before the window is dropped: the clinic lets go of it, and whoever reads a feed wants what comes. Our choice. */
+/**
+ * Deadline for the deletion of events before the window: the clinic no longer lists such events, and subscribers need future events. Own
+ * choice.
+ */
 export const RETAINED_BEFORE_MS = 7 * DAY_MS;
 
-/** A feed's own part of a target. */
+/** Feed-specific part of a target. */
 export const settingsSchema = z
   .strictObject({
     name: z
@@ -20,5 +23,4 @@ export const settingsSchema = z
   })
   .prefault({});
 
-/** A feed's own part of a target, as read. */
 export type FeedSettings = z.output<typeof settingsSchema>;

@@ -21,7 +21,10 @@ import {
   PATCH_UNITS,
 } from './limits.ts';
 
-/** The calls that go one by one; each gives the answer whatever its status. Throws MirrorError when no answer came. */
+/**
+ * Single calls to the Calendar API. Each returns the response with any status.
+ * @throws MirrorError if Google does not respond
+ */
 export interface CalendarClient {
   getCalendar(id: string, call: CallOptions): Promise<WireResponse>;
   insertCalendar(content: { summary: string; description: string }, call: CallOptions): Promise<WireResponse>;
@@ -32,13 +35,12 @@ export interface CalendarClient {
   stopChannel(channel: { id: string; resourceId: string }, call: CallOptions): Promise<WireResponse>;
 }
 
-/** What every call needs. */
 export interface CallOptions {
   authorization: string;
   signal: AbortSignal;
 }
 
-/** A page of the events that carry a owner tag. */
+/** Query for one page of the events that carry an owner tag. */
 interface EventsQuery {
   calendarId: string;
   ownerTag: string;
@@ -46,19 +48,20 @@ interface EventsQuery {
   pageToken: string | null;
 }
 
-/** A page of the change feed; without a sync token only pages to the token that begins it, and no events. */
+/** Query for one page of the change feed. Without a sync token, Google returns no events, only the pages up to the first token. */
 interface ChangesQuery {
   calendarId: string;
   syncToken: string | null;
   pageToken: string | null;
 }
 
-/** A channel that is asked for. */
 interface WatchQuery extends SubscriptionRequest {
   calendarId: string;
 }
 
-/** Google's own client behind our HTTP client. Its retries, its login and its errors are switched off: ours take their place. */
+/**
+ * Creates Google's client on top of clinic-mirror's HTTP client, which replaces the retries, authorization and errors of Google's client.
+ */
 export function createCalendarClient(
   http: HttpClient,
   clock: Clock,
@@ -97,7 +100,7 @@ export function createCalendarClient(
   };
 }
 
-/** Options of the client's transport for one request. */
+/** Transport options of Google's client for one request. */
 interface Wire {
   headers: { authorization: string };
   signal: AbortSignal;
@@ -123,7 +126,7 @@ function eventsParameters({ calendarId, ownerTag, window, pageToken }: EventsQue
   };
 }
 
-/** All pages of one feed must be asked for with the same parameters (guides/sync), so there are none but the tokens. */
+/** Google requires equal parameters for all pages of a feed (guides/sync), so only the tokens are sent. */
 function changesParameters({ calendarId, syncToken, pageToken }: ChangesQuery) {
   return {
     calendarId,
@@ -157,7 +160,9 @@ async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send
   };
 }
 
-/** The client wraps what the HTTP client throws, together with the request and its headers, which must not get any further. */
+/**
+ * Unwraps the HTTP client's error. The wrapper of Google's client holds the request with its credentials, and must not leave this module.
+ */
 function clientError(error: unknown): MirrorError {
   for (let current = error; current instanceof Error; current = current.cause) {
     if (current instanceof MirrorError) return current;
@@ -165,7 +170,6 @@ function clientError(error: unknown): MirrorError {
   return asMirrorError(new Error('the Google client failed'));
 }
 
-/** What batches are sent with. */
 interface BatchTransportOptions {
   http: HttpClient;
   authorizer: Authorizer;
@@ -173,7 +177,7 @@ interface BatchTransportOptions {
   rootUrl: string;
 }
 
-/** The connector's batches; see {@link createBatchSender}. */
+/** Creates the connector's batch transport; see {@link createBatchSender}. */
 export function createBatchTransport(options: BatchTransportOptions): (signal: AbortSignal) => SendCalls {
   return createBatchSender({
     authorizer: options.authorizer,
@@ -211,7 +215,7 @@ async function sendBatch(
   throw errors.of(whole);
 }
 
-/** A multipart body and the content type that names its boundary. */
+/** Multipart body, with the content type that names its boundary. */
 interface BatchRequest {
   contentType: string;
   body: string;
@@ -220,7 +224,7 @@ interface BatchRequest {
 const CRLF = '\r\n';
 
 /**
- * Calls as one `multipart/mixed` body, the n-th with content id `<n>`.
+ * Builds one `multipart/mixed` body from calls. The n-th call has the content id `<n>`.
  * @param boundary must not occur in any call's content: a random UUID
  * @see https://developers.google.com/workspace/calendar/api/guides/batch
  */
@@ -242,9 +246,9 @@ function buildCall(call: WireCall): string {
 }
 
 /**
- * The parts of a batch's answer by the index of their call. The order of parts says nothing; a part that is absent, cut short or
- * unreadable is not in the map.
- * @returns null when the answer is no multipart at all
+ * Returns the parts of a batch response by the index of their call. Google may send parts in any order. The map omits absent, truncated and
+ * unreadable parts.
+ * @returns null if the response is not multipart
  */
 export function parseBatch(contentType: string | null, body: string, nowMs: number): Map<number, WireResponse> | null {
   const boundary = /^multipart\/mixed\s*;.*?boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType ?? '');

@@ -90,14 +90,14 @@ async function* readPages(
   }
 }
 
-/** The calls that preparing needs, login included. */
+/** Calls for finding or creating the calendar, authorization included. */
 interface ContainerCalls {
   get(id: string): Promise<WireResponse>;
   insert(content: { summary: string; description: string }): Promise<WireResponse>;
   list(pageToken: string | null): Promise<WireResponse>;
 }
 
-/** The calendars of the account. */
+/** Gives access to the account's calendars. */
 export function openCalendars(calls: ContainerCalls, ownerTag: string, owner: Owner | null): Calendars {
   const list = () => listCalendars(calls, ownerTag);
   return {
@@ -113,8 +113,8 @@ export function openCalendars(calls: ContainerCalls, ownerTag: string, owner: Ow
 }
 
 /**
- * Google has no conditional creation of calendars. Two workers that create at the same moment see both calendars afterwards and
- * agree on the one with the lowest id; the other stays empty, for a person to remove.
+ * Google cannot create a calendar conditionally. Two workers that create a calendar at once both see two calendars and agree on the lowest
+ * id. An operator must remove the other, empty calendar.
  */
 async function insertCalendar(calls: ContainerCalls, summary: string, ownerTag: string, owner: Owner | null) {
   const answer = await calls.insert({ summary, description: descriptionWith(ownerTag, owner) });
@@ -122,7 +122,7 @@ async function insertCalendar(calls: ContainerCalls, summary: string, ownerTag: 
   return parsedBy(errors, calendarSchema, answer.body, { ambiguous: true }).id;
 }
 
-/** The calendar with this id, asked alone; null when there is none. */
+/** Fetches the calendar with this id, or null if no calendar has the id. */
 async function findCalendar(calls: ContainerCalls, id: string): Promise<string | null> {
   const answer = await calls.get(id);
   if (answer.status === 404 || answer.status === 410) return null;
@@ -156,25 +156,25 @@ function markLine(ownerTag: string): string {
   return `[clinic-mirror ${ownerTag}]`;
 }
 
-/** What reading changes needs of a target. */
+/** Calls and settings for fetching the changes of one target. */
 interface ChangesCalls {
   ownerTag: string;
-  /** One page of the feed, or of the way to its beginning. */
+  /** Fetches one page of the feed, or of the pages before its start. */
   list(syncToken: string | null, pageToken: string | null): Promise<WireResponse>;
-  /** Everything of ours in the window, in pages. */
+  /** Fetches all own events in the window, in pages. */
   readAll(): AsyncIterable<RemoteItem[]>;
-  /** Those of the keys that are there and ours. */
+  /** Fetches the existing own events among the keys. */
   find(keys: readonly ItemKey[]): Promise<RemoteItem[]>;
 }
 
-/** A sync token. */
+/** Sync token of Google. */
 const positionSchema = z.string().min(1);
 
 /**
- * What changed since a cursor by sync token (developers.google.com/workspace/calendar/api/guides/sync). The feed can't be
- * filtered, so it is asked only whose each event is; the content of ours is read afterwards. Without a token that Google
- * takes, all of ours.
- * @throws MirrorError; a page that fails ends the reading without a cursor
+ * Fetches the changes since a cursor by sync token (developers.google.com/workspace/calendar/api/guides/sync). Google cannot filter the
+ * feed, so the feed request asks only for owner tags; own events are fetched afterwards. Without a token that Google accepts, fetches all
+ * own events.
+ * @throws MirrorError a failed page ends the fetch without a cursor
  */
 export async function readChanges(
   calls: ChangesCalls,
@@ -189,15 +189,15 @@ export async function readChanges(
   });
 }
 
-/** A round through the feed, by id; of an event that is named twice the last counts. */
+/** Result of one pass through the feed, by id. If the feed lists an event twice, the last state applies. */
 interface Feed {
   ids: ItemKey[];
-  /** Cancelled, without our owner tag, or somebody else's all along. */
+  /** Ids of events that are cancelled or carry no owner tag of this target. */
   others: string[];
   next: string | null;
 }
 
-/** Null when Google does not take the token any more, or never gave it, and for a feed that comes to no end. */
+/** Follows the feed to its end. Returns null if Google rejects the token or provides none, or if the feed does not end. */
 async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null): Promise<Feed | null> {
   const isOurs = new Map<string, boolean>();
   let pageToken: string | null = null;

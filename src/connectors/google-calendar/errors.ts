@@ -13,17 +13,17 @@ import type { WireResponse } from '../wire.ts';
 import { USAGE_LIMIT_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
 
-/** Reasons and domain of a spent quota. */
+/** Reasons and domain of an exhausted quota. */
 const RATE_WORDS = ['rateLimitExceeded', 'userRateLimitExceeded', 'usageLimits'];
 /**
- * The daily quota comes with the reason of the quotas by the minute, and is named in the message alone: `Quota exceeded for quota metric
+ * The daily quota has the reason of the quotas per minute. Only the message shows the difference: `Quota exceeded for quota metric
  * 'Queries' and limit 'Queries per day'`.
  */
 const OF_A_DAY = /\b(per|a) day\b|perDay|\bdaily\b/i;
 const DAILY_WORD = 'dailyLimitExceeded';
 
 /**
- * Google's errors: known by the reason, else by its domain, since the same reason comes as 403 or 429; else by status.
+ * Google's errors, identified by reason, then by domain, then by status: a reason can come with status 403 or 429.
  * @see https://developers.google.com/workspace/calendar/api/guides/errors
  */
 export const errors = defineErrors('google', wordsOf, {
@@ -69,12 +69,12 @@ function wordsOf({ body }: Pick<WireResponse, 'body'>): string[] {
   return isOfDay ? [DAILY_WORD, ...words] : words;
 }
 
-/** Whether Google gives a reason for a refusal, such as `duplicate`. */
+/** Checks whether a refusal contains a reason, such as `duplicate`. */
 export function hasReason(answer: WireResponse, reason: string): boolean {
   return wordsOf(answer).includes(reason);
 }
 
-/** Google does not tell of changes, for a reason that it gives, or for one that we don't know. */
+/** Returns the error for a refused watch request, also if the reason is unknown. */
 export function notificationsRefused(answer: WireResponse): MirrorError {
   if (errors.kindOf(answer) !== 'refused') return errors.of(answer);
   return errors.make('notifications-refused', { status: answer.status });

@@ -25,22 +25,25 @@ type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
-/** What the flows of one target have in common. */
+/** Settings that the flows of one target share. */
 export interface FlowScope {
   calendarId: string;
   ownerTag: string;
-  /** Charged for the calls when set. */
+  /** If set, Google charges the calls to this user's quota. */
   quotaUser: string | null;
 }
 
-/** The flow of one operation: its calls, and its one outcome. It throws MirrorError for a failure. */
+/**
+ * Returns the flow of one operation: calls, then one outcome.
+ * @throws MirrorError if the operation fails
+ */
 export function operationFlow(scope: FlowScope, operation: Operation): Flow<Outcome> {
   if (operation.kind === 'create') return insert(scope, operation, 'created');
   if (operation.kind === 'update') return update(scope, operation);
   return remove(scope, operation);
 }
 
-/** Looks for one event of ours; null when it is not there, deleted or not ours. */
+/** Fetches one own event, or null if the event is absent, deleted or foreign. */
 export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | null> {
   const answer = yield getCall(scope, key);
   if (isGone(answer)) {
@@ -51,7 +54,7 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
   return event === null || event.cancelled ? null : toRemoteItem(event);
 }
 
-/** The page that Google gives of an event, with its id; null when it gives none. */
+/** Fetches the web page of an event, with the event's id. Returns null if Google provides no page. */
 export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] | null> {
   const answer = yield { method: 'GET', path: eventPath(scope, id, { fields: 'htmlLink' }) };
   if (isGone(answer)) return null;
@@ -60,7 +63,7 @@ export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] |
   return page === undefined ? null : [id, page];
 }
 
-/** Inserts under our own id, so that a second insert of the same key is refused rather than doubled. */
+/** Inserts under the operation's own id: Google refuses a second insert of a key, which prevents duplicates. */
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield* write(insertCall(scope, operation));
   if (isSuccess(answer)) return written(scope, operation, answer, { effect, remoteId: null });
@@ -86,8 +89,8 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 }
 
 /**
- * Whether a write may have been refused for want of a sequence number: practitioners say that an absent one counts as 0, which is
- * too low after a move. Google gives no word of its own for it.
+ * Decides whether Google may have refused a write because of a missing sequence number. Practitioners report that Google treats a missing
+ * number as 0, which is too low after a move. Google has no specific reason for this refusal.
  * @see https://stackoverflow.com/questions/24364004
  */
 function mayLackSequence(answer: WireResponse): boolean {
@@ -95,10 +98,14 @@ function mayLackSequence(answer: WireResponse): boolean {
 }
 
 /**
- * Reads what stands at an id and brings it to the wanted content: revived when it was deleted, left alone when it holds the
- * content already, given up when it carries a later write, burnt when it is not ours. What is a person's stays as it is, but on what
- * was deleted.
- * @returns null when nothing stands there
+ * Fetches the event at an id and updates its content if required:
+ * - A deleted event is revived.
+ * - An event with the right content is left unchanged.
+ * - An event with a later write ends the operation.
+ * - A foreign event makes the key unusable.
+ *
+ * Users' own content is kept, except in a deleted event.
+ * @returns null if no event has the id
  */
 function* reconcile(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
   const answer = yield getCall(scope, id);
@@ -139,8 +146,8 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 }
 
 /**
- * Empties the event before it deletes it, since Google shows a deleted event to whoever may write to its calendar, for a time that it
- * doesn't tell (reference of events, `status`). One that was deleted before is revived empty and deleted again.
+ * Clears the event before the deletion, since Google shows a deleted event to users with write access for an undocumented time (reference
+ * of events, `status`). A previously deleted event is revived without content and deleted again.
  */
 function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const id = operation.remoteId ?? operation.key;
@@ -159,7 +166,7 @@ function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   return yield* deleted(scope, operation, answer);
 }
 
-/** 404 means "no such event" as well as "no such calendar": only the first is a success. */
+/** Google sends 404 for a missing event and for a missing calendar. Only a missing event is a success. */
 function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireResponse): Flow<Outcome> {
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
   if (!isGone(answer)) throw errors.of(answer);
@@ -167,14 +174,14 @@ function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireResponse
   return { recordId, result: 'deleted', effect: 'already-gone' };
 }
 
-/** A call that Google could not carry out beside the others of its batch is sent once more, alone. */
+/** Sends a call again outside the batch if Google could not process the call within the batch. */
 function* write(call: WireCall): Flow<WireResponse> {
   const answer = yield call;
   if (answer.status !== 409 || !hasReason(answer, 'conflict')) return answer;
   return yield { ...call, alone: true };
 }
 
-/** Sees that events can be asked for: the calendar itself may be there while all of its events answer 404. */
+/** Checks that Google lists events: a calendar can exist while all of its events return 404. */
 function* expectCalendar(scope: FlowScope): Flow<void> {
   const answer = yield { method: 'GET', path: pathTo(scope, '/events', { maxResults: '1', fields: 'kind' }) };
   if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
@@ -185,7 +192,7 @@ function isGone(answer: WireResponse): boolean {
   return answer.status === 404 || answer.status === 410;
 }
 
-/** Google at times forbids, or no longer finds, the id of an event that was deleted in its own pages. */
+/** Google sometimes forbids, or no longer finds, the id of an event that a user deleted in Google Calendar. */
 function isRefusedRevival(error: MirrorError): boolean {
   return error.actor === 'settings' || error.status === 404 || error.status === 410;
 }
@@ -214,7 +221,7 @@ function etagOf({ body }: WireResponse): string | null {
   return typeof body.etag === 'string' ? body.etag : null;
 }
 
-/** Nobody gets a mail; the event travels back as it was stored, as far as we read events. */
+/** Suppresses e-mails to guests. The response contains the stored event, limited to the fields in use. */
 const WRITE_QUERY = { sendUpdates: 'none', fields: EVENT_FIELDS };
 
 function insertCall(scope: FlowScope, operation: Write): WireCall {
@@ -222,10 +229,10 @@ function insertCall(scope: FlowScope, operation: Write): WireCall {
   return { method: 'POST', path: pathTo(scope, '/events', WRITE_QUERY), body };
 }
 
-/** The event as far as a write of it must know it; without a sequence number none is sent. */
+/** Version fields that a write needs. If an event has no sequence number, the write sends none. */
 type EventVersion = Pick<OwnEvent, 'etag' | 'sequence'>;
 
-/** Changes what is ours and leaves the rest. */
+/** Changes the fields of clinic-mirror and keeps all others. */
 function patchCall(scope: FlowScope, operation: Write, id: string, event: EventVersion & Touched): WireCall {
   const body = { ...toPatch(operation.item, stampOf(scope, operation), event), ...sequenceOf(event) };
   return { method: 'PATCH', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
@@ -250,7 +257,7 @@ function blankCall(scope: FlowScope, id: string, event: EventVersion): WireCall 
   return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
 }
 
-/** The number that was read, since a lower one is refused (guides/version-resources). */
+/** Google refuses a sequence number lower than the stored number (guides/version-resources). */
 function sequenceOf({ sequence }: Pick<OwnEvent, 'sequence'>): { sequence?: number } {
   return sequence === undefined ? {} : { sequence };
 }

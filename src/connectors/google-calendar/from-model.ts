@@ -31,39 +31,39 @@ import {
 } from './limits.ts';
 import { type EventHead, eventContentSchema, eventHeadSchema } from './schemas.ts';
 
-/** An event of ours, read far enough to decide what to do with it. */
+/** Own event, with the fields that decide the next step. */
 export interface OwnEvent {
   id: string;
   etag: string | null;
   cancelled: boolean;
   sealedRecordId: string | null;
-  /** The stamped revision of the write that made it so. */
+  /** Revision stamped by the last write. */
   revision?: number;
-  /** Google's count of changes; a PUT must not fall behind it. */
+  /** Google's counter of changes. A PUT must not send a lower number. */
   sequence?: number;
-  /** Whose its description is; what is a person's is no part of the item. */
+  /** Description parts of clinic-mirror and of users. The item excludes users' parts. */
   descriptionParts: DescriptionParts;
   presets: PresetsThere;
-  /** Null when it can't be read as an item. */
+  /** Null if the event has no valid item form. */
   item: CalendarItem | null;
 }
 
-/** What an event is stamped with. */
+/** Values of the private properties of an event. */
 export interface Stamp {
   ownerTag: string;
   sealedRecordId: string;
   revision: number;
 }
 
-/** What a change of an event must know of it. */
+/** Fields that users may have changed, required for a PATCH. */
 export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets'>;
 
-/** Of an event that is new, or that nobody but us changed. */
+/** Fields of a new event, or of an event that only clinic-mirror changed. */
 export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS };
 
 /**
- * The whole event for an item: what is not named here is cleared by a PUT. Without guests, and without reminders unless the item has one,
- * so that nobody gets a mail and nobody's phone rings; the status brings a deleted event back.
+ * Builds the whole event for an item. A PUT clears all fields that are missing here. The event has no guests, and has reminders only if the
+ * item has one, so that Google sends no e-mails or notifications. The status revives a deleted event.
  * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
  */
 export function toEvent(item: CalendarItem, stamp: Stamp): object {
@@ -79,9 +79,9 @@ export function toEvent(item: CalendarItem, stamp: Stamp): object {
 }
 
 /**
- * What a PATCH changes of an event that is there: what is ours, null where it is to be cleared. The rest (guests, a colour and reminders
- * that are not ours, and whatever Google adds) is a person's and not named. What a person wrote into the description stays, below a line where
- * we write one too.
+ * Builds a PATCH for an existing event: only fields of clinic-mirror, with null for fields to clear. Guests, users' colours and reminders,
+ * and Google's additions are omitted and therefore kept. A user's description stays, below a separator if clinic-mirror writes a
+ * description too.
  * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
  */
 export function toPatch(item: CalendarItem, stamp: Stamp, { descriptionParts, presets }: Touched): object {
@@ -121,7 +121,7 @@ function ownedWith(item: CalendarItem, stamp: Stamp, { last }: PresetsThere): ob
   };
 }
 
-/** An event that says nothing and carries the owner tag alone, so that it is still ours when the deletion after it has to be repeated. */
+/** Builds an empty event with only the owner tag. A repeated deletion still recognises the event as an own event. */
 export function toBlankEvent(ownerTag: string): object {
   return {
     ...toEvent(BLANK_ITEM, { ownerTag, sealedRecordId: '', revision: 0 }),
@@ -129,12 +129,12 @@ export function toBlankEvent(ownerTag: string): object {
   };
 }
 
-/** Whether an event of ours was emptied: all others carry a sealed record id. */
+/** Checks whether an own event was cleared: all others carry an encrypted record id. */
 export function isBlank({ sealedRecordId }: OwnEvent): boolean {
   return sealedRecordId === null;
 }
 
-/** An event that carries our owner tag; null for any other, and for what is no event. */
+/** Parses an event with the owner tag of this target. Returns null for foreign events and invalid data. */
 export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;
@@ -157,8 +157,8 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
 }
 
 /**
- * An event of ours in the words of the contract. The id is the key: we chose it. Without a version tag where a write must look first:
- * one that knows nothing of a person's notes would clear them, one that knows nothing of their colour would change it.
+ * Converts an own event to the contract's form. The remote id equals the key, since clinic-mirror chooses the id. The version tag is
+ * omitted if the next write must fetch the event first, because a blind write would clear users' notes or change their colours.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, sealedRecordId, etag, descriptionParts, presets, item, revision } = event;
@@ -166,15 +166,19 @@ export function toRemoteItem(event: OwnEvent): RemoteItem {
   return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision) };
 }
 
-/** Whether the event is as this very operation leaves it, so that no write is needed. */
+/** Checks whether the event already equals the result of this operation, so that no write is required. */
 export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
   const isStamped = event.sealedRecordId !== null && event.revision === revision;
   return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
 }
 
 /**
- * The form in which an item comes back from Google: line ends are LF, an empty description or location is null, a description is no
- * longer than Google takes, times are in whole seconds with the offset written as `+02:00` (never `Z`), half surrogates are replaced.
+ * Converts an item to the form that Google returns:
+ * - Line ends are LF.
+ * - An empty description or location is null.
+ * - The description is shortened to Google's limit.
+ * - Times are in whole seconds, with an offset such as `+02:00` (never `Z`).
+ * - Half surrogates are replaced.
  */
 export function normaliseItem(item: CalendarItem, longest = LONGEST_DESCRIPTION): CalendarItem {
   const description = item.description ? shortenedDescription(wellFormed(item.description), longest) : '';
@@ -187,7 +191,9 @@ export function normaliseItem(item: CalendarItem, longest = LONGEST_DESCRIPTION)
   };
 }
 
-/** Null when a person made of the event what an item can't say: a series, shown to everybody, another zone at the end. */
+/**
+ * Returns null if a user changed the event to a form that items do not have: a series, public visibility, or a different zone at the end.
+ */
 function readItem(event: unknown, { descriptionParts, presets }: Touched): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
@@ -233,7 +239,7 @@ function readTime(start: EventTime, end: EventTime): ItemTime | null {
   return { kind: 'timed', start: start.dateTime, end: end.dateTime, zone: start.timeZone };
 }
 
-/** Google answers in the calendar's zone; the instant is the same, so it is written again in the event's own. */
+/** Google returns times in the calendar's zone. This function converts each instant back to the event's zone. */
 function normaliseTime(time: ItemTime): ItemTime {
   if (time.kind === 'all-day' || !isZone(time.zone)) return time;
   const [startAt, endAt] = [Date.parse(time.start), Date.parse(time.end)];
@@ -245,7 +251,10 @@ function wellFormed(text: string): string {
   return text.toWellFormed().replace(/\r\n?/g, '\n');
 }
 
-/** Escaping makes a text longer, and it is the escaped one that is limited. @param longest less than 1: there is no room for any */
+/**
+ * Google's limit applies to the escaped text, which is longer than the original.
+ * @param longest if less than 1, no description fits
+ */
 function shortenedDescription(text: string, longest: number): string {
   if (longest < 1) return '';
   let wording = shortened(text, longest);
@@ -255,16 +264,16 @@ function shortenedDescription(text: string, longest: number): string {
   return wording;
 }
 
-/** Google shows a description as HTML, so plain text must not contain any. */
+/** Escapes plain text, because Google shows descriptions as HTML. */
 function escapeHtml(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 
-/** What stands for reminders that we never set. */
+/** Placeholder for reminders that clinic-mirror never sets. */
 const OTHER = 'other';
 
 /**
- * The fields of an event that a write changes for its presets: `colorId`, `reminders` and `source`, null where one is to go.
+ * Returns the fields that a write changes for presets: `colorId`, `reminders` and `source`, with null for removal.
  * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
  */
 function toPresetFields(there: PresetsThere, wanted: Presets | undefined): object {
@@ -276,7 +285,10 @@ function toPresetFields(there: PresetsThere, wanted: Presets | undefined): objec
   };
 }
 
-/** Whose the presets of an event are. @param stamped what our last write wanted */
+/**
+ * Separates the presets of clinic-mirror from users' presets.
+ * @param stamped presets of the last write
+ */
 function readPresets({ colorId, reminders, source }: EventHead, stamped: string | undefined): PresetsThere {
   const last = fromPresetsText(stamped);
   const colour = colorId === undefined ? undefined : (COLOURS[Number(colorId) - 1] ?? OTHER);

@@ -6,7 +6,7 @@ import { readGoogleNotification } from './subscriptions.ts';
 
 const SCOPES = 'https://www.googleapis.com/auth';
 
-/** Google Calendar API v3: an existing calendar, or one of our own. */
+/** Connector for Google Calendar API v3. Uses an existing calendar or creates a dedicated calendar. */
 export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
   name: 'google-calendar',
   streams: ['appointments'],
@@ -21,11 +21,14 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     duplicatesAreOurs: true,
     longest: { description: LONGEST_DESCRIPTION },
     presets: ['colour', 'reminderMinutes', 'pageUrl'],
-    // Google keeps deleted events readable for a while (reference of events, `status`): ours are emptied before.
+    // Google keeps deleted events readable for a while (reference of events, `status`), so own events are cleared first.
     erases: ['appointments'],
   },
   connectionKinds: ['google', 'google-service-account'],
-  /** The narrowest that the reference of each method allows: events and the check of an existing calendar, or only calendars of our own. */
+  /**
+   * Narrowest scopes in the reference of each method. An existing calendar requires events and a calendar check; a dedicated calendar
+   * requires only app-created calendars.
+   */
   neededScopes: ({ calendar }) =>
     'id' in calendar
       ? [`${SCOPES}/calendar.events`, `${SCOPES}/calendar.calendars.readonly`]

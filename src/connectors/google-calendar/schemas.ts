@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { OWN_CALENDAR } from '../owner.ts';
 import { DEFAULT_ROOT_URL } from './limits.ts';
 
-/** The vendor's part of a target in the tenant file. */
+/** Google-specific part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
   calendar: z.union([
     z.strictObject({
@@ -21,12 +21,12 @@ export const settingsSchema = z.strictObject({
     .describe('Where the API is served, for tests and demonstrations. Default: https://www.googleapis.com'),
 });
 
-/** Settings of one Google calendar target, checked. */
+/** Validated settings of one Google calendar target. */
 export type GoogleCalendarSettings = z.infer<typeof settingsSchema>;
 
-// What Google answers: only the fields that are used, so that the API may grow without breaking us.
+// Schemas of Google's responses contain only the fields in use, so that new API fields break nothing.
 
-/** An error's body (developers.google.com/workspace/calendar/api/guides/errors). */
+/** Body of an error (developers.google.com/workspace/calendar/api/guides/errors). */
 export const errorBodySchema = z.object({
   error: z.object({
     message: z.string().optional().catch(undefined),
@@ -42,7 +42,7 @@ export const errorBodySchema = z.object({
   }),
 });
 
-/** What tells whose event it is and whether it is alive; cancelled events guarantee no more than an id. */
+/** Fields that show an event's owner and state. Google guarantees only the id for cancelled events. */
 export const eventHeadSchema = z.object({
   id: z.string().min(1),
   etag: z.string().optional(),
@@ -61,7 +61,7 @@ export const eventHeadSchema = z.object({
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
 
-/** An event's page; nothing but an address of the web is shown to anybody. */
+/** Web page of an event. Only web URLs are shown to users. */
 export const pageSchema = z.object({ htmlLink: z.url({ protocol: /^https?$/, normalize: true }) });
 
 const eventTimeSchema = z.object({
@@ -70,10 +70,8 @@ const eventTimeSchema = z.object({
   timeZone: z.string().optional(),
 });
 
-/** An event's head, checked. */
 export type EventHead = z.infer<typeof eventHeadSchema>;
 
-/** An event's content. */
 export const eventContentSchema = z.object({
   status: z.string().optional(),
   eventType: z.string().optional(),
@@ -88,24 +86,27 @@ export const eventContentSchema = z.object({
   recurringEventId: z.string().optional(),
 });
 
-/** One page of `events.list`; each event is parsed alone, so that an odd one spoils no page. */
+/** One page of `events.list`. Events are parsed separately, so that an invalid event does not break the page. */
 export const eventsPageSchema = z.object({
   items: z.array(z.unknown()).default([]),
   nextPageToken: z.string().optional(),
-  /** On the last page of a list without filters. */
+  /** Present on the last page of a list without filters. */
   nextSyncToken: z.string().optional(),
 });
 
-/** A calendar, or an entry of the calendar list. */
+/** Calendar, from `calendars` or `calendarList`. */
 export const calendarSchema = z.object({ id: z.string().min(1), description: z.string().optional() });
 
-/** A watch channel; its end in epoch ms, as text. */
+/** Watch channel, with its expiry in epoch ms as text. */
 export const channelSchema = z.object({
   resourceId: z.string().min(1),
   expiration: z.string().regex(/^\d+$/).optional(),
 });
 
-/** One page of `calendarList.list`. `dataOwner` is the address of a secondary calendar's owner, whom others may have made owners beside them. */
+/**
+ * One page of `calendarList.list`. `dataOwner` is the e-mail of a secondary calendar's owner; the calendar can have additional
+ * owners.
+ */
 export const calendarsPageSchema = z.object({
   items: z
     .array(

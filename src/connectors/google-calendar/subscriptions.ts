@@ -14,10 +14,10 @@ import type { CalendarClient, CallOptions } from './client.ts';
 import { errors, notificationsRefused } from './errors.ts';
 import { channelSchema } from './schemas.ts';
 
-/** Sends one call with the login; see `withLogin`. */
+/** Sends one call with authorization; see `withLogin`. */
 type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) => Promise<WireResponse>;
 
-/** How Google knows a channel: stopping takes both ids (reference of channels.stop). */
+/** Google's identifiers of a channel. Stopping a channel requires both ids (reference of channels.stop). */
 interface GoogleChannel {
   id: string;
   resourceId: string;
@@ -28,15 +28,15 @@ interface Opened extends GoogleChannel {
 }
 
 /**
- * Watch channels (developers.google.com/workspace/calendar/api/guides/push). Google prolongs none, and lists none: see {@link replaceLost}
- * for one whose answer was lost.
+ * Manages watch channels (developers.google.com/workspace/calendar/api/guides/push). Google can neither extend nor list channels. For a
+ * channel whose response was lost, see {@link replaceLost}.
  */
 export function createGoogleSubscriptions(client: CalendarClient, call: Call): Subscriptions {
   const watch: Watch = async (calendarId, request, signal) =>
     readOpened(
       await call(signal, async (options) => {
         const answer = await client.watchEvents({ calendarId, ...request }, options);
-        // Some of these refusals are 401 although the login is good; another login would not help.
+        // Google sends some of these refusals as 401 although the token is valid; another token does not help.
         if (errors.kindOf(answer) === 'notification-address-refused') throw errors.of(answer);
         return answer;
       }),
@@ -63,15 +63,16 @@ export function createGoogleSubscriptions(client: CalendarClient, call: Call): S
 type Watch = (calendarId: string, request: SubscriptionRequest, signal: AbortSignal) => Promise<Opened>;
 type Stop = (channel: GoogleChannel, signal: AbortSignal) => Promise<void>;
 
-/** No answer came, or none that can be read. */
+/** Google sent no response, or an unreadable response. */
 function mayBeOpen(failure: MirrorError): boolean {
   return failure.ambiguous || failure.actor === 'contract';
 }
 
 /**
- * A channel of which no answer came may be open, and without its resource id it can't be stopped. Another one on the same calendar
- * has the same resource id, so that one is kept and the lost one stopped. Should this fail too, both live until their end.
- * @throws the first failure when there is no second channel either
+ * Handles a channel without a response: the channel may be open, and cannot be stopped without its resource id. A second channel on the
+ * calendar has an equal resource id, so the second channel is kept and the lost channel is stopped. If the second attempt fails too, both
+ * channels live until they expire.
+ * @throws the first failure if there is no second channel either
  */
 async function replaceLost(
   { watch, stop, signal }: { watch: Watch; stop: Stop; signal: AbortSignal },
@@ -93,7 +94,7 @@ function readOpened(answer: WireResponse, { id, expiresAt }: SubscriptionRequest
   return { id, resourceId, expiresAt: expiration === undefined ? expiresAt : Number(expiration) };
 }
 
-/** Our ids hold no slash. */
+/** Channel ids of clinic-mirror contain no slash. */
 function handleOf({ id, resourceId }: GoogleChannel): string {
   return `${id}/${resourceId}`;
 }
@@ -103,14 +104,17 @@ function readHandle({ handle }: Subscription): GoogleChannel {
   return { id: handle.slice(0, end), resourceId: handle.slice(end + 1) };
 }
 
-/** What `X-Goog-Resource-State` says (developers.google.com/workspace/calendar/api/guides/push#understanding-the-notification-message-format). */
+/**
+ * Meaning of `X-Goog-Resource-State`
+ * (developers.google.com/workspace/calendar/api/guides/push#understanding-the-notification-message-format).
+ */
 const EVENTS: ReadonlyMap<string | undefined, NotificationEvent> = new Map([
   ['sync', 'opened'],
   ['exists', 'changed'],
   ['not_exists', 'changed'],
 ] as const);
 
-/** Reads what Google posts: headers alone. What carries no secret can't be ours. */
+/** Parses the headers of a Google notification; the body is not used. A notification without a secret is rejected. */
 export function readGoogleNotification({ headers }: NotificationRequest): ReadNotification {
   const event = EVENTS.get(headers['x-goog-resource-state']);
   const secret = headers['x-goog-channel-token'];

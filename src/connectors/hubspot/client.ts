@@ -10,38 +10,36 @@ import { errors, requireNothing, toMirrorError } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import { accountSchema } from './schemas.ts';
 
-/** What calls are sent with. */
 export interface ClientOptions {
   http: HttpClient;
   authorizer: Authorizer;
   clock: Clock;
   apiUrl: string;
-  /** The account's IANA zone, as far as it is known by now. */
+  /** Returns the account's IANA zone, or null before the account is known. */
   zone(): string | null;
 }
 
-/** One call; `label` names it in metrics. */
+/** Single call. Metrics use `label`. */
 export interface HubSpotCall {
   label: string;
   method: 'GET' | 'POST';
-  /** Path and query. */
   path: string;
   body?: object;
 }
 
-/** Calls under one signal. */
+/** Sends calls under one signal. */
 export interface HubSpotClient {
-  /** Sends a call, after a 401 once more with a renewed login; gives the answer whatever its status. */
+  /** Sends a call, and again after a 401 with a renewed token. Returns the response with any status. */
   send(call: HubSpotCall): Promise<WireResponse>;
-  /** The same, for a call whose answer must be a success of the schema's shape. @throws MirrorError */
+  /** Sends a call that must return a success in the schema's form. @throws MirrorError */
   demand<Parsed>(schema: z.ZodType<Parsed>, call: HubSpotCall): Promise<Parsed>;
-  /** The same, for a call that answers a success with 204 and nothing else. @throws MirrorError */
+  /** Sends a call whose success is an empty 204. @throws MirrorError */
   demandNothing(call: HubSpotCall): Promise<void>;
-  /** An answer that is not a success, as an error of the whole target. */
+  /** Returns the error of an unsuccessful response, for the whole target. */
   errorOf(answer: WireResponse): MirrorError;
 }
 
-/** Opens the way to the API for as long as a signal lasts. */
+/** Creates a client that sends calls until the signal aborts. */
 export function createClient(options: ClientOptions, signal: AbortSignal): HubSpotClient {
   const { http, authorizer, clock, apiUrl, zone } = options;
   const errorOf = (answer: WireResponse) => toMirrorError(answer, { at: clock(), zone: zone() });
@@ -75,35 +73,35 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
   };
 }
 
-/** The account that a login leads to. */
+/** HubSpot account of the connection. */
 export interface Account {
   portalId: number;
-  /** IANA zone, by whose midnight daily limits begin again; null when HubSpot names none that is known. */
+  /** IANA zone whose midnight resets the daily limits; null if HubSpot sends no known zone. */
   zone: string | null;
 }
 
-/** Asks which account it is (developers.hubspot.com, account information). */
+/** Fetches the account of the connection (developers.hubspot.com, account information). */
 export async function readAccount(client: HubSpotClient, paths: Paths): Promise<Account> {
   const call = { label: 'hubspot.account', method: 'GET', path: paths.account } as const;
   const { portalId, timeZone } = await client.demand(accountSchema, call);
   return { portalId, zone: timeZone !== undefined && isZone(timeZone) ? timeZone : null };
 }
 
-/** Where the calls of the API begin, in the version of the settings. */
+/** Path prefixes of the API, in the version of the settings. */
 export interface Paths {
   account: string;
-  /** Of contacts, meetings, deals, or a custom object by its name or its type id. */
+  /** For contacts, meetings, deals, or a custom object by name or type id. */
   objects(object: string): string;
   properties(object: string): string;
-  /** Of deals or a custom object. */
+  /** For deals or a custom object. */
   pipelines(object: string): string;
   associations(from: string, to: string): string;
-  /** Who gets which mails. */
+  /** Subscriptions of e-mail addresses to mail types. */
   communicationPreferences: string;
 }
 
 /**
- * The paths of a version by date.
+ * Returns the paths of a date-based version.
  * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
  */
 export function pathsOf(version: string): Paths {

@@ -80,10 +80,10 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
   return askedAlone(connector, { errors });
 }
 
-/** What is known of a target between its calls. */
+/** Data of a target that outlives a call. */
 type Target = Omit<Scope, 'client'>;
 
-/** HubSpot looks at the form of a contact's address alone, and holds all values as texts. */
+/** HubSpot validates only the e-mail address of contacts, and stores all values as strings. */
 function ruleOf({ object }: Target, name: string): PropertyRule {
   return { longest: LONGEST_VALUE, form: object === 'contacts' && name === 'email' ? 'email' : undefined };
 }
@@ -114,7 +114,10 @@ function targetOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSett
   };
 }
 
-/** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
+/**
+ * Carries out operations and returns one outcome each.
+ * @throws MirrorError if all operations failed with one error of the whole target
+ */
 async function apply(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
   const outcomes = new Map<string, Outcome<CrmItem>>();
   const recordOutcome = (outcome: Outcome<CrmItem>) => outcomes.set(outcome.recordId, outcome);
@@ -138,7 +141,7 @@ function isDeletion(operation: Operation<CrmItem>): operation is Extract<Operati
 }
 
 async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
-  // Contacts have no time; of the others the stamp tells it, and HubSpot's lists can't be filtered.
+  // Contacts have no time. For other objects, the stamp contains the time, since HubSpot's lists have no filter.
   const isIn = ({ stamp }: StoredRecord) =>
     stamp !== null &&
     (window === null || scope.object === 'contacts' || (stamp.startAt >= window.fromAt && stamp.startAt < window.toAt));
@@ -148,12 +151,13 @@ async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerato
   }
 }
 
-/** Where people work with HubSpot. It leads accounts of other data centres to their own address. */
+/** URL of HubSpot's web app, which redirects accounts of other data centres. */
 const APP_URL = 'https://app.hubspot.com';
 
 /**
- * Pages of records: account, kind of record and id. A custom object by its name has no number to be had here, so no pages.
- * @param container as `prepare` gave it: the account's id, and the kind of record
+ * Returns the web pages of objects: account, type and id. A custom object configured by name has no pages, since its type number is unknown
+ * here.
+ * @param container result of `prepare`: the account's id and the type of object
  * @see https://knowledge.hubspot.com/records/work-with-records
  */
 export function pagesOf(container: string, remoteIds: readonly string[]): ReadonlyMap<string, string> {
@@ -163,10 +167,10 @@ export function pagesOf(container: string, remoteIds: readonly string[]): Readon
   return new Map(remoteIds.map((id) => [id, `${APP_URL}/contacts/${portalId}/record/${typeId}/${id}`]));
 }
 
-/** Addresses beside the one in `email`, with semicolons between (developers.hubspot.com, CRM contacts, secondary emails). */
+/** E-mail addresses in addition to `email`, separated by semicolons (developers.hubspot.com, CRM contacts, secondary emails). */
 const OTHER_ADDRESSES = 'hs_additional_emails';
 
-/** The contacts of an account that were there before us. */
+/** Gives access to contacts that existed before clinic-mirror. */
 function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
   const namesOf = (scope: Scope) => [...namesToRead(scope), OTHER_ADDRESSES];
   return {
@@ -182,7 +186,7 @@ function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): Existi
       const wanted = { object: scope.object, ids: remoteIds, byKey: false, properties: namesOf(scope) };
       const { records } = await readRecords(scope, wanted);
       const asked = new Set(remoteIds);
-      // The id of a contact that was merged leads to the one that is left.
+      // HubSpot resolves the id of a merged contact to the remaining contact.
       return records.filter(({ id }) => asked.has(id)).map((record) => toExisting(scope, record));
     },
     async stamp(stamps, signal) {

@@ -13,10 +13,10 @@ import type { RecordOutcome } from './writing.ts';
 type Deletion = Extract<Operation, { kind: 'delete' }>;
 
 /**
- * Takes records out: into the bin, where HubSpot keeps them for 90 days. Where a person is to be forgotten, a contact goes for good, and
- * others, for which HubSpot has no such call, are emptied before.
- * They are looked up by key before, since the id of a record that people merged leads to another patient's.
- * @throws MirrorError for what concerns all that is not settled by then
+ * Moves objects to the recycle bin, where HubSpot keeps them for 90 days. If a patient's data must be erased, a contact is deleted
+ * permanently. HubSpot cannot delete other objects permanently, so they are cleared before the deletion. Objects are first fetched by key, since
+ * the id of a merged object leads to a different patient's object.
+ * @throws MirrorError for failures of all unfinished deletions
  */
 export async function deleteAll(scope: Scope, deletions: readonly Deletion[], recordOutcome: RecordOutcome) {
   if (deletions.length === 0) return;
@@ -51,15 +51,15 @@ export async function deleteAll(scope: Scope, deletions: readonly Deletion[], re
   }
 }
 
-/** The records of one deletion: of several that carry its key all go, and it is done with the last. */
+/** Returns the objects of one deletion: all objects with the key are deleted, and the last deletion completes the operation. */
 function leavesOf(deletion: Deletion, found: ReadonlyMap<string, readonly StoredRecord[]>) {
   const records = found.get(deletion.key) ?? [];
   return records.map(({ id }, index) => ({ deletion, id, isLast: index === records.length - 1 }));
 }
 
 /**
- * Clears what we wrote, but for the key, by which a try that broke off finds the records again. What a rule of the account won't have empty
- * stays, and that alone.
+ * Clears the properties of clinic-mirror except the key, by which a repeated deletion finds the objects. A property that an account rule
+ * requires keeps its value.
  */
 async function empty(scope: Scope, ids: readonly string[]): Promise<void> {
   const written = [...namesToRead(scope), ...(scope.object === 'meetings' ? ['hs_meeting_start_time'] : [])];
@@ -86,13 +86,13 @@ async function empty(scope: Scope, ids: readonly string[]): Promise<void> {
   logUnemptied(scope.log, ids.length);
 }
 
-/** Why a batch was refused: as a whole, or for some of its rows. */
+/** Returns the reasons why HubSpot refused a whole batch, or some of its objects. */
 function refusalsIn({ status, body }: WireResponse): Refusal[] {
   const rows = batchSchema.safeParse(body).data?.errors ?? [];
   return [body, ...rows].map((one) => readRefusal(status, one));
 }
 
-/** Deletes a contact for good, with its address (developers.hubspot.com, CRM contacts, GDPR delete). */
+/** Deletes a contact permanently, including its e-mail address (developers.hubspot.com, CRM contacts, GDPR delete). */
 async function eraseContact({ client, paths }: Scope, objectId: string) {
   const path = `${paths.objects('contacts')}/gdpr-delete`;
   const answer = await client.send({ label: 'hubspot.contacts.erase', method: 'POST', path, body: { objectId } });
@@ -102,7 +102,10 @@ async function eraseContact({ client, paths }: Scope, objectId: string) {
   return 'deleted';
 }
 
-/** Records to take out, by key: the live ones of the key, one of ours that somebody took the key from, and for erasures one in the bin. */
+/**
+ * Fetches the objects to delete, by key: live objects with the key, own objects whose key a user cleared, and for erasures objects in the
+ * recycle bin.
+ */
 async function lookUp(scope: Scope, deletions: readonly Deletion[]): Promise<Map<string, StoredRecord[]>> {
   const { object, keyProperty, stampProperty } = scope;
   const keys = deletions.map(({ key }) => key);
@@ -117,7 +120,7 @@ async function lookUp(scope: Scope, deletions: readonly Deletion[]): Promise<Map
   return found;
 }
 
-/** Adds those that are not found by key, are known by id, carry our stamp, and no other record's key. */
+/** Adds objects known only by id that carry this target's stamp and no other object's key. */
 async function lookUpById(
   scope: Scope,
   deletions: readonly Deletion[],

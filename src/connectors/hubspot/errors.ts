@@ -14,11 +14,11 @@ import {
 } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
 
-/** The one refusal that is told by its sentence alone (see the changelog at `readRefusal`). */
+/** Only the message identifies this refusal (see the changelog at `readRefusal`). */
 const NO_EDIT_ASSOCIATIONS = 'NO_EDIT_ASSOCIATIONS';
 
 /**
- * HubSpot's errors: calls by status, the limit and category that it names, rows by their codes.
+ * HubSpot's errors. Calls are identified by status, limit and category, and objects in a batch by their codes.
  * @see https://developers.hubspot.com/docs/api-reference/error-handling
  */
 export const errors = defineErrors('hubspot', wordsOf, {
@@ -67,10 +67,10 @@ export const errors = defineErrors('hubspot', wordsOf, {
   'unique-value-taken': settings.item({ refusesValues: true }),
 });
 
-/** When and where an answer came: what the wait after a daily limit goes by. */
+/** Time and zone of a response, which determine the pause after a daily limit. */
 export interface AnswerTime {
   at: Instant;
-  /** The account's IANA zone; null while it is not known. */
+  /** IANA zone of the account; null before the account is known. */
   zone: string | null;
 }
 
@@ -80,7 +80,7 @@ function wordsOf({ status, body }: Pick<WireResponse, 'status' | 'body'>): strin
   return [`${status} ${category}`, `${status} ${policy}`, ...reported];
 }
 
-/** An answer that is not a success, as an error of the whole target. */
+/** Returns the error of an unsuccessful response, for the whole target. */
 export function toMirrorError(answer: WireResponse, { at, zone }: AnswerTime): MirrorError {
   const { status } = answer;
   const kind = errors.kindOf(answer);
@@ -90,14 +90,14 @@ export function toMirrorError(answer: WireResponse, { at, zone }: AnswerTime): M
   return errors.make(kind, { status, retryAfterMs: answer.retryAfterMs ?? pauseMs });
 }
 
-/** From an instant to the next midnight of a zone, in milliseconds. */
+/** Returns the milliseconds from an instant to the next midnight of a zone. */
 export function untilMidnightMs(at: Instant, zone: string): number {
   const offset = offsetMs(zone, at);
   const localMidnight = (Math.floor((at + offset) / DAY_MS) + 1) * DAY_MS;
   return localMidnight - offsetMs(zone, localMidnight - offset) - at;
 }
 
-/** What of a row's refusal counts first. */
+/** Codes of an object's refusal in order of precedence. */
 const ROW_CODES = [
   'PROPERTY_DOESNT_EXIST',
   'READ_ONLY_VALUE',
@@ -108,13 +108,13 @@ const ROW_CODES = [
 ];
 
 /**
- * Why HubSpot refused one object.
- * @param allowedNames names of properties that were sent or that the account has; no other word of the answer is repeated
+ * Returns the error of one refused object.
+ * @param allowedNames names of sent properties or of the account's properties; the error repeats no other word of the response
  */
 export function toRowError(refusal: Refusal, object: string, allowedNames: ReadonlySet<string>): MirrorError {
   const { status, category, codes, scopes, isTaken } = refusal;
   if (category === 'MISSING_SCOPES') return errors.make('scope-missing', { status: 403, names: scopes });
-  // It was there when it was looked at.
+  // The object existed when it was fetched.
   if (category === 'OBJECT_NOT_FOUND') return errors.make('changed-meanwhile', { status: 404 });
   const reported = refusal.properties.filter((name) => allowedNames.has(name));
   const names = reported.length === 0 ? [object] : namesIn(object, reported);
@@ -131,35 +131,38 @@ export function toRowError(refusal: Refusal, object: string, allowedNames: Reado
   return errors.make('property-value-refused', { status, names, refuses: reported });
 }
 
-/** Names of properties as errors tell them: `contacts.email`. */
+/** Returns property names in the form of error texts: `contacts.email`. */
 export function namesIn(object: string, properties: readonly string[]): string[] {
   return properties.map((name) => `${object}.${name}`);
 }
 
-/** @throws MirrorError for a success that is not the one of a call which answers with 204 and nothing else: HubSpot did not say so */
+/**
+ * Requires the status 204.
+ * @throws MirrorError if the response has a different success status, which HubSpot did not send
+ */
 export function requireNothing({ status }: WireResponse): void {
   if (status !== 204) throw errors.make('unexpected-answer');
 }
 
-/** Why HubSpot refused a call or a row, without its sentences: they repeat values that were sent. */
+/** Reason of a refused call or object, without HubSpot's messages, which repeat sent values. */
 export interface Refusal {
   status: number;
   category: string | null;
-  /** Which limit, with 429. */
+  /** Exceeded limit, with 429. */
   policy: string | null;
-  /** Codes of what is wrong with values, such as `INVALID_OPTION`. */
+  /** Codes of invalid values, such as `INVALID_OPTION`. */
   codes: string[];
-  /** What looks like names of properties; only those that were sent may be repeated. */
+  /** Possible property names. Only sent names may be repeated. */
   properties: string[];
-  /** Properties whose values made a rule demand others; only those that the account has may be repeated. */
+  /** Properties whose values trigger a rule that requires other properties. Only the account's names may be repeated. */
   ruledBy: string[];
-  /** Permissions that are wanted. */
+  /** Missing permissions. */
   scopes: string[];
-  /** A unique value belongs to another record. */
+  /** Whether a unique value belongs to a different object. */
   isTaken: boolean;
-  /** Id of the record that has the unique value, where HubSpot names it. */
+  /** Id of the object with the unique value, if HubSpot reports the id. */
   holderId: string | null;
-  /** The property by which records are named is not there, or not unique. */
+  /** Whether the key property is absent or not unique. */
   isKeyUnusable: boolean;
 }
 
@@ -167,7 +170,7 @@ const PROPERTY_NAME = /^[a-z][a-z0-9_]{0,99}$/;
 const SCOPE = /^[a-z0-9._-]{1,100}$/;
 
 /**
- * Reads what an error's body, or an entry of a 207's `errors`, says; an unreadable one says nothing but its status.
+ * Parses the body of an error, or an element of a 207's `errors`. An unreadable body results in only the status.
  * @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement
  */
 export function readRefusal(status: number, body: unknown): Refusal {
@@ -202,19 +205,19 @@ export function readRefusal(status: number, body: unknown): Refusal {
   };
 }
 
-/** What stands in brackets at the end of `… is required because of a conditional property rule based on [country]`. */
+/** Parses the brackets at the end of `… is required because of a conditional property rule based on [country]`. */
 function namesOfRule(message: string): string[] {
   const list = /\bbased on \[([a-z0-9_, ]+)\]/i.exec(message)?.[1] ?? '';
   return list.split(',').flatMap((name) => (PROPERTY_NAME.test(name.trim()) ? [name.trim()] : []));
 }
 
-/** A contact's address that another has is told as 409, another unique value by a code or by its sentence. */
+/** HubSpot reports an e-mail address in use as 409, and other unique values by a code or a message. */
 function isTaken(status: number, category: string | undefined, codes: readonly string[], message: string): boolean {
   const isConflict = status === 409 || category === 'CONFLICT' || codes.includes('CONFLICTING_UNIQUE_VALUE');
   return isConflict || /already has that value/i.test(message);
 }
 
-/** What a sentence lists as JSON: `Property values were not valid: [{"name": "…", "error": "…", …}]`. */
+/** Parses the JSON list in a message: `Property values were not valid: [{"name": "…", "error": "…", …}]`. */
 function faultsIn(message: string): { name: string; code: string }[] {
   const start = message.indexOf('[{');
   if (start === -1) return [];

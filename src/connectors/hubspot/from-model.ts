@@ -7,40 +7,40 @@ import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp, withRevi
 import type { HubSpotClient, Paths } from './client.ts';
 import { recordSchema, type SubscriptionRule } from './schemas.ts';
 
-/** Values as they go over the wire: strings, an empty one to clear. */
+/** Property values in requests: strings, empty to clear. */
 export type Values = Record<string, string>;
 
-/** One record that is written; it is known by its key in both directions. */
+/** Object to write, with its key as the identifier in both directions. */
 export interface Row {
   key: ItemKey;
   values: Values;
-  /** HubSpot's id of the record, where keys are not unique and there is one. */
+  /** HubSpot's id of an existing object, if keys are not unique. */
   id?: string;
 }
 
-/** A record, read far enough to know whose it is. */
+/** Stored object, with the properties that show its owner. */
 export interface StoredRecord {
   id: string;
   key: ItemKey | null;
-  /** Null when it is not ours, or somebody removed the stamp. */
+  /** Null if the object is foreign, or a user removed the stamp. */
   stamp: Stamp | null;
-  /** It carries a stamp that is not ours. */
+  /** Whether the object carries a foreign stamp. */
   isForeign: boolean;
-  /** Strings as HubSpot tells them; null for what is empty, absent for what it didn't tell. */
+  /** Values from HubSpot as strings: null if empty, absent if the response omits the property. */
   values: Readonly<Record<string, string | null>>;
-  /** In lists of what belongs to contacts: whether it is joined with any. */
+  /** In lists of objects that belong to contacts: whether the object has a contact. */
   hasContact?: boolean;
-  /** With upserts: whether it was made by this one. */
+  /** With upserts: whether this upsert created the object. */
   isNew: boolean | null;
   traceId: string | null;
 }
 
-/** What of a write goes into a record. */
+/** Fields of a write that an object contains. */
 type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'sealedRecordId' | 'item' | 'revision'>;
 
 /**
- * What a record is given: every property of the item, our two, and for a meeting the times that its place in HubSpot needs, unless the
- * mapping fills them (developers.hubspot.com, engagements, meetings: `hs_timestamp` is required).
+ * Returns the values of an object: all properties of the item, key and stamp. A meeting also has times that HubSpot requires, unless the
+ * mapping contains them (developers.hubspot.com, engagements, meetings: `hs_timestamp` is required).
  */
 export function toValues(scope: Scope, { key, sealedRecordId, item, revision }: Sent): Values {
   const values: Values = {};
@@ -60,7 +60,7 @@ export function toValues(scope: Scope, { key, sealedRecordId, item, revision }: 
   return values;
 }
 
-/** Dates and instants are texts already, in a form that HubSpot takes. Half surrogates become U+FFFD. */
+/** Dates and instants are already strings in a form that HubSpot accepts. Half surrogates become U+FFFD. */
 function toText(value: PropertyValue): string {
   if (value === null) return '';
   return typeof value === 'number' ? numberText(value) : String(value).toWellFormed();
@@ -68,13 +68,13 @@ function toText(value: PropertyValue): string {
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** HubSpot takes no exponents. */
+/** HubSpot does not accept exponents. */
 function numberText(value: number): string {
   const text = String(value);
   return text.includes('e') ? value.toFixed(20).replace(/\.?0+$/, '') : text;
 }
 
-/** Reads a record of any answer; null for what is none. */
+/** Parses an object from any response, or returns null for invalid data. */
 export function readRecord(
   { keyProperty, stampProperty, ownerTag }: Pick<Scope, 'keyProperty' | 'stampProperty' | 'ownerTag'>,
   answered: unknown,
@@ -98,8 +98,8 @@ export function readRecord(
 }
 
 /**
- * The item that a record holds.
- * @param sent what was written, for the properties that the answer doesn't tell
+ * Returns the item of an object.
+ * @param sent written values, for properties that the response omits
  */
 export function toItem(
   { properties, choices }: Pick<Scope, 'properties' | 'choices'>,
@@ -115,8 +115,9 @@ export function toItem(
 }
 
 /**
- * A record of ours as the contract shows it; one without its stamp has no item. Stamp and values are written before it is joined with its
- * contact, so one that is joined with nobody, because that broke off or somebody undid it, shows generation 0, as nothing is wanted.
+ * Converts an own object to the contract's form. An object without a stamp has no item. Stamp and values are written before the association
+ * with the contact. An object without a contact, after an interrupted write or a user's change, therefore has generation 0, so that the
+ * planner writes it again.
  */
 export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<CrmItem> {
   const { id: remoteId, key, stamp } = record;
@@ -126,7 +127,10 @@ export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<Crm
   return { ...base, ...withRevision(stamp?.revision), ...refusalsIn(scope, record, item) };
 }
 
-/** What somebody refused in HubSpot itself: who refuses in the clinic was unsubscribed by us. */
+/**
+ * Returns the consents that a patient refused in HubSpot. Refusals in the clinic are excluded, since clinic-mirror unsubscribed those
+ * patients.
+ */
 function refusalsIn(scope: Scope, { values }: StoredRecord, item: CrmItem | null): Pick<RemoteItem, 'refuses'> {
   const isRefusedInClinic = (consent: string | null) => consent !== null && item?.properties[consent] === false;
   const refuses = optOutsOf(scope).filter(
@@ -138,7 +142,10 @@ function refusalsIn(scope: Scope, { values }: StoredRecord, item: CrmItem | null
 const EPOCH_MS = /^-?\d{1,16}$/;
 const ISO = /^\d{4}-\d{2}-\d{2}T/;
 
-/** A value of a kind, from the text that HubSpot tells; a text that is none of that kind stays as it is, and so differs. */
+/**
+ * Converts a string from HubSpot to a value of a kind. A string that does not fit the kind is returned unchanged, and therefore differs
+ * from the desired value.
+ */
 export function fromText(kind: PropertyKind, text: string): PropertyValue {
   if (text === '') return null;
   switch (kind) {
@@ -159,61 +166,62 @@ export function fromText(kind: PropertyKind, text: string): PropertyValue {
   }
 }
 
-/** Epoch ms of epoch ms or of ISO 8601; null for anything else. */
+/** Converts epoch ms or ISO 8601 to epoch ms; null for other strings. */
 function instantOf(text: string): number | null {
   const at = EPOCH_MS.test(text) ? Number(text) : ISO.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(new Date(at).getTime()) ? null : at;
 }
 
-/** What all work on one target goes by. */
+/** Data and settings for all work on one target. */
 export interface Scope {
-  /** Calls under the signal of the work. */
+  /** Sends calls under the signal of the work. */
   client: HubSpotClient;
   stream: StreamName;
-  /** The kind of record that the stream becomes: `contacts`, `meetings`, `deals`, or a custom object. */
+  /** Type of object for the stream: `contacts`, `meetings`, `deals`, or a custom object. */
   object: string;
-  /** Every property that the mapping fills. */
+  /** All mapped properties. */
   properties: readonly MappedProperty[];
   ownerTag: string;
   keyProperty: string;
   stampProperty: string;
   propertyGroup: string;
   /**
-   * Names of properties that hold instants in HubSpot and whose mapping gives days. Known once the target is prepared; they are written
-   * as midnight in UTC, as HubSpot keeps days.
+   * Properties that contain instants in HubSpot and days in the mapping. Set after the target is prepared. Days are written as midnight
+   * UTC, which is HubSpot's form of days.
    */
   daysAsInstants: ReadonlySet<string>;
   /**
-   * HubSpot holds the keys of this kind of record unique, so that records can be named by them. It documents that of all but meetings: of
-   * those it is known once the target is prepared, and keys are looked up until then.
+   * Whether HubSpot enforces unique keys for this type, so that keys can identify objects. HubSpot documents unique keys for all types
+   * except meetings. For meetings, the value is known after the target is prepared, and keys are searched until then.
    */
   hasUniqueKey: boolean;
-  /** What words of the mapping stand for in lists of HubSpot, by property. Null until it is known. */
+  /** HubSpot's list values for the mapping's words, by property. Null before they are fetched. */
   choices: ReadonlyMap<string, Choices> | null;
-  /** Names of all properties of the kind of record, which errors may repeat. Known once the target is prepared. */
+  /** Names of all properties of the type, which errors may repeat. Set after the target is prepared. */
   catalogueNames: ReadonlySet<string>;
-  /** Which mails follow which consents. */
+  /** Subscriptions that depend on consents. */
   subscriptions: readonly SubscriptionRule[];
   paths: Paths;
   log: Logger;
 }
 
-/** Names of everything that a reading asks for. */
+/** Returns the names of all properties to fetch. */
 export function namesToRead(scope: Scope): string[] {
   const { properties, keyProperty, stampProperty } = scope;
   const mapped = properties.map(({ name }) => name);
   return [...new Set([keyProperty, stampProperty, ...mapped, ...optOutsOf(scope).map(({ name }) => name)])];
 }
 
-/** A property of HubSpot's own that is true for whoever unsubscribed. */
+/** HubSpot property that is true for unsubscribed contacts. */
 interface OptOut {
   name: string;
-  /** The mapped consent that is told as this subscription; null for all mails. */
+  /** Mapped consent of this subscription; null for all mails. */
   consent: string | null;
 }
 
 /**
- * What tells of unsubscriptions: from all mails, and from those that follow consents. HubSpot sets both by the address; they can't be written.
+ * Returns the properties that show unsubscriptions: from all mails, and from mails that depend on consents. HubSpot sets these read-only
+ * properties by e-mail address.
  * @see https://community.hubspot.com/t5/CRM/Handling-Marketing-Contact-Status-and-Opt-Outs-when-importing/m-p/623337
  */
 function optOutsOf({ object, subscriptions }: Pick<Scope, 'object' | 'subscriptions'>): OptOut[] {

@@ -6,8 +6,8 @@ import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
 import { type HubSpotSettings, settingsSchema } from './schemas.ts';
 
 /**
- * What every stream needs: contacts are written, or found to belong to, and our properties are made where they are absent. Meetings
- * go by the scopes of contacts.
+ * Scopes of all streams: contacts are written or found, and missing properties of clinic-mirror are created. Meetings use the scopes of
+ * contacts.
  */
 const CONTACT_SCOPES = [
   'crm.objects.contacts.read',
@@ -15,14 +15,14 @@ const CONTACT_SCOPES = [
   'crm.schemas.contacts.write',
 ] as const;
 
-/** The same of deals (developers.hubspot.com, scopes). */
+/** Scopes of deals (developers.hubspot.com, scopes). */
 const DEAL_SCOPES = ['crm.objects.deals.read', 'crm.objects.deals.write', 'crm.schemas.deals.write'] as const;
 
-/** The same of custom objects. */
+/** Scopes of custom objects. */
 const CUSTOM_SCOPES = ['crm.objects.custom.read', 'crm.objects.custom.write', 'crm.schemas.custom.write'] as const;
 
 /**
- * What telling subscriptions needs: the list of types, and statuses in batches.
+ * Scopes of subscriptions: the list of types, and statuses in batches.
  * @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide
  */
 const SUBSCRIPTION_SCOPES = [
@@ -31,7 +31,7 @@ const SUBSCRIPTION_SCOPES = [
   'communication_preferences.statuses.batch.write',
 ] as const;
 
-/** HubSpot's CRM: patients as contacts, appointments as meetings of theirs, invoices as deals; or custom objects in place of the latter. */
+/** Connector for HubSpot's CRM: patients as contacts, appointments as their meetings, invoices as deals, or custom objects instead. */
 export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
   name: 'hubspot',
   streams: ['patients', 'appointments', 'invoices'],
@@ -41,14 +41,14 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
     createsContainer: false,
-    // A deleted record frees its key, and an upsert makes a new one under it.
+    // A deleted object frees its key, and an upsert creates a new object with the key.
     revivesKeys: true,
     keys: 'enforced',
     duplicatesAreOurs: false,
-    // Meetings and deals stay in HubSpot's bin for 90 days, emptied.
+    // Meetings and deals stay in HubSpot's recycle bin for 90 days without content.
     erases: ['patients'],
   },
-  // Of meetings HubSpot does not say that it holds keys unique.
+  // HubSpot does not document unique keys for meetings.
   keysOf: ({ object, searchLagSeconds }, stream) =>
     stream === 'appointments' && object === undefined
       ? { lookedUp: { lagMs: searchLagSeconds * SECOND_MS } }

@@ -14,15 +14,15 @@ import {
   writtenStatusSchema,
 } from './schemas.ts';
 
-/** A contact that was just written. */
+/** Written contact. */
 interface WrittenContact {
   key: ItemKey;
   item: CrmItem;
-  /** The address that HubSpot holds for it now. */
+  /** E-mail e-mail address stored in HubSpot after the write. */
   address: string | null;
 }
 
-/** What an address should be subscribed to, and for whom. */
+/** Desired subscription status of an e-mail address, with its contacts. */
 interface Wish {
   address: string;
   rule: SubscriptionRule;
@@ -31,11 +31,11 @@ interface Wish {
 }
 
 type Status = 'SUBSCRIBED' | 'UNSUBSCRIBED';
-/** Stands for a status that HubSpot could not tell. */
+/** Placeholder for a status that HubSpot could not return. */
 const UNREAD = 'UNREAD';
 
 /**
- * Sees that every subscription type of the settings is there, and that the mapping gives what they follow.
+ * Checks that each subscription type of the settings exists and that the mapping contains its consent.
  * @throws MirrorError `settings`, `subscription-missing` or `subscription-unmapped`
  */
 export async function checkSubscriptions(scope: Scope): Promise<void> {
@@ -53,11 +53,16 @@ export async function checkSubscriptions(scope: Scope): Promise<void> {
 }
 
 /**
- * Tells HubSpot by its own means who may be written to: it sends by the status of an address, not by a property. A yes subscribes an
- * address of which nothing is said; a no unsubscribes it, also where another contact has it. Nobody who is unsubscribed is ever
- * subscribed again: that may have been the patient's own click. So of relatives who share an address one no is enough, in whatever
- * order they come. Addresses go in bodies; the calls for one contact, which every edition has, would take them in their path.
- * @returns keys of contacts of whom HubSpot did not take a status
+ * Writes consents as HubSpot subscriptions, since HubSpot sends mails by the status of an e-mail address, not by a property.
+ * - A given consent subscribes an e-mail address without a status.
+ * - A refused consent unsubscribes the e-mail address, even if other contacts share it.
+ * - An unsubscribed e-mail address is never subscribed again, since the patient may have unsubscribed. Of relatives with a shared e-mail
+ *   address, one
+ *   refusal is therefore enough, in any order.
+ *
+ * Requests contain e-mail addresses only in bodies. The calls for single contacts, available in all editions, would put e-mail addresses in
+ * paths.
+ * @returns keys of contacts whose status HubSpot did not accept
  * @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide
  */
 export async function updateSubscriptions(scope: Scope, contacts: readonly WrittenContact[]): Promise<Set<ItemKey>> {
@@ -82,7 +87,7 @@ export async function updateSubscriptions(scope: Scope, contacts: readonly Writt
   return untaken;
 }
 
-/** One wish for each address and subscription; where contacts differ, a no counts. */
+/** Returns one desired status per e-mail address and subscription. If contacts differ, a refusal takes precedence. */
 function wishesOf(rules: readonly SubscriptionRule[], contacts: readonly WrittenContact[]): Wish[] {
   const wishes = new Map<string, Wish>();
   for (const { key, item, address } of contacts) {
@@ -101,7 +106,7 @@ function wishesOf(rules: readonly SubscriptionRule[], contacts: readonly Written
   return [...wishes.values()];
 }
 
-/** What stands for the wishes; what HubSpot can't tell may be an opt-out. */
+/** Fetches the current statuses. An unreadable status may be an opt-out. */
 async function readStatuses(
   { client, paths, subscriptions }: Scope,
   wishes: readonly Wish[],
@@ -124,7 +129,7 @@ async function readStatuses(
   return statuses;
 }
 
-/** @returns the statuses that HubSpot says to hold now */
+/** @returns the statuses that HubSpot reports after the write */
 async function writeStatuses(
   { client, paths }: Scope,
   changes: readonly { wish: Wish; next: Status }[],

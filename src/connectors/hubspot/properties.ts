@@ -18,18 +18,18 @@ import {
 } from './schemas.ts';
 
 type Sensitivity = 'non_sensitive' | 'sensitive' | 'highly_sensitive';
-/** Definitions of properties, by name. */
+/** Property definitions by name. */
 export type Catalogue = ReadonlyMap<string, PropertyDefinition>;
 
-/** What is known of a kind of record once it is prepared. */
+/** Result of preparing a type of object. */
 interface Prepared {
-  /** Every property that it has. */
+  /** All properties of the type. */
   catalogue: Catalogue;
-  /** Records can be named by our key. */
+  /** Whether the key can identify objects. */
   hasUniqueKey: boolean;
 }
 
-/** Types of properties that can hold values of a kind and give them back (developers.hubspot.com, properties, types). */
+/** Property types that can store and return values of a kind (developers.hubspot.com, properties, types). */
 const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
   text: ['string', 'enumeration', 'phone_number'],
   number: ['number', 'string'],
@@ -39,8 +39,8 @@ const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
 };
 
 /**
- * Sees that records can be written: our properties are there, made once where they are absent, and each property of the mapping
- * exists, may be written and can hold its kind.
+ * Prepares a type of object for writing. Creates missing properties of clinic-mirror, and checks that each mapped property exists, is
+ * writable and fits its kind.
  * @throws MirrorError `settings`: `crm-property-missing`, `property-read-only`, `property-unsuitable`, `property-not-made`,
  * `object-missing`; `authorization`: `scope-missing`
  */
@@ -48,7 +48,7 @@ export async function prepareProperties(scope: Scope): Promise<Prepared> {
   const { object, keyProperty, stampProperty } = scope;
   const catalogue = await readCatalogue(scope, object);
   const own = await ensureOwn(scope, object, catalogue, [keyProperty, stampProperty]);
-  // What belongs to a contact finds it by the key: the property must be there even before the first contact is.
+  // Objects of a contact find the contact by key, so the property must exist even before the first contact.
   if (object !== 'contacts') {
     await ensureOwn(scope, 'contacts', await readCatalogue(scope, 'contacts'), [keyProperty]);
   }
@@ -60,7 +60,7 @@ export async function prepareProperties(scope: Scope): Promise<Prepared> {
   };
 }
 
-/** Checks every property of the mapping. @returns all properties, sensitive ones among them where they are needed */
+/** Checks all mapped properties. @returns all properties, with sensitive properties if required */
 async function checkMapped(scope: Scope, catalogue: Catalogue): Promise<Catalogue> {
   const { object, keyProperty, stampProperty, properties } = scope;
   const own = properties.filter(({ name }) => name === keyProperty || name === stampProperty);
@@ -74,8 +74,8 @@ async function checkMapped(scope: Scope, catalogue: Catalogue): Promise<Catalogu
 }
 
 /**
- * Whether HubSpot is bound to hold the key unique. It documents unique properties of contacts, companies, deals, tickets and custom
- * objects; of meetings it says nothing, and a batch upsert by "unique property values" is among their calls all the same.
+ * Decides whether HubSpot must enforce a unique key. HubSpot documents unique properties for contacts, companies, deals, tickets and custom
+ * objects. Unique properties of meetings are not documented, although meetings have a batch upsert by "unique property values".
  * @see https://developers.hubspot.com/changelog/unique-properties-for-contacts
  * @see https://developers.hubspot.com/docs/api-reference/2026-03/crm/activities/meetings/batch/upsert-meetings
  */
@@ -83,7 +83,7 @@ function mustHaveUniqueKey(object: string): boolean {
   return object !== 'meetings';
 }
 
-/** Whether HubSpot finds records by a key that it says to be unique: asked with one that no record has. */
+/** Checks whether HubSpot finds objects by a key that it reports as unique, with a request for a key of no object. */
 async function namesRecords({ client, object, paths, keyProperty }: Scope): Promise<boolean> {
   const path = `${paths.objects(object)}/batch/read`;
   const body = { inputs: [{ id: KEY_OF_NOTHING }], properties: [keyProperty], idProperty: keyProperty };
@@ -105,14 +105,14 @@ function checkMapping({ object, properties }: Scope, catalogue: Catalogue): void
   }
 }
 
-/** Lists to choose from can hold a boolean when they offer true and false. */
+/** An enumeration can store a boolean if it has the options true and false. */
 function canHold({ type, options }: PropertyDefinition, kind: PropertyKind): boolean {
   if (!TYPES_FOR[kind].includes(type)) return false;
   if (kind !== 'boolean' || type !== 'enumeration') return true;
   return ['true', 'false'].every((value) => options.some((option) => option.value === value));
 }
 
-/** Every property of a kind of record. */
+/** Fetches all properties of a type of object. */
 async function readCatalogue(
   { client, paths }: Scope,
   object: string,
@@ -121,7 +121,8 @@ async function readCatalogue(
   const query = sensitivity === 'non_sensitive' ? '' : `?dataSensitivity=${sensitivity}`;
   const path = `${paths.properties(object)}${query}`;
   const answer = await client.send({ label: 'hubspot.properties.list', method: 'GET', path });
-  // Accounts without sensitive data, and logins without its permission, may be refused the list: then they have none.
+  // HubSpot may refuse the list of sensitive properties for accounts without sensitive data, and for connections without that permission.
+  // Such accounts have no sensitive properties.
   if (query !== '' && (answer.status === 400 || answer.status === 403)) return new Map();
   if (!(object in TYPE_IDS) && (answer.status === 400 || answer.status === 404)) {
     throw errors.make('object-missing', { status: answer.status, names: [object] });
@@ -132,7 +133,7 @@ async function readCatalogue(
   return new Map(definitions.map((one) => [one.name, one]));
 }
 
-/** Sensitive properties stand in lists of their own (developers.hubspot.com, sensitive data). */
+/** Sensitive properties have separate lists (developers.hubspot.com, sensitive data). */
 async function withSensitive(scope: Scope, plain: Catalogue): Promise<Catalogue> {
   const all = new Map(plain);
   for (const sensitivity of ['sensitive', 'highly_sensitive'] as const) {
@@ -143,8 +144,8 @@ async function withSensitive(scope: Scope, plain: Catalogue): Promise<Catalogue>
 }
 
 /**
- * Values of sensitive properties are left out of what a login without their permission reads, so any one record tells. Where there
- * is no record yet, the first write will tell.
+ * Checks the permission for sensitive values with any one object: HubSpot omits the values without the permission. Without any object, the
+ * first write shows a missing permission.
  * @throws MirrorError `scope-missing`
  */
 async function checkSensitive({ client, object, paths }: Scope, names: readonly string[]): Promise<void> {
@@ -160,8 +161,9 @@ async function checkSensitive({ client, object, paths }: Scope, names: readonly 
 }
 
 /**
- * Our properties of a kind of record. Another worker may make the same at the same time: then ours is refused, and theirs is there.
- * @returns every property of the kind of record
+ * Creates the properties of clinic-mirror for a type of object. If a concurrent worker creates a property first, HubSpot refuses this
+ * creation, and the worker's property is used.
+ * @returns all properties of the type
  */
 async function ensureOwn(
   scope: Scope,
@@ -230,22 +232,22 @@ function namesOf(properties: readonly MappedProperty[]): string[] {
   return properties.map(({ name }) => name);
 }
 
-/** By property of a stage: that of its pipeline (developers.hubspot.com, pipelines; custom objects have the latter). */
+/** Pipeline property by stage property (developers.hubspot.com, pipelines; custom objects use the second pair). */
 const PIPELINE_OF: Readonly<Record<string, string>> = { dealstage: 'pipeline', hs_pipeline_stage: 'hs_pipeline' };
 
 /**
- * What the words of the mapping stand for in HubSpot's lists: pipelines, stages and every other one may be named as people see them, or by their
- * ids. Stages are those of the pipeline, where the mapping names one.
- * @throws MirrorError `settings`, code `option-missing`, that lists the names there are
+ * Resolves the mapping's words to HubSpot's list values. The mapping may contain labels or ids of pipelines, stages and other options.
+ * Stages belong to the mapped pipeline, if any.
+ * @throws MirrorError `settings`, code `option-missing`, with the available names
  */
 export async function resolveChoices(scope: Scope, catalogue: Catalogue): Promise<Map<string, Choices>> {
-  // A list of HubSpot's own making, such as that of owners, is not told with the property.
+  // The options of HubSpot's internal lists, such as owners, are not part of the property.
   const optionsFor = (property: MappedProperty) => optionsOf(scope, property, catalogue);
   const missing = (names: Text[]) => errors.make('option-missing', { names });
   return await chooseAll(scope.properties, optionsFor, (name) => `${scope.object}.${name}`, missing);
 }
 
-/** The same for whoever only reads: the lists are asked for where the mapping names words. */
+/** Resolves the words for read-only work: fetches lists only if the mapping contains words. */
 export async function lookUpChoices(scope: Scope): Promise<Map<string, Choices>> {
   if (!scope.properties.some(({ words }) => words !== undefined)) return new Map();
   return await resolveChoices(scope, await readCatalogue(scope, scope.object));

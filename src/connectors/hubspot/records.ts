@@ -9,27 +9,27 @@ import { namesToRead, readRecord, type Scope, type StoredRecord } from './from-m
 import { BATCH_SIZE, PAGE_SIZE, SEARCH_BATCH_SIZE, SEARCH_PAGE_SIZE } from './limits.ts';
 import { batchSchema, errorBodySchema, foundSchema, joinedSchema, pageSchema } from './schemas.ts';
 
-/** Which records are read. */
+/** Selection of objects to fetch. */
 export interface Wanted {
   object: string;
-  /** Ids, or keys with `byKey`, which takes a property that HubSpot holds unique. */
+  /** Ids, or keys with `byKey`, which requires a unique property. */
   ids: readonly string[];
   byKey: boolean;
   properties: readonly string[];
-  /** Those in the bin instead of the live ones. */
+  /** Selects objects in the recycle bin instead of live objects. */
   archived?: boolean;
 }
 
-/** What is there of the records that were asked for. */
+/** Result for the requested objects. */
 export interface Found {
   records: StoredRecord[];
-  /** Ids of which HubSpot says that there is no such record. */
+  /** Ids that HubSpot reports as absent. */
   missing: Set<string>;
 }
 
 /**
- * Reads records by id or by key, in batches; those that are not there are told and no error.
- * @throws MirrorError `crm-property-missing` when the key's property is gone or not unique
+ * Fetches objects by id or by key, in batches. Absent objects are reported and cause no error.
+ * @throws MirrorError `crm-property-missing` if the key property is absent or not unique
  */
 export async function readRecords(scope: Scope, wanted: Wanted): Promise<Found> {
   const found: Found = { records: [], missing: new Set() };
@@ -55,7 +55,7 @@ export async function readRecords(scope: Scope, wanted: Wanted): Promise<Found> 
   return found;
 }
 
-/** Only "not there" may be passed over: any other error of a row would look like a record that is gone. */
+/** Only "not found" may be ignored: with any other error, an object would look deleted. */
 function missingIds(entry: unknown): string[] {
   const error = errorBodySchema.safeParse(entry).data;
   if (error?.category !== 'OBJECT_NOT_FOUND') throw errors.make('unexpected-answer');
@@ -63,9 +63,10 @@ function missingIds(entry: unknown): string[] {
 }
 
 /**
- * Every live record of the target's kind, in pages: everybody's, to be told apart by their stamps. Of what belongs to contacts it is told
- * whether it has one (developers.hubspot.com, using object APIs, `associations`; batches by id or key can't be asked so).
- * @param names of the properties that are read
+ * Lists all live objects of the target's type in pages, including foreign objects, which have no stamp of this target. For objects of
+ * contacts, the result shows whether a contact exists (developers.hubspot.com, using object APIs, `associations`; batches by id or key
+ * cannot return associations).
+ * @param names properties to fetch
  */
 export async function* listRecords(
   scope: Scope,
@@ -88,26 +89,25 @@ export async function* listRecords(
   yield* walkPages(null, ask, lost);
 }
 
-/** The error of a walk that leads nowhere. */
+/** Error of a list whose pages do not advance. */
 const lost = () => errors.make('unexpected-answer');
 
-/** A create or an update. */
 export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 type Update = Extract<Write, { kind: 'update' }>;
 
-/** What a look before the writes found. */
+/** Result of the fetch before writes. */
 interface ExistingRecords {
-  /** The record of each key that has one. */
+  /** Object of each key, if it exists. */
   records: Map<ItemKey, StoredRecord>;
-  /** Keys that lead to another patient's record, or to another target's. */
+  /** Keys that lead to a different patient's or target's object. */
   burnt: ItemKey[];
-  /** Keys that several records of ours carry, none of them known by its id. */
+  /** Keys of several own objects without a known id. */
   several: ItemKey[];
 }
 
 /**
- * Records of the target's kind that carry these keys, several for one key where HubSpot does not hold keys unique. A search shows writes
- * late, so what it names is read once more as it is now; what it does not show yet is not found.
+ * Fetches objects of the target's type by key, possibly several per key if HubSpot does not enforce unique keys. Search results lag behind
+ * writes, so found objects are fetched again. Objects that the search does not show yet are not found.
  */
 export async function findByKeys(
   scope: Scope,
@@ -121,7 +121,7 @@ export async function findByKeys(
   return records.filter(({ key }) => key !== null && asked.has(key));
 }
 
-/** Ids of records that the search shows under these keys. Keys are in lower case, as `IN` wants texts. */
+/** Searches the ids of objects with these keys. Keys are lower case, as `IN` requires. */
 async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string[]> {
   const ids: string[] = [];
   const path = `${scope.paths.objects(scope.object)}/search`;
@@ -134,7 +134,7 @@ async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string
       if (answer.status === 400) throw errors.make('search-refused', { status: 400 });
       if (!isSuccess(answer)) throw scope.client.errorOf(answer);
       const page = parsedBy(errors, pageSchema, answer.body);
-      // What can't be read must not count as not there: a second record would be made.
+      // An unreadable result must not look like an absent object, which would be created twice.
       return { page: parsedBy(errors, z.array(foundSchema), page.results), next: page.paging?.next?.after };
     };
     for await (const found of walkPages(null, ask, lost)) ids.push(...found.map(({ id }) => id));
@@ -142,7 +142,7 @@ async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string
   return ids;
 }
 
-/** What stands in HubSpot before the writes. Where keys are unique, creates need no look: an upsert finds what is there. */
+/** Fetches the objects before writes. With unique keys, creates need no fetch, since an upsert finds existing objects. */
 export async function lookBefore(scope: Scope, writes: readonly Write[]): Promise<ExistingRecords> {
   return scope.hasUniqueKey ? await lookAtUpdates(scope, writes.filter(isUpdate)) : await lookUpAll(scope, writes);
 }
@@ -152,8 +152,8 @@ function isUpdate(write: Write): write is Update {
 }
 
 /**
- * What stands under the keys of updates. A key that HubSpot neither answers nor calls missing leads to another record: ours was merged
- * into it. That record is another patient's, so nothing is written into it and the key is burnt.
+ * Fetches the objects of updates by key. If HubSpot neither returns a key nor reports it as missing, the object was merged into a different
+ * patient's object. Nothing is written to that object, and the key is unusable.
  */
 async function lookAtUpdates(scope: Scope, updates: readonly Update[]): Promise<ExistingRecords> {
   const { object } = scope;
@@ -168,7 +168,7 @@ async function lookAtUpdates(scope: Scope, updates: readonly Update[]): Promise<
   return { records: existing, burnt, several: [] };
 }
 
-/** Gives records their key back from which somebody took it; the stamp says whose they are. */
+/** Restores cleared keys of own objects, which the stamp identifies. */
 async function restoreKeys(scope: Scope, updates: readonly Update[]): Promise<Map<ItemKey, StoredRecord>> {
   const identified = await readById(scope, updates);
   const keyless = identified.filter(({ record }) => record.key === null);
@@ -186,8 +186,8 @@ async function restoreKeys(scope: Scope, updates: readonly Update[]): Promise<Ma
 }
 
 /**
- * What stands for each write where keys are not unique: by the id that was stored, which HubSpot answers as it is now, else by a search
- * for the key. One record with the key is it, and of several none is chosen.
+ * Finds the object of each write if keys are not unique: by the stored id, otherwise by a search for the key. One object with the key is
+ * used; of several, none is chosen.
  */
 async function lookUpAll(scope: Scope, writes: readonly Write[]): Promise<ExistingRecords> {
   const identified = await readById(scope, writes.filter(isUpdate));
@@ -204,7 +204,7 @@ async function lookUpAll(scope: Scope, writes: readonly Write[]): Promise<Existi
   return existing;
 }
 
-/** Records that updates know by id, as far as they are ours: by the key, or without one by the stamp. */
+/** Fetches own objects of updates by id. An own object has the key, or a stamp without a key. */
 async function readById(scope: Scope, updates: readonly Update[]): Promise<{ record: StoredRecord; key: ItemKey }[]> {
   const byId = new Map(updates.flatMap((write) => (write.remoteId === null ? [] : [[write.remoteId, write]])));
   const { object } = scope;
@@ -219,7 +219,7 @@ async function readById(scope: Scope, updates: readonly Update[]): Promise<{ rec
   });
 }
 
-/** Names of what a look before writes goes by: whose a record is, and of contacts the address that they have now. */
+/** Returns the properties to fetch before writes: key and stamp, and the current e-mail address of contacts. */
 function namesToLookAt({ object, properties, keyProperty, stampProperty }: Scope): string[] {
   const hasAddress = object === 'contacts' && properties.some(({ name }) => name === 'email');
   return [keyProperty, stampProperty, ...(hasAddress ? ['email'] : [])];

@@ -10,25 +10,24 @@ import { type Row, readRecord, type Scope, type StoredRecord } from './from-mode
 import { BATCH_SIZE, HALVING_ALLOWANCE } from './limits.ts';
 import { batchSchema, errorBodySchema } from './schemas.ts';
 
-/** What became of a row. */
+/** Result of one object in a batch. */
 export type RowEnd = { record: StoredRecord } | { refusal: Refusal } | { error: MirrorError };
 
-/** Statuses with which a batch is refused for some of its rows, none of which was written. */
+/** Statuses of a batch that HubSpot refused, without any write, because of some objects. */
 const ROWS_AT_FAULT: ReadonlySet<number> = new Set([400, 409, 413]);
 
-/** Status of a row by its category; entries of a 207 carry none of their own. */
+/** Status of an object by its category; elements of a 207 have no status. */
 const STATUS_OF: Readonly<Record<string, number>> = { CONFLICT: 409, MISSING_SCOPES: 403, RATE_LIMITS: 429 };
 
 const NOBODY: ReadonlyMap<ItemKey, Refusal> = new Map();
 
-/** How the rows of one batch go. */
+/** Method of a batch. */
 type Verb = 'upsert' | 'create' | 'update';
 
 /**
- * Writes at most 100 rows: where HubSpot holds keys unique it upserts by them, else what was found before is updated by its id, and the
- * rest is made.
- * @returns one end for each row
- * @throws MirrorError for what concerns all rows; those of batches that went before were written then
+ * Writes at most 100 objects. If HubSpot enforces unique keys, upserts by key. Otherwise, updates found objects by id and creates the rest.
+ * @returns one result per object
+ * @throws MirrorError for failures of all objects; earlier batches are already written
  */
 export async function sendRows(scope: Scope, rows: readonly Row[]): Promise<Map<ItemKey, RowEnd>> {
   if (scope.hasUniqueKey) return await sendBatch(scope, 'upsert', rows);
@@ -42,7 +41,7 @@ export async function sendRows(scope: Scope, rows: readonly Row[]): Promise<Map<
   return new Map([...updated, ...made]);
 }
 
-/** Writes at most 100 rows into records that are known by their ids, as {@link sendRows}. */
+/** Updates at most 100 objects by id, as {@link sendRows}. */
 export async function sendUpdates(
   scope: Scope,
   rows: readonly (Row & { id: string })[],
@@ -51,9 +50,10 @@ export async function sendUpdates(
 }
 
 /**
- * Sends rows in one batch. Each row carries its key as `objectWriteTraceId`, by which HubSpot tells bad rows apart (207) and names them
- * whatever their order; it documents that of creates alone. A batch that is refused as a whole, for an address that other contacts have,
- * is sent again without those who have one, found by one look; for anything else it is halved until the bad rows stand alone.
+ * Sends objects in one batch. Each object has its key as `objectWriteTraceId`, so that HubSpot reports invalid objects separately (207), in
+ * any order. HubSpot documents this identifier only for creates. If HubSpot refuses the batch because other contacts have an e-mail
+ * address, one request finds those e-mail addresses, and the batch is repeated without the affected objects. For other reasons, the batch
+ * is halved until only invalid objects remain.
  * @see https://developers.hubspot.com/docs/api-reference/latest/error-handling
  */
 async function sendBatch(scope: Scope, verb: Verb, rows: readonly Row[]): Promise<Map<ItemKey, RowEnd>> {
@@ -106,19 +106,19 @@ function callFor({ object, paths, keyProperty }: Scope, verb: Verb, rows: readon
   } as const;
 }
 
-/** @throws MirrorError `crm-property-missing` when HubSpot can't name records by our key any more */
+/** @throws MirrorError `crm-property-missing` if the key no longer identifies objects */
 function wholeRefusal({ object, keyProperty }: Scope, { status, body }: WireResponse): Refusal {
   const refusal = readRefusal(status, body);
   if (refusal.isKeyUnusable) throw errors.make('crm-property-missing', { names: namesIn(object, [keyProperty]) });
   return refusal;
 }
 
-/** All rows carry the same properties, so what one lacks they all lack. */
+/** All objects of a batch have equal properties, so a missing property affects all. */
 function missingProperty(scope: Scope, { status, body }: WireResponse): MirrorError {
   return toRowError(readRefusal(status, body), scope.object, allowedNamesOf(scope));
 }
 
-/** Names of properties that an error may repeat: those that were sent, and those that the account has. */
+/** Returns the property names that an error may repeat: sent properties and the account's properties. */
 function allowedNamesOf({ properties, keyProperty, stampProperty, catalogueNames }: Scope): Set<string> {
   const sent = properties.map(({ name }) => name);
   return new Set([...sent, keyProperty, stampProperty, 'hs_timestamp', ...catalogueNames]);
@@ -143,12 +143,12 @@ function endsOf(scope: Scope, verb: Verb, rows: readonly Row[], { body }: WireRe
   ]);
 }
 
-/** Only an upsert has to tell whether it made the record. */
+/** Only an upsert reports whether it created the object. */
 function isNewBy(verb: Verb, { isNew }: StoredRecord): boolean | null {
   return verb === 'upsert' ? isNew : verb === 'create';
 }
 
-/** Why a row was not written. */
+/** Returns the error of an object that was not written. */
 export function errorOfRow(scope: Scope, end: { refusal: Refusal } | { error: MirrorError }): MirrorError {
   if ('error' in end) return end.error;
   if (end.refusal.isTaken && end.refusal.properties.includes(scope.keyProperty)) {
@@ -158,21 +158,21 @@ export function errorOfRow(scope: Scope, end: { refusal: Refusal } | { error: Mi
 }
 
 /**
- * HubSpot gives an address to one contact, additional addresses included, and tells a batch with a taken one as refused, whole or by row.
- * So what is known of addresses before is settled before.
+ * Objects of a batch, divided so that each e-mail address occurs once. HubSpot assigns an e-mail address, including additional addresses,
+ * to one contact, and refuses a batch or an object with an e-mail address in use. Known conflicts are therefore resolved before the batch.
  */
 export interface SharedOut {
-  /** The rows, each address with one of them. */
+  /** Objects to write first, each e-mail address with one object. */
   rows: Row[];
-  /** Rows whose address another record of the batch has now and gives up: they are given it once that is written. */
+  /** Objects whose e-mail address a different object of the batch releases: these objects receive the e-mail address after that write. */
   afterwards: { row: Row; holderId: string }[];
-  /** How many rows go without their address since another of the batch has it. */
+  /** Number of objects without their e-mail address, because a different object of the batch has it. */
   without: number;
 }
 
 /**
- * Gives each address to one row: to whose contact has it now, else to the first.
- * @param existing what is known of the records as they are now
+ * Assigns each e-mail address to one object: to the contact that has it now, otherwise to the first object.
+ * @param existing current state of the objects
  */
 export function shareOut(
   { object }: Scope,
@@ -201,12 +201,15 @@ export function shareOut(
   return { rows: shared, afterwards, without: rows.filter(isBare).length - afterwards.length };
 }
 
-/** The row with an empty address, so that one of before doesn't stay. */
+/** Clears the e-mail address, so that no earlier e-mail address remains. */
 export function withoutAddress(row: Row): Row {
   return { ...row, values: { ...row.values, email: '' } };
 }
 
-/** Whether a contact, or a batch of them, was refused for an address. A conflict that names no property is one of addresses (HTTP 409). */
+/**
+ * Checks whether HubSpot refused a contact, or a batch of contacts, because of an e-mail address. A conflict without a property concerns
+ * e-mail addresses (HTTP 409).
+ */
 export function isRefusedForAddress({ object }: Scope, { codes, properties, isTaken }: Refusal): boolean {
   if (object !== 'contacts') return false;
   if (codes.some((code) => code.includes('EMAIL')) || properties.includes('email')) return true;
@@ -214,8 +217,8 @@ export function isRefusedForAddress({ object }: Scope, { codes, properties, isTa
 }
 
 /**
- * Which rows ask for an address that another contact has, found by one look for all: refused as HubSpot would refuse each alone. Where
- * the look tells nothing, halving finds them.
+ * Finds objects whose e-mail address belongs to a different contact, in one request for all objects. The result has the form of HubSpot's
+ * refusals. If the request fails, halving finds the objects.
  */
 async function heldAddresses(scope: Scope, rows: readonly Row[]): Promise<Map<ItemKey, Refusal>> {
   const addresses = addressesOf(rows.map(({ values }) => values));
@@ -232,8 +235,8 @@ async function heldAddresses(scope: Scope, rows: readonly Row[]): Promise<Map<It
 }
 
 /**
- * Who has the addresses that contacts of ours should have. @param wanted properties by our key
- * @throws MirrorError what the call meets
+ * Finds the current contacts of desired e-mail addresses. @param wanted properties by key
+ * @throws MirrorError if the call fails
  */
 export async function findHolders(
   scope: Scope,
@@ -260,7 +263,7 @@ export async function findHolders(
 }
 
 /**
- * Reads contacts by their address. It stands in the body, never in the path.
+ * Reads contacts by e-mail address, with the e-mail address in the body, never in the path.
  * @see https://developers.hubspot.com/docs/api-reference/latest/crm/objects/contacts/guide
  */
 function holdersCall({ paths, keyProperty, stampProperty }: Scope, addresses: readonly string[]) {
@@ -276,7 +279,7 @@ function holdersCall({ paths, keyProperty, stampProperty }: Scope, addresses: re
   } as const;
 }
 
-/** Contacts of an answer by every address that they have. */
+/** Returns the contacts of a response by all of their e-mail addresses. */
 function holdersIn(scope: Scope, { body }: WireResponse): Map<string, StoredRecord> {
   const holders = new Map<string, StoredRecord>();
   for (const result of batchSchema.safeParse(body).data?.results ?? []) {
@@ -289,12 +292,12 @@ function holdersIn(scope: Scope, { body }: WireResponse): Map<string, StoredReco
   return holders;
 }
 
-/** Each address once. */
+/** Returns the distinct e-mail addresses. */
 function addressesOf(rows: readonly Readonly<Record<string, string | null>>[]): string[] {
   return [...new Set(rows.map((values) => addressOf(values)))].filter((address) => address !== '');
 }
 
-/** An address as HubSpot compares it; empty when there is none. */
+/** Normalises an e-mail address for comparison as HubSpot does; empty if absent. */
 function addressOf(values: Readonly<Record<string, string | null>> | undefined): string {
   return values?.email?.trim().toLowerCase() ?? '';
 }

@@ -4,11 +4,11 @@ import { baseAddress, text, wholeNumber } from '../../settings/common-schemas.ts
 import { HUBSPOT_VERSION } from '../../settings/crm-clients.ts';
 import { DEFAULT_API_URL, SEARCH_LAG_SECONDS } from './limits.ts';
 
-/** The name of a property or a group, as HubSpot takes it (developers.hubspot.com, properties). */
+/** Name of a property or a group in HubSpot's form (developers.hubspot.com, properties). */
 const internalName = z.string().regex(/^[a-z][a-z0-9_]{0,99}$/, issueText(message('hubspot.internal-name')));
 
 /**
- * On what ground somebody may be written to, as HubSpot names it.
+ * HubSpot's names for the legal basis of mails.
  * @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/status/update-subscription
  */
 const LEGAL_BASES = [
@@ -21,7 +21,7 @@ const LEGAL_BASES = [
   'PROCESS_AND_STORE',
 ] as const;
 
-/** A consent of the clinic as HubSpot's own: who is subscribed to which mails. */
+/** Consent of the clinic as a HubSpot subscription. */
 const subscriptionRule = z
   .strictObject({
     property: internalName.describe('Property of the mapping that holds the consent: true, false or empty'),
@@ -36,10 +36,9 @@ const subscriptionRule = z
     issueText(message('hubspot.explanation')),
   );
 
-/** Which mails follow which consent. */
 export type SubscriptionRule = z.infer<typeof subscriptionRule>;
 
-/** The vendor's part of a target in the tenant file. */
+/** HubSpot-specific part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
   apiUrl: baseAddress
     .default(DEFAULT_API_URL)
@@ -77,10 +76,10 @@ export const settingsSchema = z.strictObject({
     .describe('Group in which the two properties are made; made when it is absent'),
 });
 
-/** Settings of one HubSpot target, checked. */
+/** Validated settings of one HubSpot target. */
 export type HubSpotSettings = z.infer<typeof settingsSchema>;
 
-// What HubSpot answers: only the fields that are used, so that the API may grow without breaking us.
+// Schemas of HubSpot's responses contain only the fields in use, so that new API fields break nothing.
 
 const lists = z.record(z.string(), z.array(z.string())).optional().catch(undefined);
 const word = z.string().optional().catch(undefined);
@@ -90,20 +89,20 @@ const errorDetailsSchema = z
   .optional()
   .catch(undefined);
 
-/** What is wrong with a call, or with a row of a batch (developers.hubspot.com, error handling). */
+/** Error of a call, or of an object in a batch (developers.hubspot.com, error handling). */
 export const errorBodySchema = z.object({
   category: word,
-  /** With 429: which limit. */
+  /** Exceeded limit, with 429. */
   policyName: word,
   message: word,
   errors: errorDetailsSchema,
   context: lists,
 });
 
-/** The account of a login (developers.hubspot.com, account information). */
+/** Account of a connection (developers.hubspot.com, account information). */
 export const accountSchema = z.object({ portalId: z.number().int(), timeZone: z.string().optional().catch(undefined) });
 
-/** A property's definition (developers.hubspot.com, properties). */
+/** Definition of a property (developers.hubspot.com, properties). */
 export const propertySchema = z.object({
   name: z.string(),
   type: z.string(),
@@ -113,18 +112,17 @@ export const propertySchema = z.object({
   modificationMetadata: z.object({ readOnlyValue: z.boolean() }).optional(),
 });
 
-/** A property's definition. */
 export type PropertyDefinition = z.infer<typeof propertySchema>;
 
-/** The properties of a kind of record; each is parsed alone. */
+/** Properties of a type of object, parsed separately. */
 export const propertiesSchema = z.object({ results: z.array(z.unknown()) });
 
 const stageSchema = z.object({ id: z.string(), label: z.string() });
 
-/** A pipeline with its stages (developers.hubspot.com, pipelines). */
+/** Pipeline with its stages (developers.hubspot.com, pipelines). */
 export const pipelineSchema = z.object({ id: z.string(), label: z.string(), stages: z.array(stageSchema) });
 
-/** A record. `new` and `objectWriteTraceId` come with upserts alone. */
+/** Object. Only upserts return `new` and `objectWriteTraceId`. */
 export const recordSchema = z.object({
   id: z.string().min(1),
   properties: z.record(z.string(), z.unknown()),
@@ -132,24 +130,24 @@ export const recordSchema = z.object({
   objectWriteTraceId: z.string().optional(),
 });
 
-/** A record that a search names; it is read as it is now. */
+/** Object in a search result. Its current state is fetched separately. */
 export const foundSchema = z.object({ id: z.string().min(1) });
 
-/** The answer to a batch, 200 or 207; each row is parsed alone. */
+/** Response to a batch, 200 or 207. Objects are parsed separately. */
 export const batchSchema = z.object({ results: z.array(z.unknown()), errors: z.array(z.unknown()).default([]) });
 
-/** One page of a list; each record is parsed alone. */
+/** One page of a list. Objects are parsed separately. */
 export const pageSchema = z.object({
   results: z.array(z.unknown()),
   paging: z.object({ next: z.object({ after: z.string().min(1) }).optional() }).nullish(),
 });
 
-/** A record of a list that is joined with a contact, of any type; one that is not has no such part. */
+/** Listed object that has a contact association of any type. */
 export const joinedSchema = z.object({
   associations: z.object({ contacts: z.object({ results: z.array(z.unknown()).min(1) }) }),
 });
 
-/** A subscription type of the account (developers.hubspot.com, communication preferences, definitions). */
+/** Subscription type of the account (developers.hubspot.com, communication preferences, definitions). */
 export const definitionSchema = z.object({ id: z.union([z.string(), z.number()]).transform(String) });
 
 const statusSchema = z.object({
@@ -158,11 +156,10 @@ const statusSchema = z.object({
   status: z.string(),
 });
 
-/** What one address is subscribed to, as a batch reads it. */
+/** Subscription statuses of one e-mail address in a batch response. */
 export const subscriberSchema = z.object({ subscriberIdString: z.string(), statuses: z.array(statusSchema) });
 
-/** One status as a batch wrote it. */
 export const writtenStatusSchema = statusSchema;
 
-/** One association that was made. */
+/** Created association. */
 export const associationSchema = z.object({ from: z.object({ id: z.string() }) });

@@ -19,13 +19,13 @@ import {
 } from './rows.ts';
 import { associationSchema, batchSchema, errorBodySchema } from './schemas.ts';
 
-/** An outcome before it is known whose it is. */
+/** Outcome without its record id. */
 type End<One = Outcome<CrmItem>> = One extends unknown ? Omit<One, 'recordId'> : never;
 
-/** Takes the outcome of one operation. */
+/** Receives the outcome of one operation. */
 export type RecordOutcome = (outcome: Outcome<CrmItem>) => void;
 
-/** One run of writing: what is still to be done, by key. */
+/** State of one write run: unfinished writes, by key. */
 interface Writing {
   scope: Scope;
   waiting: Map<ItemKey, Write>;
@@ -33,10 +33,10 @@ interface Writing {
 }
 
 /**
- * Creates and updates, at most 100: an upsert by our key, whether or not the record is there; where HubSpot does not hold keys unique, what
- * is there is looked up before. Of several operations for one key the last counts. An activity or a deal is written once its contact is
- * there, and joined with it.
- * @throws MirrorError for what concerns all that is not settled by then
+ * Creates and updates at most 100 objects by upserts, for existing and absent objects. If HubSpot does not enforce unique keys, existing
+ * objects are fetched first. Of several operations for one key, the last applies. An activity or a deal is written after its contact
+ * exists, and is then associated with the contact.
+ * @throws MirrorError for failures of all unfinished writes
  */
 export async function writeAll(scope: Scope, writes: readonly Write[], recordOutcome: RecordOutcome) {
   const waiting = new Map(writes.map((write) => [write.key, write]));
@@ -61,7 +61,7 @@ export async function writeAll(scope: Scope, writes: readonly Write[], recordOut
   }
 }
 
-/** @throws MirrorError `unsent` what the looks throw: nothing was made by then */
+/** @throws MirrorError `unsent` if the fetch fails: nothing was written yet */
 async function beforeWriting(writing: Writing) {
   try {
     const existing = await readExisting(writing);
@@ -71,7 +71,7 @@ async function beforeWriting(writing: Writing) {
   }
 }
 
-/** What stands in HubSpot for the writes; what can't be written into is settled. */
+/** Fetches the objects for the writes, and completes operations that cannot be written. */
 async function readExisting({ scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
   const { records, burnt, several } = await lookBefore(scope, [...waiting.values()]);
   for (const key of burnt) end(key, { result: 'key-burnt' });
@@ -86,8 +86,8 @@ function rowOf(scope: Scope, write: Write, existing: ReadonlyMap<ItemKey, Stored
 }
 
 /**
- * Finds the contacts, settles what has none yet, and takes records away from the contacts that they belonged to before. That goes
- * first: once the stamp names the new contact, nobody would know of the old one.
+ * Finds the contacts, completes operations without a contact, and removes associations with previous contacts. The removal comes first:
+ * once the stamp contains the new contact, the previous contact is unknown.
  */
 async function resolveContacts(
   { scope, waiting, end }: Writing,
@@ -114,8 +114,9 @@ async function resolveContacts(
 type Written = Map<ItemKey, { record: StoredRecord; row: Row }>;
 
 /**
- * Writes rows, and once more without their address the contacts whose address HubSpot refuses: it belongs to another contact (families),
- * was shut out by a deletion for good, or is none. The other contact is never touched.
+ * Writes objects. If HubSpot refuses an e-mail address of a contact, writes the contact again without the e-mail address. The e-mail
+ * address belongs to a different contact (families), is blocked after a permanent deletion, or is invalid. The other contact is never
+ * changed.
  */
 async function writeRows({ scope, end }: Writing, { rows, afterwards, without }: SharedOut): Promise<Written> {
   const written: Written = new Map();
@@ -145,8 +146,8 @@ async function writeRows({ scope, end }: Writing, { rows, afterwards, without }:
 }
 
 /**
- * Gives contacts their address after all when the one who had it gave it up in the same call, as when two exchange theirs. What is
- * refused again stays without.
+ * Assigns an e-mail address that a different contact released in this call, as when two contacts exchange e-mail addresses. A contact that
+ * HubSpot refuses again stays without an e-mail address.
  */
 async function takeFreed(
   scope: Scope,
@@ -167,7 +168,7 @@ async function takeFreed(
   }
 }
 
-/** Tells HubSpot who is subscribed; a contact of whom it took no status is written again. */
+/** Updates subscriptions. A contact whose status HubSpot did not accept is written again. */
 async function updateConsents({ scope, waiting, end }: Writing, written: Written): Promise<void> {
   const changed = [...written].flatMap(([key, { record }]) => {
     const write = waiting.get(key);
@@ -206,13 +207,13 @@ function writtenEnd(scope: Scope, { kind, item }: Write, record: StoredRecord, {
   };
 }
 
-/** A record of ours and a contact, by HubSpot's ids. */
+/** Own object and contact, by HubSpot's ids. */
 export interface Pair {
   recordId: string;
   contactId: string;
 }
 
-/** Ids of the contacts that carry these keys; those that are not there are absent. */
+/** Returns ids of the contacts with these keys, without absent contacts. */
 async function findContacts(scope: Scope, keys: readonly ItemKey[]): Promise<Map<ItemKey, string>> {
   const wanted = { object: 'contacts', ids: keys, byKey: true, properties: [scope.keyProperty] } as const;
   const { records } = await readRecords(scope, wanted);
@@ -220,8 +221,8 @@ async function findContacts(scope: Scope, keys: readonly ItemKey[]): Promise<Map
 }
 
 /**
- * Joins records with contacts by the default type, all in one batch (at most 2,000); a pair that is joined already stays so.
- * @returns ids of the records that were joined, and of those whose contact (or who themselves) went away meanwhile
+ * Associates objects with contacts by the default type, in one batch (at most 2,000). Existing associations are kept.
+ * @returns ids of the associated objects, and of objects that were deleted, or whose contact was deleted, in the meantime
  */
 async function associate(
   { client, object, paths }: Scope,
@@ -235,7 +236,7 @@ async function associate(
     path: `${paths.associations(object, 'contacts')}/batch/associate/default`,
     body: { inputs: pairs.map(({ recordId, contactId }) => ({ from: { id: recordId }, to: { id: contactId } })) },
   });
-  // Both directions are told; the contacts' own lines are no record's.
+  // HubSpot returns both directions; the contacts' direction is ignored.
   for (const result of batch.results) {
     const id = associationSchema.safeParse(result).data?.from.id;
     if (id !== undefined) ends.joined.add(id);
@@ -247,7 +248,7 @@ async function associate(
   return ends;
 }
 
-/** Ends what joins records with contacts, of every type; what is not joined is no error. */
+/** Removes associations of all types between objects and contacts. A missing association is not an error. */
 async function dissociate({ client, object, paths }: Scope, pairs: readonly Pair[]) {
   for (const slice of slices(pairs, DISSOCIATE_BATCH_SIZE)) {
     await client.demandNothing({

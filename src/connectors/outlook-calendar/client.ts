@@ -19,23 +19,28 @@ import { bodyOrChallenge, errors } from './errors.ts';
 import { API_VERSION, BATCH_SIZE, CROWDED_FOR_MS, LARGEST_ANSWER_BYTES, PREFER } from './limits.ts';
 import { batchAnswerSchema, batchPartSchema } from './schemas.ts';
 
-/** What single calls are sent with. */
 interface GraphClientOptions {
   http: HttpClient;
   clock: Clock;
   rootUrl: string;
 }
 
-/** A call by itself. */
+/** Single call outside a batch. */
 export interface GraphCall extends WireCall {
-  /** Elements in a page, where the query can't say it (learn.microsoft.com/graph/delta-query-events). */
+  /** Page size, for requests whose query cannot contain it (learn.microsoft.com/graph/delta-query-events). */
   pageSize?: number;
 }
 
-/** Sends one call by itself and gives the answer whatever its status. Throws MirrorError when no answer came. */
+/**
+ * Sends a single call and returns the response with any status.
+ * @throws MirrorError if Graph does not respond
+ */
 type SendCall = (label: string, call: GraphCall, authorization: string, signal: AbortSignal) => Promise<WireResponse>;
 
-/** Microsoft's own client behind our HTTP client. Its login, its retries and its errors are left out: ours take their place. */
+/**
+ * Creates Microsoft's client on top of clinic-mirror's HTTP client, which replaces the authorization, retries and errors of Microsoft's
+ * client.
+ */
 export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions): SendCall {
   return async (label, call, authorization, signal) => {
     const httpClient = new HttpClientMiddleware(http.asFetch(label, undefined, LARGEST_ANSWER_BYTES));
@@ -66,9 +71,9 @@ const SEND: Readonly<Record<WireCall['method'], (request: GraphRequest, body: un
   DELETE: (request) => request.delete(),
 };
 
-/** The one link of the client's chain: the HTTP client, which follows no redirects and repeats nothing. */
+/** Only middleware of Microsoft's client: the HTTP client, which follows no redirects and repeats nothing. */
 class HttpClientMiddleware implements Middleware {
-  /** What the HTTP client threw; the client wraps it in an error of its own, which loses it. */
+  /** Error of the HTTP client. Microsoft's client wraps the error in a new error and loses the original. */
   failure: MirrorError | null = null;
   readonly #fetch: typeof fetch;
 
@@ -96,7 +101,6 @@ async function answerOf(label: string, response: Response, clock: Clock): Promis
   };
 }
 
-/** What batches are sent with. */
 interface BatchTransportOptions {
   http: HttpClient;
   authorizer: Authorizer;
@@ -105,14 +109,14 @@ interface BatchTransportOptions {
   turns: Mutex;
 }
 
-/** The connector's batches; see {@link createBatchSender}. */
+/** Creates the connector's batch transport; see {@link createBatchSender}. */
 export function createBatchTransport(options: BatchTransportOptions): (signal: AbortSignal) => SendCalls {
   return createBatchSender({
     authorizer: options.authorizer,
     batchSize: BATCH_SIZE,
     sendBatch: (calls, authorization, signal) => sendBatch(options, calls, authorization, signal),
     loginRefused: errors.of,
-    // Practitioners see 429 from the fifth, the tenth or the sixteenth part of a batch at one mailbox
+    // Practitioners report 429 from the fifth, the tenth or the sixteenth part of a batch for one mailbox
     // (github.com/microsoftgraph/microsoft-graph-docs/issues/8760, 17213, 2886).
     crowding: {
       clock: options.clock,
@@ -153,7 +157,7 @@ async function sendBatch(
   throw errors.of(whole);
 }
 
-/** An answer, and when its request went out: by Microsoft's clock, told by the answer's Date, else by ours. */
+/** Returns a response and the time of the request: by Microsoft's clock if the response has a Date header, otherwise by the local clock. */
 async function timed(send: () => Promise<HttpResponse>, clock: Clock) {
   const startedAt = clock();
   const answer = await send();
@@ -171,7 +175,7 @@ function toPart({ method, path, ifMatch, body }: WireCall, index: number): objec
   return { id: String(index), method, url: path, headers, ...(body === undefined ? {} : { body }) };
 }
 
-/** The parts by the index of their call: their order says nothing, and what is absent or unreadable is null. */
+/** Returns the parts of a batch response by the index of their call, since Graph may reorder parts. Absent or unreadable parts are null. */
 function readParts(answer: HttpResponse, count: number, nowMs: number): (WireResponse | null)[] {
   const batch = batchAnswerSchema.safeParse(parseJson(answer.body));
   if (!batch.success) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
@@ -190,7 +194,7 @@ function readParts(answer: HttpResponse, count: number, nowMs: number): (WireRes
   return withLargestWait(Array.from({ length: count }, (_, index) => parts.get(String(index)) ?? null));
 }
 
-/** Parts that were throttled are tried again after the largest of their waits (learn.microsoft.com/graph/throttling). */
+/** Throttled parts are retried after the longest of their delays (learn.microsoft.com/graph/throttling). */
 function withLargestWait(answers: (WireResponse | null)[]): (WireResponse | null)[] {
   const waits = answers.flatMap((answer) => (answer?.status === 429 ? (answer.retryAfterMs ?? []) : []));
   if (waits.length === 0) return answers;

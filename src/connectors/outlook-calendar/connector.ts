@@ -31,7 +31,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   const { settings, ownerTag, owner = null, authorizer, http, shared, clock } = context;
   const { rootUrl, mailbox, deleteMode, wholeDayZone = context.zone ?? UTC } = settings;
   const refusedZones = new Set<string>();
-  // Outlook works on four requests of a mailbox at once, as many as one batch fills. Whose mailbox `me` is only the login knows.
+  // Outlook processes four requests of a mailbox at once, which one batch already uses. Only the connection shows which mailbox `me` means.
   const turns = shared.of(Mutex, mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
   const sendCall = createGraphClient({ http, clock, rootUrl });
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl, turns });
@@ -95,16 +95,15 @@ async function* readPages(
   }
 }
 
-/** Conditions on the times of an event, which are compared in UTC. */
+/** Returns filter conditions on the event times, which Graph compares in UTC. */
 function overlaps({ fromAt, toAt }: TimeWindow): string[] {
   const inUtc = (at: number) => new Date(at).toISOString().slice(0, 19);
   return [`start/dateTime lt '${inUtc(toAt)}'`, `end/dateTime gt '${inUtc(fromAt)}'`];
 }
 
-/** Sends one call of preparing, login included; `label` names it in metrics. */
+/** Sends one call for finding or creating the calendar, authorization included. Metrics use `label`. */
 type ContainerCall = (label: string, call: WireCall) => Promise<WireResponse>;
 
-/** What looking for a calendar takes. */
 interface Preparing {
   call: ContainerCall;
   mailbox: string;
@@ -112,7 +111,7 @@ interface Preparing {
   owner: Owner | null;
 }
 
-/** The calendars of the mailbox. */
+/** Gives access to the mailbox's calendars. */
 export function openCalendars(preparing: Preparing): Calendars {
   return {
     errors,
@@ -124,8 +123,8 @@ export function openCalendars(preparing: Preparing): Calendars {
 }
 
 /**
- * A mailbox holds each name once, so of two workers that create at the same moment one is refused and finds the other's
- * calendar. Should both be let through, they agree on the lowest id; the other stays empty, for a person to remove.
+ * Creates the calendar. Calendar names are unique within a mailbox: of two concurrent workers, Outlook refuses one, which then finds the
+ * other worker's calendar. If Outlook accepts both, the workers agree on the lowest id. An operator must remove the other, empty calendar.
  */
 async function create(preparing: Preparing, name: string): Promise<string> {
   for (let count = 1; count <= NAME_TRIES; count += 1) {
@@ -149,7 +148,7 @@ async function create(preparing: Preparing, name: string): Promise<string> {
   throw errors.make('calendar-name-taken');
 }
 
-/** The calendar with this id, asked alone; null when there is none. */
+/** Fetches the calendar with this id, or null if no calendar has the id. */
 async function findCalendar(preparing: Pick<Preparing, 'call' | 'mailbox'>, id: string): Promise<string | null> {
   const mailbox = mailboxPath(preparing.mailbox);
   const path = id === 'primary' ? `${mailbox}/calendar` : `${mailbox}/calendars/${encodeURIComponent(id)}`;
@@ -170,14 +169,14 @@ async function listCalendars({ call, mailbox, ownerTag }: Preparing): Promise<Li
     for (const { id, canShare, singleValueExtendedProperties } of calendars) {
       const properties = readProperties(singleValueExtendedProperties ?? []);
       const isMarked = properties.ownerTag === ownerTag;
-      // Of another mailbox than the login's own nobody may share on, not even what we made there.
+      // In a foreign mailbox, no calendar can be shared, not even a calendar that clinic-mirror created.
       entries.push({ id, isMarked, isOfAnother: mailbox === 'me' && canShare === false, ownerText: properties.owner });
     }
   }
   return entries;
 }
 
-/** `/me` means nothing to an application's own login, which Graph answers as a bad request. */
+/** Graph answers `/me` with "bad request" for an application's own connection. */
 function refusal({ mailbox }: Pick<Preparing, 'mailbox'>, answer: WireResponse) {
   return mailbox === 'me' && answer.status === 400 ? errors.make('mailbox-needed') : errors.of(answer);
 }
@@ -186,27 +185,27 @@ function readId(answer: WireResponse, ambiguous: boolean): string {
   return parsedBy(errors, calendarSchema, answer.body, { ambiguous }).id;
 }
 
-/** What reading changes needs of a target. */
+/** Calls and settings for fetching the changes of one target. */
 interface ChangesCalls {
   scope: FlowScope;
-  /** One page of a delta round. */
+  /** Fetches one page of a delta round. */
   list(path: string): Promise<WireResponse>;
-  /** Everything of ours in the window, in pages. */
+  /** Fetches all own events in the window, in pages. */
   readAll(): AsyncIterable<RemoteItem[]>;
-  /** Those of the events that are in the calendar and ours. */
+  /** Fetches the own events among the ids that are still in the calendar. */
   readEach(ids: readonly string[]): Promise<RemoteItem[]>;
 }
 
-/** The delta link, from the version of the API on, and the window that it is for. */
+/** Delta link without host (the path starts at the API version), with the link's window. */
 const positionSchema = z.object({ path: z.string().startsWith('/'), fromAt: z.number(), toAt: z.number() });
 type Position = z.infer<typeof positionSchema>;
 
 /**
- * What changed since a cursor by `calendarView/delta` (learn.microsoft.com/graph/api/event-delta). A round names events of
- * anybody, without our properties, some twice, and calls removed what only left its window: so all that it tells is which
- * events to look at, and what they are like is read from them. Without a link that Graph takes, or for a window that the
- * link's does not cover, all of ours.
- * @throws MirrorError; a page that fails ends the reading without a cursor
+ * Fetches the changes since a cursor by `calendarView/delta` (learn.microsoft.com/graph/api/event-delta). A delta round lists all users'
+ * events, without clinic-mirror's properties, some twice. Events that only left the window are listed as removed. The round therefore only
+ * selects events, which are fetched afterwards. Without a link that Graph accepts, or if the window exceeds the link's window, fetches all
+ * own events.
+ * @throws MirrorError a failed page ends the fetch without a cursor
  */
 async function readChanges(
   calls: ChangesCalls,
@@ -223,7 +222,7 @@ async function readChanges(
   });
 }
 
-/** Reads one event as it is now; null when it is not in the calendar, or not ours. */
+/** Fetches the current state of one event, or null if the event is foreign or no longer in the calendar. */
 export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null> {
   const answer = yield {
     method: 'GET',
@@ -235,7 +234,7 @@ export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null>
   return event === null ? null : toRemoteItem(event);
 }
 
-/** Where a first round begins. The caller's window moves on with the days, so the link's reaches further. */
+/** Returns the start of a first round. The caller's window moves forward each day, so the link's window is longer. */
 function positionFor(scope: FlowScope, { fromAt, toAt }: TimeWindow): Position {
   const position = { fromAt, toAt: toAt + DELTA_SPARE_MS };
   const query = { startDateTime: inUtc(position.fromAt), endDateTime: inUtc(position.toAt) };
@@ -248,8 +247,13 @@ function inUtc(at: number): string {
 }
 
 /**
- * Follows a round to its end; null when Graph does not take the link, offers no delta for this calendar, comes to no end or answers with
- * what is no page: all is read then, and what ails more than the round shows there. Empty pages on the way are as they should be
+ * Follows a delta round to its end. Returns null, so that the caller lists all own events, if:
+ * - Graph rejects the link.
+ * - Graph has no delta for this calendar.
+ * - The round does not end.
+ * - A response is not a page.
+ *
+ * An error that affects more than the round appears again in the list. Empty pages within a round are normal
  * (github.com/microsoftgraph/msgraph-sdk-java/issues/493).
  */
 async function follow(

@@ -13,11 +13,11 @@ import type { WireResponse } from '../wire.ts';
 import { MAILBOX_FULL_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
 
-/** Stands in an answer in place of a claims challenge, which headers alone tell. */
+/** Marks a response with a claims challenge, which only headers contain. */
 const CLAIMS_CHALLENGE = 'ClaimsChallenge';
 
 /**
- * Microsoft's errors: known by code, the innermost first, since the same code comes with several statuses; else by status.
+ * Microsoft's errors, identified by code, the innermost first, since a code can have several statuses; otherwise by status.
  * @see https://learn.microsoft.com/graph/errors
  */
 export const errors = defineErrors('microsoft', codesOf, {
@@ -32,7 +32,7 @@ export const errors = defineErrors('microsoft', codesOf, {
   ),
   'login-refused': { ...COMMON['login-refused'], words: ['InvalidAuthenticationToken'] },
   /**
-   * Microsoft wants the login proved again, by a token that only another login brings (Continuous Access Evaluation).
+   * Microsoft requires a new proof of the connection, by a token that only a new authorization provides (Continuous Access Evaluation).
    * @see https://learn.microsoft.com/entra/identity-platform/claims-challenge
    */
   'claims-challenge': authorization.target({ words: [CLAIMS_CHALLENGE] }),
@@ -65,7 +65,7 @@ export const errors = defineErrors('microsoft', codesOf, {
   'notifications-taken': settings.target({ detail: 'The target is polled' }),
 });
 
-/** Codes of an id that names nothing here: unknown, malformed or of another mailbox. */
+/** Codes for an id without an event: unknown, malformed or in a different mailbox. */
 const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
   'ErrorItemNotFound',
   'ErrorInvalidIdMalformed',
@@ -73,18 +73,18 @@ const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Codes of a delta link that is no longer good, in lower case.
+ * Codes of an expired delta link, in lower case.
  * @see https://learn.microsoft.com/graph/delta-query-overview
  */
 const LINK_LOST_CODES: ReadonlySet<string> = new Set(['syncstatenotfound', 'syncstateinvalid', 'resyncrequired']);
 
 /**
- * Statuses of a link that Graph does not take, and of a calendar that has no delta: it is documented for the first one only, and on shared
- * and room calendars the second page is forbidden (github.com/microsoftgraph/microsoft-graph-docs/issues/3997).
+ * Statuses of a rejected link, and of a calendar without delta. Delta is documented only for the first calendar; on shared and room
+ * calendars the second page is forbidden (github.com/microsoftgraph/microsoft-graph-docs/issues/3997).
  */
 const NO_FEED_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 405, 410, 501]);
 
-/** The codes of an error, the innermost (most telling) first; none for another answer. */
+/** Returns the codes of an error, the innermost (most specific) first. Returns an empty list for other responses. */
 export function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
   const parsed = errorBodySchema.safeParse(body);
   if (!parsed.success) return [];
@@ -96,21 +96,21 @@ export function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
   return codes;
 }
 
-/** Whether the answer says that this event, calendar or id is not there, while the mailbox is. */
+/** Checks whether this event, calendar or id is absent while the mailbox exists. */
 export function isGone(answer: WireResponse): boolean {
   const codes = codesOf(answer);
   if (codes.some((code) => NOT_FOUND_CODES.has(code))) return true;
   return (answer.status === 404 || answer.status === 410) && errors.kindByWords(codes) === null;
 }
 
-/** Whether the key was used before as a `transactionId`; comes as 400 and as 409. */
+/** Checks whether an earlier request used the key as `transactionId`; the status is 400 or 409. */
 export function isDuplicate(answer: WireResponse): boolean {
   return codesOf(answer).includes('ErrorDuplicateTransactionId');
 }
 
 /**
- * Whether the answer to an action says that there is no such action, while the event that it was for is there: its page names the clouds
- * that lack it (learn.microsoft.com/graph/api/event-permanentdelete), and no answer.
+ * Checks whether Graph does not know the action although the event exists. The action's page names clouds without the action, but not their
+ * response (learn.microsoft.com/graph/api/event-permanentdelete).
  */
 export function isNoSuchAction(answer: WireResponse): boolean {
   const codes = codesOf(answer);
@@ -119,32 +119,35 @@ export function isNoSuchAction(answer: WireResponse): boolean {
 }
 
 /**
- * Whether a write may have been refused for its zone. Graph takes the zones of Windows and some by their IANA names, which its pages don't
- * list whole (learn.microsoft.com/graph/api/resources/datetimetimezone), and nothing says by which code it refuses one
- * (`TimeZoneNotSupportedException` is seen).
+ * Decides whether Graph may have refused a write because of its zone. Graph accepts Windows zones and an incompletely documented list of
+ * IANA names (learn.microsoft.com/graph/api/resources/datetimetimezone). The refusal has no documented code
+ * (`TimeZoneNotSupportedException` was seen).
  */
 export function mayMeanZone(answer: WireResponse): boolean {
   return answer.status === 400 && !isDuplicate(answer) && !isGone(answer) && !isConflict(answer);
 }
 
-/** Whether the event is not in the state that was expected; comes with and without a condition of ours. */
+/** Checks whether the event is not in the expected state; Graph reports conflicts with and without an If-Match condition. */
 export function isConflict(answer: WireResponse): boolean {
   return answer.status === 412 || codesOf(answer).includes('ErrorIrresolvableConflict');
 }
 
-/** Whether a delta round can't be had with this link; what ails the whole target shows again when the calendar is listed. */
+/** Checks whether this link cannot start a delta round. An error of the whole target appears again when the calendar is listed. */
 export function isFeedRefused(answer: WireResponse): boolean {
   const isLost = codesOf(answer).some((code) => LINK_LOST_CODES.has(code.toLowerCase()));
   return isLost || NO_FEED_STATUSES.has(answer.status);
 }
 
-/** The body of an answer, or in its place the code of a claims challenge when the headers pose one. */
+/** Returns the body of a response, or the code of a claims challenge if the headers contain one. */
 export function bodyOrChallenge(status: number, headers: Headers, body: unknown): unknown {
   const isChallenge = status === 401 && /\bclaims\s*=/i.test(headers.get('www-authenticate') ?? '');
   return isChallenge ? { error: { code: CLAIMS_CHALLENGE } } : body;
 }
 
-/** The subscription is not made or prolonged. Microsoft's check of the address fails as `ValidationError`. */
+/**
+ * Returns the error of a subscription that was neither created nor extended. A failed check of the notification URL has the code
+ * `ValidationError`.
+ */
 export function notificationsRefused(answer: WireResponse): MirrorError {
   const { status } = answer;
   const kind = errors.kindByWords(codesOf(answer));

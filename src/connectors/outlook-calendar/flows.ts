@@ -28,32 +28,35 @@ type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
-/** What the flows of one target have in common. */
+/** Settings that the flows of one target share. */
 export interface FlowScope extends Pick<OutlookCalendarSettings, 'deleteMode'> {
   /** Path of the mailbox: `/me` or `/users/…`. */
   mailboxPath: string;
   calendarId: string;
   ownerTag: string;
-  /** The zone in which whole days begin. */
+  /** Zone in which all-day events begin. */
   wholeDayZone: string;
   /** Zones that Outlook refused since the connector was opened. */
   refusedZones: Set<string>;
 }
 
-/** The flow of one operation: its calls, and its one outcome. It throws MirrorError for a failure. */
+/**
+ * Returns the flow of one operation: calls, then one outcome.
+ * @throws MirrorError if the operation fails
+ */
 export function operationFlow(scope: FlowScope, operation: Operation): Flow<Outcome> {
   if (operation.kind === 'create') return insert(scope, operation, 'created');
   if (operation.kind === 'update') return update(scope, operation);
   return remove(scope, operation);
 }
 
-/** Looks for one event of ours; null when it is not there, deleted or not ours. */
+/** Fetches one own event, or null if the event is absent, deleted or foreign. */
 export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | null> {
   const found = yield* lookUp(scope, key, null);
   return typeof found === 'object' && found !== null ? toRemoteItem(found) : null;
 }
 
-/** The page that Outlook gives of an event, with its id; null when it gives none. */
+/** Fetches the web page of an event, with the event's id. Returns null if Outlook provides no page. */
 export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] | null> {
   const answer = yield { method: 'GET', path: `${eventPath(scope, id)}?$select=webLink` };
   if (isGone(answer)) return null;
@@ -62,19 +65,19 @@ export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] |
   return page === undefined ? null : [id, page];
 }
 
-/** Inserts under our key as transaction id, so that a second insert of the same key is refused rather than doubled. */
+/** Inserts with the key as transaction id: Outlook refuses a second insert of a key, which prevents duplicates. */
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield* write(scope, operation.item.time, (zoned) => insertCall(zoned, operation));
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
   if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
   if (!isDuplicate(answer)) throw errors.of(answer);
-  // What carried the key and stands here no more was deleted or moved away, and Outlook will not take the key again.
+  // The event with this key was deleted or moved, and Outlook does not accept the key again.
   return (yield* reconcile(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
 }
 
 /**
- * An event whose id did not reach us can be found by its key, and must be: it carries the name that Outlook gave it. So must one that was
- * made before it was asked for: Outlook answers an equal request of before, whatever became of its event since.
+ * Completes an insert. If the response has no id, the event is fetched by its key, since the outcome needs Outlook's id. An event that is
+ * older than the request is fetched too: Outlook repeats the response to an earlier, equal request, even if the event changed since.
  */
 function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireResponse): Flow<Outcome> {
   const head = eventHeadSchema.safeParse(answer.body);
@@ -87,7 +90,7 @@ function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: W
 }
 
 /**
- * Whether an event that a create was answered with is that of an earlier, equal request.
+ * Decides whether Outlook returned the event of an earlier, equal request.
  * @see https://blog.rykoma.net/2020/10/05/1559/ (observed; the reference says only that the id prevents duplicates)
  */
 function isMadeBefore({ createdDateTime }: EventHead, { sentAt }: WireResponse): boolean {
@@ -107,9 +110,9 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 }
 
 /**
- * Reads what carries the key in the calendar and brings it to the wanted content: left alone when it holds the content already,
- * given up when it carries a later write, burnt when it is not ours. What is a person's stays as it is.
- * @returns null when nothing carries the key
+ * Fetches the event with the key and updates its content if required. An event with the right content is left unchanged, an event with a
+ * later write ends the operation, and a foreign event makes the key unusable. Users' own content is kept.
+ * @returns null if no event has the key
  */
 function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
   const { recordId, key } = operation;
@@ -128,7 +131,9 @@ function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Ou
   throw meanwhileOr(answer);
 }
 
-/** A write whose zone Outlook may not know goes out once more in UTC; if that is taken, so do all that follow in that zone. */
+/**
+ * Sends a write, and sends it again in UTC if the zone may be unknown to Outlook. If Outlook accepts UTC, later writes in this zone use UTC too.
+ */
 function* write(scope: FlowScope, time: ItemTime, toCall: (scope: FlowScope) => WireCall): Flow<WireResponse> {
   const zone = writtenZone(time, scope);
   const answer = yield toCall(scope);
@@ -163,7 +168,7 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   return yield* removeEmptied(scope, operation, event);
 }
 
-/** Where nothing can be deleted for good: what goes into Deleted Items says nothing. */
+/** Clears and deletes an event if permanent deletion is unavailable, so that Deleted Items contains no data. */
 function* removeEmptied(scope: FlowScope, { recordId, key }: Deletion, event: OwnEvent): Flow<Outcome> {
   const blank = yield* write(scope, BLANK_ITEM.time, (zoned) => blankCall(zoned, key, event));
   if (!isSuccess(blank)) throw meanwhileOr(blank);
@@ -173,15 +178,15 @@ function* removeEmptied(scope: FlowScope, { recordId, key }: Deletion, event: Ow
   throw meanwhileOr(answer);
 }
 
-/** The refusal of a write to what was just looked at. */
+/** Returns the error of a refused write to an event that was fetched a moment earlier. */
 function meanwhileOr(answer: WireResponse): MirrorError {
   return isConflict(answer) || isGone(answer) ? errors.make('changed-meanwhile', { status: 412 }) : errors.of(answer);
 }
 
 /**
- * Looks in the calendar for what carries a key. An empty list proves both: the calendar is there, the event is not. Of several,
- * as when a person copied an event, it is the one of the storedId id, else the one that we created.
- * @returns `foreign` when something carries the key and not our owner tag
+ * Searches the calendar for events with a key. An empty list proves that the calendar exists and the event does not. Of several events, as
+ * when a user copied an event, the event with the stored id is returned, otherwise the event that clinic-mirror created.
+ * @returns `foreign` if an event has the key but not the owner tag
  */
 function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<OwnEvent | 'foreign' | null> {
   const events: (OwnEvent | null)[] = [];
@@ -215,7 +220,7 @@ function written(
   return item === null ? outcome : { ...outcome, stored: item };
 }
 
-/** The event as the answer to a write shows it. Extended properties are not in it: they are those that were sent. */
+/** Returns the event from the response to a write. The response omits extended properties, so the sent properties are used. */
 function storedEvent(scope: FlowScope, operation: Write, { body }: WireResponse): OwnEvent | null {
   const { singleValueExtendedProperties } = contentOf(scope, operation);
   const event = { ...(body as object | null | undefined), singleValueExtendedProperties };
@@ -256,12 +261,12 @@ function stampOf({ ownerTag }: FlowScope, { key, sealedRecordId, revision }: Wri
   return { ownerTag, key, sealedRecordId, revision };
 }
 
-/** The path of the calendar's events. */
+/** Returns the path of the calendar's events. */
 export function eventsPath({ mailboxPath, calendarId }: Pick<FlowScope, 'mailboxPath' | 'calendarId'>): string {
   return `${mailboxPath}/calendars/${encodeURIComponent(calendarId)}/events`;
 }
 
-/** An event is addressed by its id alone, in whichever calendar of the mailbox it is. */
+/** Returns the path of an event, which contains no calendar id: event ids are unique in the mailbox. */
 function eventPath({ mailboxPath }: FlowScope, id: string): string {
   return `${mailboxPath}/events/${encodeURIComponent(id)}`;
 }

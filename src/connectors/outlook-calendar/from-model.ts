@@ -24,10 +24,10 @@ import { htmlToText } from './html.ts';
 import { LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
 import { type EventHead, eventContentSchema, eventHeadSchema } from './schemas.ts';
 
-/** The zone that is always taken. */
+/** Outlook always accepts this zone. */
 export const UTC = 'UTC';
 
-/** What an event is stamped with. */
+/** Values of the extended properties of an event. */
 export interface Stamp {
   ownerTag: string;
   key: ItemKey;
@@ -35,45 +35,45 @@ export interface Stamp {
   revision: number;
 }
 
-/** An event that carries our owner tag, read far enough to decide what to do with it. */
+/** Event with this target's owner tag, with the fields that decide the next step. */
 export interface OwnEvent {
   id: string;
   etag: string | null;
   key: ItemKey | null;
-  /** Null for one that we did not create under a key, such as a copy that a person made. */
+  /** Null for an event that clinic-mirror did not create under a key, such as a user's copy. */
   transactionId: string | null;
   sealedRecordId: string | null;
-  /** The stamped revision of the write that made it so. */
+  /** Revision stamped by the last write. */
   revision?: number;
-  /** Somebody invited guests, whom Outlook mails at every change and at the deletion. */
+  /** A user invited guests. Outlook sends e-mails to guests at each change and at the deletion. */
   hasGuests: boolean;
-  /** Whose its body is, as plain text; what is a person's is no part of the item. */
+  /** Body parts of clinic-mirror and of users, as plain text. The item excludes users' parts. */
   descriptionParts: DescriptionParts;
   presets: PresetsThere;
-  /** All of them, a person's too. */
+  /** All categories, including users' categories. */
   categories: readonly string[];
-  /** Null when it can't be read as an item. */
+  /** Null if the event has no valid item form. */
   item: CalendarItem | null;
 }
 
-/** What a change of an event must know of it. */
+/** Fields that users may have changed, required for a PATCH. */
 export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets' | 'categories'>;
 
-/** Of an event that is new, or that nobody but us changed. */
+/** Fields of a new event, or of an event that only clinic-mirror changed. */
 export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS, categories: [] };
 
-/** In which zones times are written. */
+/** Zones for written times. */
 export interface Zones {
-  /** The zone in which whole days begin. */
+  /** Zone in which all-day events begin. */
   wholeDayZone: string;
-  /** Zones that Outlook does not take: what is in them is written in UTC. */
+  /** Zones that Outlook refuses. Times in these zones are written in UTC. */
   refusedZones: ReadonlySet<string>;
 }
 
 /**
- * What a PATCH changes of an event that is there: what is ours, named even when empty, so that it is cleared. The rest (guests, categories
- * and a reminder that are not ours, and whatever Outlook adds) is a person's and not named. What a person wrote into the body stays: as it is
- * while we write none, else as plain text below a line.
+ * Builds a PATCH for an existing event. Fields of clinic-mirror are present even if empty, so that Outlook clears them. Guests, users'
+ * categories and reminders, and Outlook's additions are omitted and therefore kept. A user's body text stays: unchanged if clinic-mirror
+ * writes no text, otherwise as plain text below a separator.
  * @see https://learn.microsoft.com/graph/api/event-update
  */
 export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched: Touched) {
@@ -101,23 +101,22 @@ export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched:
   };
 }
 
-/** Outlook has one word for both: what leaves its time free can't be tentative beside. */
+/** Outlook has one field for free and tentative, so a free event cannot also be tentative. */
 function showAsOf({ busy, tentative }: CalendarItem): string {
   if (!busy) return 'free';
   return tentative === true ? 'tentative' : 'busy';
 }
 
 /**
- * The content of an event that is made: the same, and no reminder unless the item has one. Guests are never named, so that nobody gets a
- * mail.
+ * Builds the content of a new event, without a reminder unless the item has one. Guests are never sent, so that Outlook sends no e-mails.
  */
 export function toEvent(item: CalendarItem, stamp: Stamp, zones: Zones) {
   return { isReminderOn: false, ...toPatch(item, stamp, zones, UNTOUCHED) };
 }
 
 /**
- * What a PATCH makes of an event that can't be deleted for good: it says nothing, and carries owner tag and key, so that it is still
- * found when the deletion after it has to be repeated.
+ * Builds a PATCH that clears an event that cannot be deleted permanently. The event keeps owner tag and key, so that a repeated deletion
+ * finds the event.
  */
 export function toBlankPatch(
   { ownerTag, key }: Pick<Stamp, 'ownerTag' | 'key'>,
@@ -132,7 +131,7 @@ function toProperties(values: Partial<Record<keyof typeof PROPERTIES, string>>):
   return Object.entries(values).map(([name, value]) => ({ id: PROPERTIES[name as keyof typeof PROPERTIES], value }));
 }
 
-/** An event that carries our owner tag; null for any other, and for what is no event. */
+/** Parses an event with the owner tag. Returns null for foreign events and invalid data. */
 export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;
@@ -157,7 +156,7 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
   };
 }
 
-/** Our properties by their short names. Graph may write the set's GUID in the other case; names keep theirs. */
+/** Returns clinic-mirror's properties by short name. Graph may change the case of the set's GUID, but not of names. */
 export function readProperties(properties: readonly { id: string; value: string }[]) {
   const values: Partial<Record<keyof typeof PROPERTIES, string>> = {};
   for (const name of ['ownerTag', 'owner', 'key', 'sealedRecordId', 'revision', 'notes', 'presets', 'zone'] as const) {
@@ -168,9 +167,8 @@ export function readProperties(properties: readonly { id: string; value: string 
 }
 
 /**
- * An event of ours in the words of the contract. Without a version tag where a write must look first: one that knows nothing of guests
- * would mail them, one that knows nothing of a person's notes would clear them, one that knows nothing of their categories would change
- * them.
+ * Converts an own event to the contract's form. The version tag is omitted if the next write must fetch the event first: a blind write
+ * would send e-mails to guests, clear users' notes or change their categories.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
@@ -180,16 +178,18 @@ export function toRemoteItem(event: OwnEvent): RemoteItem {
   return { ...base, ...withRevision(revision) };
 }
 
-/** Whether the event is as this very operation leaves it, so that no write is needed. */
+/** Checks whether the event already equals the result of this operation, so that no write is required. */
 export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
   const isStamped = event.sealedRecordId !== null && event.revision === revision;
   return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
 }
 
 /**
- * The form in which an item comes back from Exchange: titles and locations on one line and no longer than it takes, a title of which
- * nothing shows is empty, no space around a description, line ends are LF, an empty description or location is null, no control
- * characters and half surrogates, no hard spaces, times in whole seconds with the offset written as `+02:00` (never `Z`).
+ * Converts an item to the form that Exchange returns:
+ * - Titles and locations are on one line, within Exchange's limit. A title without visible characters is empty.
+ * - A description has no outer space and LF line ends. An empty description or location is null.
+ * - Control characters, half surrogates and hard spaces are removed or replaced.
+ * - Times are in whole seconds, with an offset such as `+02:00` (never `Z`).
  */
 export function normaliseItem(item: CalendarItem): CalendarItem {
   const title = oneLine(item.title);
@@ -202,13 +202,13 @@ export function normaliseItem(item: CalendarItem): CalendarItem {
   };
 }
 
-/** What is known of an event beside its content. */
+/** Properties of an event besides its content. */
 interface EventContext extends Pick<OwnEvent, 'descriptionParts' | 'presets'> {
   zone: string | null;
   wholeDayZone: string;
 }
 
-/** Null when a person made of the event what an item can't say: a series, personal, out of office, cancelled. */
+/** Returns null if a user changed the event to a form that items do not have: a series, personal, out of office, cancelled. */
 function readItem(
   event: unknown,
   { zone, wholeDayZone, descriptionParts, presets }: EventContext,
@@ -233,7 +233,7 @@ function readItem(
   });
 }
 
-/** What a body says, without space around it; a person's may be an HTML page of nothing but breaks. */
+/** Returns the text of a body without outer space. A user's body may be an HTML page with only breaks. */
 function bodyText(body: { contentType: string; content: string } | null | undefined): string {
   if (body === null || body === undefined) return '';
   const isHtml = body.contentType.toLowerCase() === 'html';
@@ -241,8 +241,8 @@ function bodyText(body: { contentType: string; content: string } | null | undefi
 }
 
 /**
- * Times on the clock of the clinic, whose zone Outlook then keeps with the event. Where that clock shows a time twice it would be anybody's
- * guess which is meant, so both go out in UTC.
+ * Returns times in the clinic's zone, which Outlook keeps with the event. If the clock of the zone shows a time twice (end of summer time),
+ * both times are written in UTC to be unambiguous.
  */
 function toEventTimes(time: ItemTime, zones: Zones): { isAllDay: boolean; start: EventTime; end: EventTime } {
   const timeZone = writtenZone(time, zones);
@@ -254,7 +254,7 @@ function toEventTimes(time: ItemTime, zones: Zones): { isAllDay: boolean; start:
   return { isAllDay: false, start: wall(time.start), end: wall(time.end) };
 }
 
-/** The zone that an item's times go out in. */
+/** Returns the zone for the written times of an item. */
 export function writtenZone(time: ItemTime, { wholeDayZone, refusedZones }: Zones): string {
   const zone = time.kind === 'all-day' ? wholeDayZone : time.zone;
   const isClear = (text: string) => meansOnly(toZonedIso(zone, Date.parse(text)).slice(0, 19), zone, Date.parse(text));
@@ -283,7 +283,10 @@ function readTime({ isAllDay, start, end }: EventTimes, zone: string | null, who
   return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, endAt), zone };
 }
 
-/** UTC is asked for with every request, so that no table of Windows zones is needed; fractions have seven digits. */
+/**
+ * Parses a time in UTC, which each request asks Graph to return, so that no table of Windows zones is required. Fractions have seven
+ * digits.
+ */
 function instantOf({ dateTime, timeZone }: EventTime): Instant | null {
   const wall = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.\d+)?Z?$/.exec(dateTime);
   if (wall === null || (timeZone !== 'UTC' && timeZone !== 'Etc/UTC')) return null;
@@ -291,7 +294,7 @@ function instantOf({ dateTime, timeZone }: EventTime): Instant | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** A whole day's date: midnight comes as it is, or as the instant of midnight in the zone that it was written in. */
+/** Returns the date of an all-day event: Graph sends midnight UTC, or the instant of midnight in the zone of the write. */
 function dateOf(at: Instant, wholeDayZone: string): string | null {
   const isMidnightUtc = new Date(at).toISOString().endsWith('T00:00:00.000Z');
   const wall = new Date(isMidnightUtc ? at : at + offsetMs(wholeDayZone, at)).toISOString();
@@ -314,14 +317,14 @@ function oneLine(text: string): string {
   return plainText(text).replaceAll(/\s+/g, (space) => (space.includes('\n') ? ' ' : space));
 }
 
-/** Whose the presets of an event are, and all of its categories. */
+/** All categories of an event, and the presets with their authors. */
 export interface CategoriesThere {
   presets: PresetsThere;
   categories: readonly string[];
 }
 
 /**
- * The fields of an event that a write changes for its presets. Of the categories one is ours; the others stay.
+ * Returns the fields that a write changes for presets. One category belongs to clinic-mirror; the others are kept.
  * @see https://learn.microsoft.com/graph/api/resources/event
  */
 function toPresetFields({ presets, categories }: CategoriesThere, wanted: Presets | undefined): object {
@@ -333,7 +336,10 @@ function toPresetFields({ presets, categories }: CategoriesThere, wanted: Preset
   };
 }
 
-/** Whose the presets of an event are. @param stamped what our last write wanted */
+/**
+ * Separates the presets of clinic-mirror from users' presets.
+ * @param stamped presets of the last write
+ */
 function readPresets(head: EventHead, stamped: string | undefined): PresetsThere {
   const { categories, isReminderOn, reminderMinutesBeforeStart } = head;
   const last = fromPresetsText(stamped);

@@ -1,4 +1,4 @@
-/** Characters that HTML must write otherwise, by name. */
+/** Characters that HTML must escape, by entity name. */
 const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
   ['lt', '<'],
@@ -8,14 +8,14 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['nbsp', ' '],
 ]);
 
-/** Elements whose content is not seen. */
+/** Elements with invisible content. */
 const HIDDEN = /<(head|style|script|title)\b/iy;
-/** What begins a new line. */
+/** Tags that start a new line. */
 const BREAK = /<(?:br\b|\/(?:p|div|tr|li|h[1-6])\s*>)/iy;
 
 /**
- * The text of a body that Exchange keeps as HTML: what was sent as text comes back wrapped in a page, with breaks for lines.
- * Only what Exchange makes of plain text is understood; a body that a person formatted reads as its bare text. One pass, whatever it holds.
+ * Returns the text of an HTML body. Exchange converts a plain text body to a page with breaks for lines. Only Exchange's conversion is
+ * reversed; a body that a user formatted is reduced to its text. The function needs one pass for any input.
  */
 export function htmlToText(html: string): string {
   const visible = withoutHidden(html);
@@ -38,7 +38,7 @@ export function htmlToText(html: string): string {
   return [...lines, line].join('\n').replaceAll(/&(?:#(\d+)|#x([0-9a-f]+)|([a-z]+));/gi, toCharacter);
 }
 
-/** Without comments, and elements that nobody sees; what does not end is no such element. */
+/** Removes comments and invisible elements. An element without an end tag is kept. */
 function withoutHidden(html: string): string {
   const endless = new Set<string>();
   let visible = '';

@@ -6,7 +6,7 @@ import { readGraphNotification } from './subscriptions.ts';
 
 const SCOPES = 'https://graph.microsoft.com';
 
-/** Microsoft Graph, calendar part: an existing calendar of a mailbox, or one of our own. */
+/** Connector for the calendar part of Microsoft Graph. Uses an existing calendar of a mailbox or creates a dedicated calendar. */
 export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
   name: 'outlook-calendar',
   streams: ['appointments'],
@@ -21,12 +21,12 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     duplicatesAreOurs: false,
     longest: { title: LONGEST_LINE, location: LONGEST_LINE },
     presets: ['category', 'reminderMinutes'],
-    // What is deleted permanently lies in the mailbox's Purges, out of reach of its user and of this API, until Exchange's own time is
-    // up, or for as long as a hold lasts (learn.microsoft.com/graph/api/event-permanentdelete).
+    // Exchange keeps permanently deleted events in the mailbox's Purges folder until Exchange's retention time is over, or as long as a
+    // hold lasts. Neither the user nor this API can access that folder (learn.microsoft.com/graph/api/event-permanentdelete).
     erases: [],
   },
   connectionKinds: ['microsoft', 'microsoft-app'],
-  /** Another person's mailbox needs the permission for shared calendars beside the own one. */
+  /** A different user's mailbox requires the permission for shared calendars. */
   neededScopes: ({ mailbox }) => [
     mailbox === 'me' ? `${SCOPES}/Calendars.ReadWrite` : `${SCOPES}/Calendars.ReadWrite.Shared`,
   ],

@@ -3,13 +3,13 @@ import { errors } from './errors.ts';
 import { API_VERSION, EVENT_FIELDS, EVENTS_PAGE_SIZE, PROPERTIES } from './limits.ts';
 import { pageSchema } from './schemas.ts';
 
-/** The path of a mailbox: the logged-in person's, or one by its user principal name. */
+/** Returns the path of a mailbox: the mailbox of the signed-in user, or a mailbox by user principal name. */
 export function mailboxPath(mailbox: string): string {
   return mailbox === 'me' ? '/me' : `/users/${encodeURIComponent(mailbox)}`;
 }
 
 /**
- * What a subscription is about: the events of one calendar. `@` and `=` stay as they are, as in the examples of the reference
+ * Returns the resource of a subscription: the events of one calendar. `@` and `=` are not escaped, as in the examples of the reference
  * (learn.microsoft.com/graph/outlook-change-notifications-overview).
  */
 export function subscriptionResource(mailbox: string, calendarId: string): string {
@@ -17,42 +17,42 @@ export function subscriptionResource(mailbox: string, calendarId: string): strin
   return `${mailbox === 'me' ? 'me' : `users/${segment(mailbox)}`}/calendars/${segment(calendarId)}/events`;
 }
 
-/** A path with its query, percent-encoded; names of parameters stay readable. */
+/** Appends a query to a path. Values are percent-encoded; parameter names stay readable. */
 export function withQuery(path: string, query: Readonly<Record<string, string | number>>): string {
   const parts = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return parts.length === 0 ? path : `${path}?${parts.join('&')}`;
 }
 
-/** What is asked for of events: the fields in use, and our own properties. */
+/** Query for the event fields in use and clinic-mirror's properties. */
 export const EVENT_QUERY = { $select: EVENT_FIELDS, $expand: expandProperties(Object.values(PROPERTIES)) } as const;
 
-/** The query of a list of events that carry a value in one of our properties. Values are lower case: see PROPERTIES. */
+/** Returns the query for events with a property value. Values must be lower case: see PROPERTIES. */
 export function eventsQuery(property: string, value: string, further: readonly string[] = []) {
   const filter = [carries(property, value), ...further].join(' and ');
   return { $filter: filter, ...EVENT_QUERY, $top: EVENTS_PAGE_SIZE };
 }
 
-/** Asks for properties along with what carries them. */
+/** Returns an `$expand` value for extended properties. */
 export function expandProperties(ids: readonly string[]): string {
   return `singleValueExtendedProperties($filter=${ids.map((id) => `id eq '${id}'`).join(' or ')})`;
 }
 
-/** Owner tag and key are of `[0-9a-v]`, so nothing in them needs quoting. */
+/** Owner tag and key contain only `[0-9a-v]`, so no quoting is required. */
 function carries(property: string, value: string): string {
   return `singleValueExtendedProperties/Any(ep: ep/id eq '${property}' and ep/value eq '${value}')`;
 }
 
-/** One page of a list, and the path of the next; null at the end. A page may be empty and not the last. */
+/** One page of a list, with the path of the next page; null at the end. A page may be empty without being the last page. */
 export interface Page {
   elements: unknown[];
   next: string | null;
-  /** At the end of a delta round, the path that tells what changes from now on. */
+  /** At the end of a delta round, the path for later changes. */
   delta: string | null;
 }
 
 /**
- * Reads a page of a list of events or calendars.
- * @throws MirrorError `contract` for what is no page
+ * Parses a page of a list of events or calendars.
+ * @throws MirrorError `contract` if the response is not a page
  */
 export function readPage(answer: WireResponse): Page {
   const page = pageOf(answer);
@@ -61,9 +61,9 @@ export function readPage(answer: WireResponse): Page {
 }
 
 /**
- * The elements of a list, page by page.
- * @param ask gives an answer whatever its status
- * @param refused makes the error of an answer that is not a success
+ * Fetches the elements of a list, page by page.
+ * @param ask returns a response with any status
+ * @param refused creates the error for an unsuccessful response
  */
 export function walkLists(
   first: string,
@@ -79,7 +79,7 @@ export function walkLists(
   return walkPages(first, askPage, () => errors.make('unexpected-answer'));
 }
 
-/** The same; null for what is no page. */
+/** Parses a page, or returns null if the response is not a page. */
 export function pageOf(answer: WireResponse): Page | null {
   const page = pageSchema.safeParse(answer.body);
   if (!page.success) return null;
@@ -92,7 +92,7 @@ export function pageOf(answer: WireResponse): Page | null {
   return { elements, next, delta: null };
 }
 
-/** Only path and query of a link are followed: our login goes to no host that an answer names. */
+/** Returns path and query of a link without the host: credentials must not go to a host from a response. */
 function pathOfLink(link: string): string | null {
   if (!URL.canParse(link)) return null;
   const { pathname, search } = new URL(link);

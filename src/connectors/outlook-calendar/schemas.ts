@@ -4,7 +4,7 @@ import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { OWN_CALENDAR } from '../owner.ts';
 import { DEFAULT_ROOT_URL } from './limits.ts';
 
-/** The vendor's part of a target in the tenant file. */
+/** Outlook-specific part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
   mailbox: z
     .union([z.literal('me'), z.email(issueText(message('microsoft.mailbox')))])
@@ -33,12 +33,12 @@ export const settingsSchema = z.strictObject({
     .describe(`Where Graph is served: national clouds, tests, demonstrations. Default: ${DEFAULT_ROOT_URL}`),
 });
 
-/** Settings of one Outlook calendar target, checked. */
+/** Validated settings of one Outlook calendar target. */
 export type OutlookCalendarSettings = z.infer<typeof settingsSchema>;
 
-// What Graph answers: only the fields that are used, so that the API may grow without breaking us.
+// Schemas of Graph's responses contain only the fields in use, so that new API fields break nothing.
 
-/** An error's body (learn.microsoft.com/graph/errors); inner errors nest to any depth. */
+/** Body of an error (learn.microsoft.com/graph/errors); inner errors nest to any depth. */
 export const errorBodySchema = z.object({
   error: z.object({ code: z.string(), innerError: z.unknown().optional(), innererror: z.unknown().optional() }),
 });
@@ -47,7 +47,7 @@ const extendedPropertiesSchema = z.array(z.object({ id: z.string(), value: z.str
 
 const bodySchema = z.object({ contentType: z.string(), content: z.string() });
 
-/** What tells whose event it is. */
+/** Fields that show an event's owner. */
 export const eventHeadSchema = z.object({
   id: z.string().min(1),
   '@odata.etag': z.string().optional(),
@@ -61,15 +61,13 @@ export const eventHeadSchema = z.object({
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
 
-/** An event's head, checked. */
 export type EventHead = z.infer<typeof eventHeadSchema>;
 
-/** An event's page; nothing but an address of the web is shown to anybody. */
+/** Web page of an event. Only web URLs are shown to users. */
 export const pageLinkSchema = z.object({ webLink: z.url({ protocol: /^https?$/, normalize: true }) });
 
 const eventTimeSchema = z.object({ dateTime: z.string(), timeZone: z.string() });
 
-/** An event's content. */
 export const eventContentSchema = z.object({
   type: z.string().nullish(),
   isCancelled: z.boolean().nullish(),
@@ -83,25 +81,24 @@ export const eventContentSchema = z.object({
   sensitivity: z.string().nullish(),
 });
 
-/** One page of a list; each element is parsed alone, so that an odd one spoils no page. */
+/** One page of a list. Elements are parsed separately, so that an invalid element does not break the page. */
 export const pageSchema = z.object({
   value: z.array(z.unknown()),
   '@odata.nextLink': z.string().optional(),
   '@odata.deltaLink': z.string().optional(),
 });
 
-/** What a delta round names, removed or not. */
+/** Element of a delta round, removed or not. */
 export const namedSchema = z.object({ id: z.string().min(1) });
 
-/** A calendar. */
 export const calendarSchema = z.object({
   id: z.string().min(1),
-  /** Only who made it may share it (learn.microsoft.com/graph/api/resources/calendar). */
+  /** Only the calendar's creator may share it (learn.microsoft.com/graph/api/resources/calendar). */
   canShare: z.boolean().nullish(),
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
 
-/** A subscription (learn.microsoft.com/graph/api/resources/subscription). */
+/** Subscription (learn.microsoft.com/graph/api/resources/subscription). */
 export const subscriptionSchema = z
   .object({
     id: z.string().min(1),
@@ -111,20 +108,19 @@ export const subscriptionSchema = z
   })
   .transform(({ expirationDateTime, ...rest }) => ({ ...rest, expiresAt: Date.parse(expirationDateTime) }));
 
-/** What is posted; each notification is parsed alone. */
+/** Body of a notification request; notifications are parsed separately. */
 export const notificationsSchema = z.object({ value: z.array(z.unknown()) });
 
-/** One notification, of a change or of the subscription itself. */
+/** Notification of a change, or of the subscription. */
 export const notificationSchema = z.object({
   clientState: z.string().min(1),
   changeType: z.string().nullish(),
   lifecycleEvent: z.string().nullish(),
 });
 
-/** The answer to a batch; each part is parsed alone. */
+/** Response to a batch; parts are parsed separately. */
 export const batchAnswerSchema = z.object({ responses: z.array(z.unknown()) });
 
-/** One part of a batch's answer. */
 export const batchPartSchema = z.object({
   id: z.string(),
   status: z.number().int(),

@@ -17,9 +17,8 @@ import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
 import { subscriptionResource, walkLists } from './paths.ts';
 import { notificationSchema, notificationsSchema, subscriptionSchema } from './schemas.ts';
 
-/** What subscriptions are made with. */
 interface SubscriptionParts {
-  /** Sends one call with the login; `label` names it in metrics. */
+  /** Sends one call with authorization. Metrics use `label`. */
   call(label: string, call: GraphCall, signal: AbortSignal): Promise<WireResponse>;
   mailbox: string;
   clock: Clock;
@@ -34,7 +33,7 @@ interface GraphSubscription {
 
 const PATH = '/subscriptions';
 
-/** Subscriptions to the events of one calendar (learn.microsoft.com/graph/api/resources/subscription). */
+/** Manages subscriptions to the events of one calendar (learn.microsoft.com/graph/api/resources/subscription). */
 export function createGraphSubscriptions(parts: SubscriptionParts): Subscriptions {
   return {
     async open(container, request, signal) {
@@ -64,7 +63,10 @@ function pathOf({ handle }: Pick<Subscription, 'handle'>): string {
   return `${PATH}/${encodeURIComponent(handle)}`;
 }
 
-/** Graph has one subscription for a calendar and a login; one of ours that we lost sight of stands in the way of the next. */
+/**
+ * Subscribes to a calendar. Graph allows one subscription per calendar and connection, so a lost subscription of clinic-mirror blocks a new
+ * one.
+ */
 async function subscribe(
   parts: SubscriptionParts,
   container: string,
@@ -94,7 +96,7 @@ async function subscribe(
   return readSubscription(answer);
 }
 
-/** The subscription of which no answer came, or none that can be read, if there is one: nobody else has its address. */
+/** Finds a subscription whose response was lost or unreadable, by its notification URL, which is unique to clinic-mirror. */
 async function adopt(
   parts: SubscriptionParts,
   { address }: SubscriptionRequest,
@@ -108,7 +110,7 @@ async function adopt(
   return lost;
 }
 
-/** Ends those that post to this installation, by their addresses, for the same calendar. */
+/** Removes this installation's subscriptions to the calendar, found by their notification URLs. */
 async function removeOwn(parts: SubscriptionParts, resource: string, address: string, signal: AbortSignal) {
   const ours = address.slice(0, address.lastIndexOf('/') + 1);
   for (const other of await list(parts, signal)) {
@@ -117,7 +119,7 @@ async function removeOwn(parts: SubscriptionParts, resource: string, address: st
   }
 }
 
-/** The calendar's id stands last but one, whatever the mailbox is called; ids differ in more than case. */
+/** Compares the calendar ids of two resources: the id is the last but one segment, with any mailbox name. Ids are case-sensitive. */
 function isSameCalendar(one: string, other: string): boolean {
   const calendarOf = (resource: string) => decode(resource.split('/').at(-2) ?? '');
   return calendarOf(one) === calendarOf(other);
@@ -136,14 +138,14 @@ async function remove({ call }: SubscriptionParts, path: string, signal: AbortSi
   if (!isSuccess(answer) && !isGone(answer)) throw errors.of(answer);
 }
 
-/** All subscriptions of this application and login; odd ones are left out. */
+/** Lists all subscriptions of this application and connection, without invalid ones. */
 async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<GraphSubscription[]> {
   const ask = (path: string) => call('graph.subscriptions.list', { method: 'GET', path }, signal);
   const elements = (await Array.fromAsync(walkLists(PATH, ask, errors.of))).flat();
   return elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []);
 }
 
-/** Asks for the life that is wanted, as far as Graph allows it; where even that is too long, for the older limit. */
+/** Requests the desired lifetime within Graph's limit. If Graph refuses that limit, requests the older limit. */
 async function withLife(
   { clock }: SubscriptionParts,
   expiresAt: Instant,
@@ -169,8 +171,8 @@ const LIFECYCLE: ReadonlyMap<string, NotificationEvent> = new Map([
 ] as const);
 
 /**
- * Reads what Graph posts: the check of an address, which wants its decoded token back
- * (learn.microsoft.com/graph/change-notifications-delivery-webhooks), or notifications, several in a body.
+ * Parses a request of Graph: the check of a notification URL, which expects the decoded token in the response
+ * (learn.microsoft.com/graph/change-notifications-delivery-webhooks), or one or more notifications.
  */
 export function readGraphNotification({ query, body }: NotificationRequest): ReadNotification {
   const validationToken = query.get('validationToken');
@@ -180,7 +182,7 @@ export function readGraphNotification({ query, body }: NotificationRequest): Rea
   return events.length === 0 ? { kind: 'unreadable' } : { kind: 'events', events };
 }
 
-/** One notification; none for what is odd, carries no secret, or tells of a lifecycle event that we don't know. */
+/** Parses one notification. Returns an empty list if the notification is invalid, has no secret, or has an unknown lifecycle event. */
 function readOne(element: unknown): { secret: string; event: NotificationEvent }[] {
   const notification = notificationSchema.safeParse(element);
   if (!notification.success) return [];

@@ -9,11 +9,11 @@ import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { isObject, renderBody, renderText, type TemplateValues } from './templates.ts';
 
-/** An answer that is a success, or one of the statuses that the call takes for "nothing". */
+/** Successful response, or a response with a status that the call accepts as "nothing". */
 export interface CrmAnswer extends WireResponse {
   isNothing: boolean;
   /**
-   * The address that the answer's Link header gives as the next page.
+   * URL of the next page from the Link header.
    * @see RFC 8288
    */
   nextLink: string | null;
@@ -22,31 +22,30 @@ export interface CrmAnswer extends WireResponse {
 /** Sends calls of a description. */
 export interface CrmClient {
   /**
-   * Sends one call; after a 401 once more with a renewed login.
-   * @param label constant name of the call, for figures
-   * @throws MirrorError for everything that is no success
+   * Sends one call, and again after a 401 with a renewed token.
+   * @param label constant name of the call, for metrics
+   * @throws MirrorError for each unsuccessful response
    */
   send(label: string, call: CrmCall, values: TemplateValues, signal: AbortSignal): Promise<CrmAnswer>;
-  /** The same at an address that the CRM gave, which the caller has checked. */
+  /** Sends a call to a URL from the CRM, which the caller has validated. */
   follow(label: string, call: CrmCall, url: string, signal: AbortSignal): Promise<CrmAnswer>;
 }
 
-/** What calls are sent with. */
 export interface CrmClientOptions {
   http: HttpClient;
   authorizer: Authorizer;
   settings: RestCrmSettings;
-  /** Names of properties that errors may tell. */
+  /** Property names that errors may repeat. */
   codes: ReadonlySet<string>;
 }
 
-/** Calls that write nothing. */
+/** Read-only calls. */
 const QUESTIONS: ReadonlySet<string> = new Set(['rest-crm.find', 'rest-crm.get', 'rest-crm.list', 'rest-crm.fields']);
 
-/** Calls that write what records hold. */
+/** Calls that write properties of objects. */
 const WRITES: ReadonlySet<string> = new Set(['rest-crm.create', 'rest-crm.update', 'rest-crm.upsert']);
 
-/** Calls that write to records that are there. */
+/** Calls that change existing objects. */
 const CHANGES: ReadonlySet<string> = new Set([
   'rest-crm.update',
   'rest-crm.delete',
@@ -54,7 +53,7 @@ const CHANGES: ReadonlySet<string> = new Set([
   'rest-crm.erase',
 ]);
 
-/** The client of one target. */
+/** Creates the client of one target. */
 export function createCrmClient({ http, authorizer, settings, codes }: CrmClientOptions): CrmClient {
   const { baseUrl, description } = settings;
   const held = settings.automations === 'held' ? description.withoutAutomations : undefined;
@@ -94,7 +93,7 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
     try {
       return await answerWith(login);
     } catch (error) {
-      // Some CRMs refuse a login by their own word under another status than 401.
+      // Some CRMs report refused credentials with a specific code and a status other than 401.
       if (!(error instanceof MirrorError && error.code === 'login-refused')) throw error;
     }
     return await answerWith(await authorizer.renew(signal));
@@ -106,11 +105,11 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
   };
 }
 
-/** The address of a call. A value can't leave its segment of the path, nor its parameter. */
+/** Returns the URL of a call. A value stays within its path segment or parameter. */
 export function addressOf(baseUrl: string, { path, query }: CrmCall, values: TemplateValues): string {
   const segments = path.split('/').map((segment) => {
     const rendered = renderText(segment, values, encodeURIComponent);
-    // A segment of dots would lead up, and an empty one to the list of all.
+    // A segment of dots would lead to the parent path, and an empty segment to the list of all objects.
     if (segment.includes('{{') && /^\.{0,2}$/.test(rendered)) throw errors.make('record-without-id');
     return rendered;
   });
@@ -133,7 +132,7 @@ function headersOf(templates: Record<string, string>, values: TemplateValues): R
   return headers;
 }
 
-/** The description's word in place of the connection's, as in `Zoho-oauthtoken …`. */
+/** Replaces the connection's scheme by the description's scheme, as in `Zoho-oauthtoken …`. */
 function withScheme(login: string, { headerName }: Authorizer, scheme: string | undefined): string {
   if (scheme === undefined || (headerName ?? 'authorization') !== 'authorization') return login;
   return `${scheme} ${login.slice(login.indexOf(' ') + 1)}`;
@@ -151,7 +150,7 @@ function toAnswer(
     status,
     retryAfterMs,
     body: isOk && response.body.length === 0 ? undefined : bodyOf(response, label),
-    // A page of a proxy says nothing of what the CRM has.
+    // An HTML page comes from a proxy and shows nothing about the CRM's data.
     isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
     nextLink: nextLink(headers.get('link')),
   };
@@ -161,7 +160,10 @@ function toAnswer(
   return answer;
 }
 
-/** What is refused of a question is the question: no record is to blame. What is forbidden of one record may be allowed of others. */
+/**
+ * Adjusts the error of a read-only call: a refused read concerns the request, not an object. A forbidden object does not affect other
+ * objects.
+ */
 function asked(error: MirrorError, label: string): MirrorError {
   if (error.code === 'record-refused' && QUESTIONS.has(label)) {
     return errors.make('crm-question-refused', { status: error.status });
@@ -172,8 +174,8 @@ function asked(error: MirrorError, label: string): MirrorError {
 }
 
 /**
- * Whether an answer is one to a call about an object: it gives its id, says nothing, or just `true`, as EspoCRM does. Whoever stands
- * before the CRM may answer with 200 in its place.
+ * Checks whether a response matches a call about an object: it contains the object's id, is empty, or is `true`, as in EspoCRM. A proxy in
+ * front of the CRM may respond with 200 instead.
  */
 export function speaksOf({ status, body }: CrmAnswer, id: string): boolean {
   if (status === 204 || body === true) return true;
@@ -184,7 +186,7 @@ export function speaksOf({ status, body }: CrmAnswer, id: string): boolean {
   return mentionsId(body);
 }
 
-/** Whether an answer says that there is no such record; 204 says nothing and means done. */
+/** Checks whether the response reports an absent object; a 204 is an empty success. */
 export function isMissing(answer: CrmAnswer): boolean {
   return answer.isNothing && answer.status !== 204;
 }

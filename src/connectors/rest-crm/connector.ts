@@ -77,7 +77,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   return askedAlone(connector, { errors });
 }
 
-/** The contacts of a CRM that were there before us, where its description has the calls for it (`knowsExisting`). */
+/** Gives access to contacts that existed before clinic-mirror, if the description has the required calls (`knowsExisting`). */
 function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
   return {
     async *list(signal) {
@@ -118,7 +118,7 @@ async function readOne(scope: Scope, id: string): Promise<ExistingContact | null
   const { get } = scope.resource;
   if (get === undefined) throw new TypeError('the description has no call for one contact');
   const contact = toExisting(scope, await getById(scope, get, id));
-  // A CRM may lead from the id of a contact that was merged to the one that is left.
+  // A CRM may resolve the id of a merged contact to the remaining contact.
   return contact?.remoteId === id ? contact : null;
 }
 
@@ -130,7 +130,7 @@ function toExisting(scope: Scope, raw: unknown): ExistingContact | null {
   return { remoteId, properties, otherAddresses: [], key, isFree: key === null && owner === 'bare' };
 }
 
-/** A CRM whose answer doesn't tell what it did is asked what the contact carries now. */
+/** Stamps one contact. If the CRM's response does not show the result, the contact is fetched. */
 async function stampOne(scope: Scope, { remoteId: id, as }: ContactStamp): Promise<void> {
   const { client, resource, signal } = scope;
   const { call } = resource.update;
@@ -143,9 +143,9 @@ async function stampOne(scope: Scope, { remoteId: id, as }: ContactStamp): Promi
 }
 
 /**
- * Looks whether the target can be written: the properties are there, as far as the CRM lists them, and a search for a key that
- * nobody has finds nothing. A CRM that ignores a filter would show all of its objects instead.
- * @returns which objects of which CRM these are
+ * Checks that the target is writable: the properties exist, as far as the CRM lists them, and a search for an unused key finds nothing. A
+ * CRM that ignores the filter would return all objects.
+ * @returns an identifier of the CRM and the type of object
  * @throws MirrorError `settings`: `crm-property-missing`, `key-filter-ignored`
  */
 async function prepareTarget(scope: Scope): Promise<string> {
@@ -155,7 +155,7 @@ async function prepareTarget(scope: Scope): Promise<string> {
   return `${scope.baseUrl} ${scope.resource.create.call.path}`;
 }
 
-/** Every property that the CRM lists is there; what they take comes to the rules. */
+/** Checks that the CRM lists all mapped properties, and adds their limits to the rules. */
 async function checkProperties(scope: Scope): Promise<void> {
   const { fields, keyField, stampField } = scope.resource;
   if (fields === undefined) return;
@@ -174,16 +174,15 @@ async function checkProperties(scope: Scope): Promise<void> {
   if (missing.length > 0) throw errors.make('crm-property-missing', { names: missing });
 }
 
-/** How a CRM lists its properties. */
 type Fields = NonNullable<CrmResource['fields']>;
 
-/** The name under which the CRM lists a property. */
+/** Returns the name of a property in the CRM's list. */
 function listedName({ description }: Scope, { depth }: Fields, name: string): string {
   const isNested = description.names === 'nested' && depth === 'first-name';
   return isNested ? (name.split('.')[0] ?? name) : name;
 }
 
-/** The CRM's own list of properties, each with its name. */
+/** Fetches the CRM's list of properties with their names. */
 async function listFields({ client, signal }: Scope, fields: Fields): Promise<[string, unknown][]> {
   const { body } = await client.send('rest-crm.fields', fields.call, {}, signal);
   const described = valueAt(body, fields.at);
@@ -192,7 +191,7 @@ async function listFields({ client, signal }: Scope, fields: Fields): Promise<[s
     : listedIn(described, fields.name);
 }
 
-/** Names of values: those that are listed, and those that a type gives them beside, such as `assignedUserId` of the link `assignedUser`. */
+/** Returns the names of values: listed names, and additional names by type, such as `assignedUserId` for the link `assignedUser`. */
 function namesIn(entries: [string, unknown][], { type, endings }: Fields): string[] {
   return entries.flatMap(([listed, one]) => {
     const kind = type === undefined ? '' : String(valueAt(one, type));
@@ -206,15 +205,15 @@ function listedIn(described: unknown, name: string | undefined): [string, unknow
   return described.map((one) => [String(name === undefined ? one : valueAt(one, name)), one]);
 }
 
-/** Whether the mapping names words that may stand in lists of the CRM, and the description says where those are. */
+/** Checks whether the mapping has words for lists, and the description shows where the CRM lists options. */
 function hasChoices({ resource, properties }: Scope): boolean {
   return resource.fields?.options !== undefined && properties.some(({ words = [] }) => words.length > 0);
 }
 
 /**
- * What the words of the mapping stand for in the CRM's lists: pipelines, stages and every other one may be named as people see them. A property
- * without a list takes what it is given.
- * @throws MirrorError `settings`, code `option-missing`, that lists the names there are
+ * Resolves the mapping's words to the CRM's list values. The mapping may contain labels of pipelines, stages and other options. A property
+ * without a list keeps the word.
+ * @throws MirrorError `settings`, code `option-missing`, with the available names
  */
 async function readChoices(scope: Scope): Promise<Map<string, Choices>> {
   const { fields } = scope.resource;
@@ -243,14 +242,14 @@ function optionsOf(field: unknown, options: Options): ListOption[] {
   });
 }
 
-/** What properties take by the description alone. */
+/** Returns the limits of properties from the description. */
 function rulesDescribed(resource: CrmResource | undefined): Map<string, PropertyRule> {
   return new Map(Object.entries(resource?.limits ?? {}));
 }
 
 /**
- * What the CRM tells of the mapped properties with its fields, and the description of others.
- * @param fieldOf what the CRM lists of a property itself; undefined for a part of a field, of which it tells nothing
+ * Summarises the limits of the mapped properties from the CRM's fields, and from the description for other properties.
+ * @param fieldOf the CRM's field of a property; undefined for a part of a field, which has no limits in the CRM's list
  */
 function ruleSummary(
   { properties, resource: { limits } }: Pick<Scope, 'properties' | 'resource'>,

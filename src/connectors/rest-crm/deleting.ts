@@ -14,18 +14,18 @@ import { valueAt } from './templates.ts';
 type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 type DeleteMany = NonNullable<CrmResource['deleteMany']>;
 
-/** A deletion with the object that it takes away. */
+/** Deletion of one object. */
 export interface Removal {
   operation: Delete;
   id: string;
-  /** What was found under it: null when it is gone already, undefined when the CRM could not be asked. */
+  /** Stored object: null if already deleted, undefined if the CRM cannot be queried. */
   stored: CrmRow | null | undefined;
 }
 
 /**
- * Deletes what carries a record's key, copies that people made included: they hold the same person's data.
- * @param found what carries the key
- * @throws MirrorError why this one, or everything, could not be done
+ * Deletes the objects with a record's key, including users' copies, which contain data of the patient too.
+ * @param found objects with the key
+ * @throws MirrorError the reason why this deletion, or the whole target, failed
  */
 export async function remove(scope: Scope, operation: Delete, found: readonly CrmRow[]): Promise<Outcome<CrmItem>> {
   const removals = await toRemovals(scope, operation, found);
@@ -37,9 +37,9 @@ export async function remove(scope: Scope, operation: Delete, found: readonly Cr
 }
 
 /**
- * The objects that a deletion is to take away, the known one last: until it is gone the deletion is tried again. Or its outcome where there
- * is none: they are gone, somebody else's by now, or were written later.
- * @param found what carries the key
+ * Returns the objects of a deletion, with the known object last, so that the deletion is retried until this object is absent. Without such
+ * objects, returns an outcome: already deleted, foreign, or written later.
+ * @param found objects with the key
  * @throws MirrorError as {@link remove}
  */
 export async function toRemovals(
@@ -51,7 +51,7 @@ export async function toRemovals(
   const ours = found.filter(({ owner }) => owner !== 'foreign');
   if (ours.length === 0) {
     const stored = found.length > 0 ? 'theirs' : await lookAtId(scope, operation);
-    // What is somebody else's by now is not touched; ours is gone.
+    // A foreign object is not changed; the own object is absent.
     if (stored === 'theirs') return gone(operation);
     const id = stored?.id ?? remoteId;
     if (id === null) return gone(operation);
@@ -66,9 +66,8 @@ export async function toRemovals(
 }
 
 /**
- * Deletes objects by the CRM's own call for several. Only what the answer names as deleted counts: the rest, and a batch that failed
- * by one of its records, is deleted each alone.
- * Never throws: what fails stands in the outcomes.
+ * Deletes objects by the CRM's batch call. Only objects that the response confirms are deleted. Other objects, and a batch that failed
+ * because of one object, are deleted separately. Never throws: failures are outcomes.
  */
 export async function removeAll(
   scope: Scope,
@@ -138,7 +137,7 @@ async function removeOne(scope: Scope, { operation, id, stored }: Removal): Prom
   const isProved = answer === null || isMissing(answer) || speaksOf(answer, id);
   if (!isProved && (await lookAgain(scope, operation, id)) !== null)
     throw errors.make('write-not-shown', { status: answer.status });
-  // Also of what was deleted before: a bin may still hold it.
+  // Also erases objects that were deleted earlier, which a recycle bin may still contain.
   if (operation.erase === true && resource.erase !== undefined) {
     await client.send('rest-crm.erase', resource.erase.call, values, signal);
   }
@@ -150,8 +149,8 @@ function gone({ recordId }: Delete) {
 }
 
 /**
- * Sends what is ready in batches, one after the other. What meets one and concerns the whole target ends the series: the rest is not sent.
- * @param send gives the outcomes of one batch and never throws
+ * Sends batches in sequence. An error of the whole target stops the sequence.
+ * @param send returns the outcomes of one batch and never throws
  */
 export async function inBatches<Ready extends { operation: Operation<CrmItem> }>(
   ready: readonly Ready[],

@@ -18,7 +18,7 @@ const path = z.string().refine(isPath, issueText(message('description.path')));
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
 const whole = (least: number, most: number) => z.int().min(least).max(most);
 
-/** Headers that the connector or the transport set. */
+/** Headers that the connector or the transport sets. */
 const OWN_HEADERS = /^(authorization|content-type|content-length|host|connection|transfer-encoding|cookie)$/i;
 const headers = z.record(
   z
@@ -28,24 +28,24 @@ const headers = z.record(
   z.string().regex(/^[\x20-\x7e]*$/),
 );
 
-/** Values of patients: servers on the way write down addresses. */
+/** Values with patient data, which must not be in URLs: proxies and servers log URLs. */
 const BODY_ONLY = new Set<string>(['properties', 'rows'] satisfies Placeholder[]);
 
-/** A request. Only the placeholders that `knows` may stand in it. */
+/** Schema of a request, which may contain only the placeholders in `knows`. */
 function call(...knows: Placeholder[]) {
   const allowed = new Set<string>(knows);
   return z
     .strictObject({
       method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-      /** Below the base address; placeholders are percent-encoded. */
+      /** Path below the base URL. Placeholders are percent-encoded. */
       path: z.string().regex(/^\/[^?#\\]*$/, issueText(message('description.call-path'))),
       query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
       headers: headers.default({}),
       /** JSON with placeholders. */
       body: z.unknown().optional(),
-      /** The answer tells of errors row by row, so that one of them is no failure of all. */
+      /** Whether the response reports errors per object, so that one error does not fail the request. */
       partial: z.boolean().default(false),
-      /** Statuses beside 200 to 299 that mean: nothing is there (a search or a list), or gone already (a delete). */
+      /** Statuses outside 200 to 299 that mean: nothing found (a search or a list), or already deleted (a deletion). */
       nothing: z.array(whole(400, 499)).default([]),
     })
     .superRefine((value, context) => {
@@ -63,7 +63,7 @@ function call(...knows: Placeholder[]) {
     });
 }
 
-/** A placeholder as it is written. */
+/** Returns a placeholder with its braces. */
 function shown(name: string): string {
   return `{{${name}}}`;
 }
@@ -74,7 +74,7 @@ function unknownPlaceholder(name: string, allowed: readonly Placeholder[]): Text
   return message('description.placeholder', { placeholder, placeholders: allowed.map(shown).join(', ') });
 }
 
-/** A refinement: without one of these placeholders the call could not do what it is for. */
+/** Returns a refinement that requires one of these placeholders, without which the call has no purpose. */
 function needs(...oneOf: Placeholder[]) {
   const placeholders = oneOf
     .map((name): Text => shown(name))
@@ -102,20 +102,22 @@ const paging = z.discriminatedUnion('by', [
 ]);
 
 const resource = z.strictObject({
-  /** Holds the key: a text property, unique where the CRM can enforce it. */
+  /** Property for the key: text, unique if the CRM can enforce uniqueness. */
   keyField: field,
-  /** Holds the stamp: a text property of at least 200 characters. */
+  /** Property for the stamp: text of at least 200 characters. */
   stampField: field.optional(),
-  /** Where a row has its id, and what changes with each change, whatever makes it. */
+  /** Paths in an object to its id, and to a value that every change modifies. */
   row: z
     .strictObject({
       id: path.default('id'),
       versionTag: path.optional(),
-      /** What the contact is that it belongs to: an id, an object with `id`, or a list of these. Absent in a row: not told. */
+      /**
+       * Path to the contact of the object: an id, an object with `id`, or a list of these. If absent in an object, the contact is unknown.
+       */
       contact: path.optional(),
     })
     .prefault({}),
-  /** The page where people work with a record, with `{{id}}`: a whole address, or one from `baseUrl` on, as in `../../#Contact/view/{{id}}`. */
+  /** Web page of an object, with `{{id}}`: an absolute URL, or a URL relative to `baseUrl`, as in `../../#Contact/view/{{id}}`. */
   page: z
     .string()
     .refine(...needs('id'))
@@ -128,9 +130,9 @@ const resource = z.strictObject({
       issueText(message('description.page')),
     )
     .optional(),
-  /** Properties beside the key that no two records may have the same: one that is refused is written again without them. */
+  /** Properties besides the key that must be unique. A refused object is written again without these properties. */
   unique: z.array(field).default([]),
-  /** What properties take, where the CRM does not tell it with its fields: by name. */
+  /** Limits of properties by name, if the CRM does not report them with its fields. */
   limits: z
     .record(
       field,
@@ -141,22 +143,25 @@ const resource = z.strictObject({
       }),
     )
     .default({}),
-  /** Properties that are true for whoever refuses; `by`: the one with whose value the CRM keeps it, as an opt-out with its address. */
+  /**
+   * Properties that are true after a refusal. `by` names the property with whose value the CRM stores the refusal, as for an opt-out of an
+   * e-mail address.
+   */
   refusals: z.array(z.strictObject({ property: field, by: field.nullable().default(null) })).default([]),
   find: z
     .strictObject({
       call: call('key', 'keys', ...SELECT).refine(...needs('key', 'keys')),
       rows: path,
-      /** Keys of one request; above 1 the request has `{{keys}}`. */
+      /** Keys per request; above 1, the request contains `{{keys}}`. */
       size: whole(1, 200).default(1),
-      /** Around each key in `{{keys}}`, which is a list; in a longer text they stand with commas between. */
+      /** Quote around each key in `{{keys}}`, which is a list; in a longer string, the keys are separated by commas. */
       quote: z.string().max(1).default(''),
     })
     .refine(({ size, call: request }) => size === 1 || needs('keys')[0](request), {
       message: issueText(message('description.keys', { placeholder: shown('keys') })),
       path: ['size'],
     }),
-  /** Reads one by id; a status in `nothing` means that it is gone. */
+  /** Fetches one object by id; a status in `nothing` means an absent object. */
   get: z.strictObject({ call: call('id', ...SELECT).refine(...needs('id')), row: path.default('') }).optional(),
   create: z
     .strictObject({
@@ -174,10 +179,10 @@ const resource = z.strictObject({
   upsert: z
     .strictObject({
       call: call('rows', ...SELECT).refine(...needs('rows')),
-      /** One row of `{{rows}}`. */
+      /** Template for one element of `{{rows}}`. */
       body: z.unknown().refine(...needs('properties')),
       size: whole(1, BATCH_SIZE),
-      /** One answer for each row, in the order of the rows. */
+      /** One result per object, in the order of the objects. */
       rows: path,
       status: path.describe('Where a row says whether it was taken'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
@@ -192,24 +197,27 @@ const resource = z.strictObject({
     .optional(),
   delete: z.strictObject({
     call: call('id', 'key', 'versionTag').refine(...needs('id', 'key')),
-    /** What is deleted is in no bin, and can't be brought back. */
+    /** Whether deletion is permanent, without a recycle bin. */
     isForGood: z.boolean().default(false),
   }),
-  /** Deletes several at once by id; what it does not tell as deleted is deleted alone, as are records that are erased after. */
+  /**
+   * Deletes several objects by id. Objects that the response does not confirm are deleted separately, as are objects that require `erase`
+   * afterwards.
+   */
   deleteMany: z
     .strictObject({
       call: call('ids').refine(...needs('ids')),
       size: whole(2, BATCH_SIZE),
-      /** Between ids that go as one text; without it they are a list. */
+      /** Separator between ids in one string; without a separator, the ids are a list. */
       separator: z.string().min(1).max(3).optional(),
-      /** What became of each record. */
+      /** Path to the results of the objects. */
       rows: path,
       status: path.describe('Where a row says whether its record was deleted'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
       id: path,
     })
     .optional(),
-  /** Sent after a delete when a person is to be forgotten. */
+  /** Sent after a deletion that must erase a patient's data. */
   erase: z.strictObject({ call: call('id', 'key').refine(...needs('id', 'key')) }).optional(),
   list: z
     .strictObject({
@@ -224,9 +232,9 @@ const resource = z.strictObject({
       ),
       path: ['paging'],
     }),
-  /** A list of all, whoever made them, with rows and paging as `list`; absent where `list` asks for no owner. */
+  /** Lists all objects of all creators, with rows and paging as in `list`; absent if `list` has no filter by owner. */
   listAll: z.strictObject({ call: call('page', 'offset', 'size', 'cursor', ...SELECT) }).optional(),
-  /** The CRM's own list of properties, to check names against. */
+  /** The CRM's list of properties, for checking names. */
   fields: z
     .strictObject({
       call: call(),
@@ -254,15 +262,14 @@ const resource = z.strictObject({
     .optional(),
 });
 
-/** What a status or an error code of the CRM means. */
+/** Meanings of the CRM's statuses and error codes. */
 export const MEANINGS = ['retry', 'throttled', 'login', 'forbidden', 'refused', 'changed', 'several'] as const;
 
-/** One of {@link MEANINGS}. */
 export type Meaning = (typeof MEANINGS)[number];
 
-/** The whole description of a CRM's REST API. */
+/** Whole description of a CRM's REST API. */
 export const descriptionSchema = z.strictObject({
-  /** The word before the token in the Authorization header, in place of the connection's own. */
+  /** Scheme before the token in the Authorization header, which replaces the connection's scheme. */
   scheme: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
@@ -276,28 +283,28 @@ export const descriptionSchema = z.strictObject({
       null: z.enum(NULL_STYLES).default('null'),
     })
     .prefault({}),
-  /** What a dot in a property's name means: an object within the object, or nothing. */
+  /** Meaning of a dot in property names: a nested object, or no meaning. */
   names: z.enum(['nested', 'flat']).default('nested'),
   errors: z
     .strictObject({
-      /** Where an answer, or the row of one, has the error's code: the first that is there counts. */
+      /** Paths to the error code in a response or in an object's result; the first existing value applies. */
       code: z.array(path).default([]),
-      /** Where an answer, or the row of one, names the fields at fault. Only names of properties that the CRM has are told. */
+      /** Paths to the invalid fields in a response or in an object's result. Only names of the CRM's properties are reported. */
       fields: z.array(path).default([]),
       /**
-       * Where words of an answer name a field at fault, and between what: the last such place counts, since a refused value may stand before
-       * it. An answer that failed by its status alone (500) and names one refuses the record.
+       * Locations of an invalid field in an error text, with the text before and after the name. The last match applies, since a refused value
+       * may precede it. If a response failed only by its status (500) and contains a field, the object is refused.
        */
       fieldsInWords: z
         .array(z.strictObject({ at: path, before: z.string().min(1), after: z.string().min(1) }))
         .default([]),
-      /** Something here means an error, whatever the status. */
+      /** Paths whose presence means an error with any status. */
       present: z.array(path).default(['error', 'errors']),
       statuses: z.record(z.string().regex(/^[345]\d\d$/), z.enum(MEANINGS)).default({}),
       codes: z.record(z.string(), z.enum(MEANINGS)).default({}),
     })
     .prefault({}),
-  /** What a write carries beside, so that the CRM's automations don't run on it: members of its body. */
+  /** Additional members in the body of writes, so that the CRM runs no automations. */
   withoutAutomations: z.record(z.string(), z.unknown()).optional(),
   streams: z
     .strictObject({ patients: resource.optional(), appointments: resource.optional(), invoices: resource.optional() })
@@ -323,22 +330,22 @@ export const descriptionSchema = z.strictObject({
     }),
 });
 
-/** A description as read, with all defaults. */
+/** Parsed description, with all defaults. */
 export type CrmDescription = z.output<typeof descriptionSchema>;
-/** A description as it is written. */
+/** Description as written in a file. */
 export type WrittenDescription = z.input<typeof descriptionSchema>;
-/** How one kind of record is found and written. */
+/** Calls for finding and writing one type of object. */
 export type CrmResource = NonNullable<CrmDescription['streams']['patients']>;
-/** One request of a description. */
+/** Request of a description. */
 export type CrmCall = CrmResource['find']['call'];
 
-/** Whether contacts that were there before us can be listed, read and told from ours. */
+/** Checks whether contacts from before clinic-mirror can be listed, fetched and distinguished from own contacts. */
 export function knowsExisting({ stampField, get, list, listAll }: CrmResource): boolean {
   const asksForOwner = placeholdersIn(list.call).includes('ownerTag');
   return stampField !== undefined && get !== undefined && (listAll !== undefined || !asksForOwner);
 }
 
-/** Streams whose records a deletion with `erase` takes out for good. */
+/** Returns the streams whose objects a deletion with `erase` removes permanently. */
 export function erasedStreams({ streams }: CrmDescription): StreamName[] {
   return (Object.keys(streams) as StreamName[]).filter((stream) => {
     const described = streams[stream];

@@ -6,7 +6,7 @@ import { NAMED_FIELDS } from './limits.ts';
 import { valueAt } from './templates.ts';
 
 /**
- * Errors of CRMs that a description tells of: known by what it says that codes and statuses mean (`words`), else by status.
+ * Errors of described CRMs, identified by the description's meanings of codes and statuses (`words`), otherwise by status.
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-15
  */
 export const errors = defineErrors('rest-crm', NO_WORDS, {
@@ -46,9 +46,9 @@ export const errors = defineErrors('rest-crm', NO_WORDS, {
 });
 
 /**
- * What an answer means that is no success: by the description's table of codes, then by that of statuses, then by the status. What
- * the CRM says in words is not carried on: it may repeat a patient's data.
- * @param allowedNames names of properties that may be told
+ * Returns the error of an unsuccessful response: by the description's table of codes, then its table of statuses, then the status. The
+ * CRM's message is not used, since it may contain patient data.
+ * @param allowedNames property names that the error may repeat
  */
 export function toMirrorError(
   answer: WireResponse,
@@ -60,7 +60,7 @@ export function toMirrorError(
   return ofMeaning(meaning, answer, fieldsIn(answer.body, described, allowedNames));
 }
 
-/** One row of a batch that was not taken. @param allowedNames as above */
+/** Returns the error of one refused object in a batch. @param allowedNames property names that the error may repeat */
 export function rowRefused(
   row: unknown,
   described: CrmDescription['errors'],
@@ -70,14 +70,14 @@ export function rowRefused(
   return ofMeaning(meaning, { status: 200, body: row, retryAfterMs: null }, fieldsIn(row, described, allowedNames));
 }
 
-/** A meaning that does without the status yields to it where the status says more of the same. */
+/** If the status is more specific than the meaning, the status takes precedence. */
 function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readonly string[]): MirrorError {
   const byStatus = errors.kindOf(answer);
   const isByStatus =
     (meaning === 'refused' && byStatus === 'record-too-large') ||
     (meaning === 'retry' && byStatus === 'server-unavailable');
   const reported = isByStatus || meaning === null ? byStatus : errors.kindByWords([meaning])!;
-  // What fails on a value fails with it each time.
+  // An error caused by a value occurs at each attempt.
   const kind = meaning === null && reported === 'server-error' && fields.length > 0 ? 'record-refused' : reported;
   const names = kind === 'record-refused' ? fields : [];
   const retryAfterMs = errors.kinds[kind].actor === 'remote' ? answer.retryAfterMs : null;
@@ -97,7 +97,7 @@ function fieldsIn(
   return [...new Set(reported)].filter((name) => allowedNames.has(name)).slice(0, NAMED_FIELDS);
 }
 
-/** Whether a successful status comes with an error in its body. */
+/** Checks whether a response with a success status contains an error in its body. */
 export function hasError({ body }: WireResponse, described: CrmDescription['errors']): boolean {
   return described.present.some((path) => {
     const value = valueAt(body, path);

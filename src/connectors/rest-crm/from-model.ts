@@ -17,24 +17,24 @@ import {
   valueAt,
 } from './templates.ts';
 
-/** Keys are 32 characters of base32hex; anything else in the key's property was written by somebody else. */
+/** Keys are 32 characters of base32hex. Other values of the key property come from users or other programs. */
 const KEY = /^[0-9a-v]{32}$/;
 
-/** An object of the CRM as far as it can be told whose it is. */
+/** Object of the CRM, with the properties that show its owner. */
 export interface CrmRow {
   id: string;
   key: ItemKey | null;
-  /** `ours`: carries our owner tag; `bare`: no stamp, or none is kept; `foreign`: another's. */
+  /** `ours`: has the owner tag; `bare`: has no stamp, or the CRM stores none; `foreign`: has a different owner tag. */
   owner: 'ours' | 'bare' | 'foreign';
   remote: Omit<RemoteItem<CrmItem>, 'key'>;
-  /** Ids of the contacts that it belongs to; null where the row does not tell. */
+  /** Ids of the object's contacts; null if unknown. */
   contactIds: readonly string[] | null;
 }
 
-/** What of a write goes into an object. */
+/** Fields of a write that an object contains. */
 type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'sealedRecordId' | 'item' | 'revision'>;
 
-/** What a write's templates are filled with. */
+/** Returns the template values of a write. */
 export function writeValues(
   scope: Scope,
   { key, sealedRecordId, item, revision }: Sent,
@@ -61,7 +61,7 @@ export function writeValues(
   return { key, properties: body, contactId, startAt };
 }
 
-/** Reads a row of the CRM; null for what has no id. */
+/** Parses an object of the CRM, or returns null if it has no id. */
 export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmRow | null {
   if (!isObject(row)) return null;
   const id = idAt(row, resource.row.id);
@@ -71,7 +71,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
   const stampText = resource.stampField === undefined ? null : (read(resource.stampField) ?? null);
   const stamp = fromStamp(scope.ownerTag, stampText);
   const tag = resource.row.versionTag === undefined ? null : (valueAt(row, resource.row.versionTag) ?? null);
-  // Without a stamp only a contact is wholly there: nothing else is known of it.
+  // Without a stamp, only a contact is complete; other objects need the stamp's data.
   const isReadable = stamp !== null || (resource.stampField === undefined && scope.stream === 'patients');
   return {
     id,
@@ -98,13 +98,13 @@ function idsIn(link: unknown): string[] | null {
   return (Array.isArray(link) ? link : [link]).flatMap((one) => idAt(one, isObject(one) ? 'id' : '') ?? []);
 }
 
-/** The id at a path: a text, or a number as text. */
+/** Returns the id at a path: a string, or a number as a string. */
 export function idAt(body: unknown, path: string): string | null {
   const id = valueAt(body, path);
   return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
 }
 
-/** Whether an object is as this very write leaves it. @param contactId the contact that it belongs to; null for none */
+/** Checks whether an object equals the result of this write. @param contactId contact of the object; null for none */
 export function isSameItem(
   scope: Scope,
   row: CrmRow,
@@ -123,7 +123,7 @@ export function isSameItem(
   );
 }
 
-/** Values of the mapped properties of a row, whoever's it is. */
+/** Returns the mapped properties of any object, also a foreign one. */
 export function propertiesOf(scope: Scope, row: unknown): CrmItem['properties'] {
   return isObject(row) ? propertiesIn(scope, memberReader(scope, row)) : {};
 }
@@ -132,7 +132,7 @@ function memberReader({ description }: Scope, row: JsonObject): (name: string) =
   return (name) => (description.names === 'nested' ? valueAt(row, name) : row[name]);
 }
 
-/** What a contact is given to carry, or with null to carry no more. */
+/** Returns the key and stamp for a contact, or null values to clear them. */
 export function stampValues({ description, resource, ownerTag }: Scope, as: ContactStamp['as']): JsonObject {
   const { values, names } = description;
   const stamp = as && toStamp(ownerTag, { sealedRecordId: as.sealedRecordId, contactKey: null, startAt: 0 });
@@ -161,19 +161,19 @@ function propertiesIn(
   return { ...found };
 }
 
-/** One target, as a call works with it. */
+/** Data and settings for the calls of one target. */
 export interface Scope {
   client: CrmClient;
   description: CrmDescription;
-  /** How the stream's records are found and written. */
+  /** Calls for finding and writing the stream's objects. */
   resource: CrmResource;
   stream: StreamName;
   properties: readonly MappedProperty[];
-  /** What words of the mapping stand for in lists of the CRM, by property. */
+  /** The CRM's list values for the mapping's words, by property. */
   choices: ReadonlyMap<string, Choices>;
-  /** What properties take, as far as it is known: more once the target is prepared. */
+  /** Known limits of properties; complete after the target is prepared. */
   rules: Map<string, PropertyRule>;
-  /** Names of properties that errors may tell: the mapped ones, and those that the CRM lists. */
+  /** Property names that errors may repeat: mapped properties and properties that the CRM lists. */
   codes: Set<string>;
   ownerTag: string;
   baseUrl: string;
@@ -181,7 +181,7 @@ export interface Scope {
   signal: AbortSignal;
 }
 
-/** What every call of a resource may ask for. */
+/** Returns the template values that all calls of a resource may use. */
 export function selection(
   { description, properties }: Pick<Scope, 'description' | 'properties'>,
   resource: CrmResource,

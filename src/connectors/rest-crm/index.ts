@@ -6,7 +6,7 @@ import { erasedStreams, knowsExisting } from './description.ts';
 import { BATCH_SIZE, CONCURRENCY, SEARCH_LAG_SECONDS } from './limits.ts';
 import { type RestCrmSettings, settingsSchema } from './schemas.ts';
 
-/** Any CRM with a REST API, by a description of how it is called. */
+/** Connector for any CRM with a REST API, configured by a description of the API's calls. */
 export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
   name: 'rest-crm',
   streams: ['patients', 'appointments', 'invoices'],

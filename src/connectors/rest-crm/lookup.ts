@@ -9,10 +9,7 @@ import { type CrmRow, readRow, type Scope, selection } from './from-model.ts';
 import { MAX_PAGES } from './limits.ts';
 import { isObject, valueAt } from './templates.ts';
 
-/**
- * Objects that carry the keys, by key; a key that is not there has none. Rows that the CRM gives beside are left out, whatever its
- * search made of the question.
- */
+/** Finds objects by key; an unused key has no objects. Objects with other keys are omitted, so that a wrong search result has no effect. */
 export async function findByKeys(
   scope: Scope,
   resource: CrmResource,
@@ -31,7 +28,7 @@ export async function findByKeys(
   return found;
 }
 
-/** What the CRM gives for the keys, as it comes. */
+/** Returns the CRM's unfiltered search result for the keys. */
 export async function search(scope: Scope, resource: CrmResource, keys: readonly ItemKey[]): Promise<CrmRow[]> {
   const { call, rows, quote } = resource.find;
   const values = { ...selection(scope, resource), key: keys[0], keys: keys.map((key) => `${quote}${key}${quote}`) };
@@ -39,26 +36,27 @@ export async function search(scope: Scope, resource: CrmResource, keys: readonly
   return rowsIn(answer, rows).flatMap((row) => readRow(scope, resource, row) ?? []);
 }
 
-/** One object by its id; null when it is gone, undefined when the CRM can't be asked so. */
+/** Fetches one object by id: null if absent, undefined if the CRM lacks this call. */
 async function readById(scope: Scope, id: string): Promise<CrmRow | null | undefined> {
   const { get } = scope.resource;
   if (get === undefined) return undefined;
   return readRow(scope, scope.resource, await getById(scope, get, id));
 }
 
-/** One object by its id as the CRM gives it; undefined when it is gone. */
+/** Fetches one object by id as the CRM returns it; undefined if absent. */
 export async function getById(scope: Scope, get: NonNullable<CrmResource['get']>, id: string): Promise<unknown> {
   const values = { ...selection(scope, scope.resource), id };
   const answer = await scope.client.send('rest-crm.get', get.call, values, scope.signal);
   if (answer.isNothing) return undefined;
   const row = valueAt(answer.body, get.row);
-  // Some CRMs give one record as a list of one.
+  // Some CRMs return one object as a list with one element.
   return Array.isArray(row) ? row[0] : row;
 }
 
 /**
- * The object that we wrote last, where the search by key does not show it: its key was taken off, or the search lags. `theirs`: the
- * id leads to an object with another key, or without our key and stamp. Undefined when the CRM can't be asked by id.
+ * Fetches the last written object if the search by key does not find it, because a user cleared the key or the search lags. Returns
+ * `theirs` if the id leads to an object with a different key, or without key and stamp. Returns undefined if the CRM cannot be queried by
+ * id.
  */
 export async function lookAtId(
   scope: Scope,
@@ -71,7 +69,7 @@ export async function lookAtId(
   return isOurs ? row : 'theirs';
 }
 
-/** What the CRM has now, where its answer did not tell what it did: by id where it can be asked so, else by key. */
+/** Fetches the current object if a response does not show its result: by id if possible, otherwise by key. */
 export async function lookAgain(scope: Scope, { key }: Operation<CrmItem>, id: string): Promise<CrmRow | null> {
   const row = await readById(scope, id);
   if (row !== undefined) return row;
@@ -79,9 +77,9 @@ export async function lookAgain(scope: Scope, { key }: Operation<CrmItem>, id: s
 }
 
 /**
- * The one object among those that carry a key; null when there is none. Of several, as when a person presses "Duplicate", it is the one
- * that is known by its id: the others are copies.
- * @throws MirrorError `several-matches` when none of several is known
+ * Returns the only object with a key, or null. Of several objects, as after a user's "Duplicate", the object with the known id is returned;
+ * the others are copies.
+ * @throws MirrorError `several-matches` if several objects exist and none is known
  */
 export function theOne(rows: readonly CrmRow[], storedId: string | null): CrmRow | null {
   const existing = storedId === null ? undefined : rows.find(({ id }) => id === storedId);
@@ -90,15 +88,15 @@ export function theOne(rows: readonly CrmRow[], storedId: string | null): CrmRow
   return rows[0] ?? null;
 }
 
-/** Contacts that carry the keys, by key, as {@link findByKeys}. */
+/** Finds contacts by key, as {@link findByKeys}. */
 export async function findContacts(scope: Scope, keys: readonly ItemKey[]): Promise<Map<ItemKey, CrmRow[]>> {
   const { patients } = scope.description.streams;
   if (patients === undefined || keys.length === 0) return new Map();
-  // The contacts' own properties are none of this target's.
+  // The contacts' properties do not belong to this target.
   return await findByKeys({ ...scope, properties: [] }, patients, keys);
 }
 
-/** The rows of an answer. @throws MirrorError `contract` when there are none where the description says */
+/** Returns the objects of a response. @throws MirrorError `contract` if the described path has no list */
 export function rowsIn(answer: CrmAnswer, path: string): unknown[] {
   if (answer.isNothing) return [];
   const rows = valueAt(answer.body, path);
@@ -108,8 +106,8 @@ export function rowsIn(answer: CrmAnswer, path: string): unknown[] {
 }
 
 /**
- * Every object that carries our owner tag, page by page; of appointments and invoices those that begin in the window. Without a stamp
- * nothing is known as ours.
+ * Fetches all objects with the owner tag, in pages: all contacts, and appointments and invoices that begin in the window. Without a stamp
+ * property, no object is recognised.
  */
 export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
   if (scope.resource.stampField === undefined) return;
@@ -129,7 +127,7 @@ function isIn(window: TimeWindow | null, { stream }: Scope, item: CrmItem | null
   return item.startAt >= window.fromAt && item.startAt < window.toAt;
 }
 
-/** Where a list stands. */
+/** Position in a list. */
 interface ListPosition {
   page: number;
   offset: number;
@@ -138,9 +136,9 @@ interface ListPosition {
 }
 
 /**
- * The rows of a list. A short page ends nothing, since a CRM may give less than it was asked for: an empty page does, or the CRM's
- * own word.
- * @param call of the description's `list`, or one that is paged as that is
+ * Lists objects. A short page is not the end, since a CRM may return fewer objects than requested. An empty page, or the CRM's indicator,
+ * is the end.
+ * @param call the description's `list`, or a call with equal paging
  */
 export async function* listPages(scope: Scope, call: CrmCall): AsyncGenerator<unknown[]> {
   const { rows: path, size, paging } = scope.resource.list;
@@ -195,12 +193,12 @@ function nextPosition(
   return typeof link === 'string' && link !== '' ? { ...position, url: ownAddress(baseUrl, link) } : null;
 }
 
-/** A total of -1 or -2 is no total (docs.espocrm.com/development/api/crud). */
+/** A total of -1 or -2 means an unknown total (docs.espocrm.com/development/api/crud). */
 function isReached(offset: number, total: number | null): boolean {
   return total !== null && total >= 0 && offset >= total;
 }
 
-/** The login goes nowhere but to the CRM. */
+/** Credentials are sent only to the CRM. */
 function ownAddress(baseUrl: string, link: string): string {
   const url = URL.parse(link, `${baseUrl}/`);
   if (url === null || url.origin !== new URL(baseUrl).origin) throw errors.make('crm-paging-broken');
@@ -208,8 +206,8 @@ function ownAddress(baseUrl: string, link: string): string {
 }
 
 /**
- * Tells objects with what they belong to now: a person may have given one to another contact, which its stamp knows nothing of. Where
- * rows tell their contacts, those that stamps name are looked for, each once a reading.
+ * Adds the current contact to objects: a user may have assigned an object to a different contact, which the stamp does not show. If objects
+ * contain their contacts, the contacts in stamps are searched, each once per fetch.
  */
 export function belongingReader(scope: Scope): (rows: readonly CrmRow[]) => Promise<CrmRow[]> {
   const contactIds = new Map<ItemKey, ReadonlySet<string>>();
@@ -226,7 +224,7 @@ function isParted({ contactIds, remote }: CrmRow, existing: ReadonlyMap<ItemKey,
   const contactKey = remote.item?.contactKey ?? null;
   if (contactIds === null || contactKey === null) return false;
   const wanted = existing.get(contactKey);
-  // Nothing can be joined with a contact that is gone: that one is made again first, and what belongs to it is written then.
+  // An object cannot be associated with a deleted contact. The contact is created again first, and the object is written afterwards.
   return wanted !== undefined && wanted.size > 0 && !contactIds.some((id) => wanted.has(id));
 }
 

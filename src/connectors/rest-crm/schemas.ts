@@ -9,7 +9,7 @@ import { twenty } from './profiles/twenty.ts';
 import { zohoLike } from './profiles/zoho-like.ts';
 import { isObject, type JsonObject, newObject } from './templates.ts';
 
-/** Descriptions that come with the program, by the name that a target's settings give. The schema checks them like anybody's. */
+/** Included descriptions, by their name in a target's settings. The schema validates them like other descriptions. */
 export const profiles: Readonly<Record<string, WrittenDescription>> = {
   dolibarr,
   espocrm,
@@ -17,7 +17,7 @@ export const profiles: Readonly<Record<string, WrittenDescription>> = {
   'zoho-like': zohoLike,
 };
 
-/** Settings of one target, with the description whole. */
+/** Settings of one target, with the complete description. */
 export interface RestCrmSettings {
   baseUrl: string;
   description: CrmDescription;
@@ -25,7 +25,7 @@ export interface RestCrmSettings {
   automations: 'run' | 'held';
 }
 
-/** The vendor's part of a target in the tenant file. */
+/** CRM-specific part of a target in the tenant file. */
 export const settingsSchema: z.ZodType<RestCrmSettings> = z
   .strictObject({
     baseUrl: baseAddress.describe("Where the CRM's API begins, such as https://crm.example.com/api/v1"),
@@ -69,10 +69,10 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
     return z.NEVER;
   });
 
-/** One description over another: objects go into each other, everything else takes its place, null takes away. */
+/** Merges one description into another: objects are merged, other values are replaced, null removes a value. */
 function overlay(base: unknown, over: unknown): unknown {
   if (!isObject(base) || !isObject(over)) return over;
-  // A template is one thing: a part of another's body in it would be a body that nobody wrote.
+  // A template is replaced as a whole: merged bodies of two templates would be a body that no author wrote.
   const result: JsonObject = Object.assign(newObject(), base);
   for (const [name, value] of Object.entries(over)) {
     if (value === null && name !== 'body') delete result[name];

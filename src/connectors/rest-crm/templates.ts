@@ -1,7 +1,7 @@
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
 import { SECOND_MS } from '../../model/time.ts';
 
-/** What a template may ask for, by name. */
+/** Names that templates may use. */
 const PLACEHOLDERS = [
   'key',
   'keys',
@@ -22,19 +22,18 @@ const PLACEHOLDERS = [
   'cursor',
 ] as const;
 
-/** One of {@link PLACEHOLDERS}. */
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** What placeholders stand for; what is absent or null counts as nothing. */
+/** Values of placeholders. Absent values and null mean no value. */
 export type TemplateValues = Partial<Record<Placeholder, unknown>>;
 
-/** The name in an object of a template whose value is put into that object instead of under a name. */
+/** Member name whose value is merged into the containing object of the template. */
 const SPREAD = '...';
 
 const ANY = /\{\{([A-Za-z]+)\}\}/g;
 const WHOLE = /^\{\{([A-Za-z]+)\}\}$/;
 
-/** Names of the placeholders anywhere in a template. */
+/** Returns the names of all placeholders in a template. */
 export function placeholdersIn(template: unknown): string[] {
   if (typeof template === 'string') return [...template.matchAll(ANY)].map(([, name = '']) => name);
   if (typeof template !== 'object' || template === null) return [];
@@ -42,9 +41,9 @@ export function placeholdersIn(template: unknown): string[] {
 }
 
 /**
- * A template as a value of JSON. A text that is one placeholder becomes its value, whatever that is; in a longer text it becomes a
- * part of the text. No value can become structure: the result is put into JSON afterwards. Elements of a list that stand for nothing
- * are left out, and an object whose only value stands for nothing is null.
+ * Renders a template as JSON. A string with only one placeholder becomes the placeholder's value of any type; in a longer string, the value
+ * becomes text. Values cannot change the structure, since the result is serialised afterwards. List elements without a value are omitted,
+ * and an object whose only member has no value becomes null.
  */
 export function renderBody(template: unknown, values: TemplateValues): unknown {
   if (typeof template === 'string') {
@@ -57,12 +56,12 @@ export function renderBody(template: unknown, values: TemplateValues): unknown {
   return isObject(template) ? renderObject(template, values) : template;
 }
 
-/** A template as text; a placeholder that stands for nothing leaves nothing. */
+/** Renders a template as text. A placeholder without a value becomes empty. */
 export function renderText(template: string, values: TemplateValues, encode = (text: string) => text): string {
   return template.replaceAll(ANY, (_, name: string) => encode(asText(valueNamed(name, values))));
 }
 
-/** The address of a record's page; null when the template gives none of http or https. @param baseUrl where the API begins */
+/** Returns the URL of an object's web page, or null if the URL is neither http nor https. @param baseUrl start of the API */
 export function pageAt(baseUrl: string, template: string, id: string): string | null {
   const url = URL.parse(renderText(template, { id }, encodeURIComponent), `${baseUrl}/`);
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
@@ -95,19 +94,22 @@ function asText(value: unknown): string {
   return typeof value === 'object' || value === undefined ? '' : String(value);
 }
 
-/** An object of JSON whose keys may be anything, `__proto__` too: made without a prototype. */
+/** JSON object with arbitrary keys, including `__proto__`, and therefore without a prototype. */
 export type JsonObject = Record<string, unknown>;
 
 const SEGMENT = /^([^[\]]*)(?:\[([^=\]]+)=([^\]]*)\])?$/;
 
-/** Whether a text is a path: names between dots, each perhaps with a choice from a list, as in `data.objects[name=person].fields`. */
+/**
+ * Checks whether a text is a path: names between dots, each optionally with a selection from a list, as in
+ * `data.objects[name=person].fields`.
+ */
 export function isPath(path: string): boolean {
   return path === '' || path.split('.').every((segment) => segment !== '' && SEGMENT.test(segment));
 }
 
 /**
- * The value at a path, undefined when there is none.
- * @param path names between dots; `list[name=value]` chooses the element of a list; the empty path is the value itself
+ * Returns the value at a path, or undefined.
+ * @param path names between dots; `list[name=value]` selects an element of a list; the empty path returns the value
  */
 export function valueAt(value: unknown, path: string): unknown {
   if (path === '') return value;
@@ -119,17 +121,17 @@ export function valueAt(value: unknown, path: string): unknown {
   }, value);
 }
 
-/** A JSON object without a prototype. */
+/** Creates a JSON object without a prototype. */
 export function newObject(): JsonObject {
   return Object.create(null);
 }
 
-/** Whether a value is an object of JSON and no list. */
+/** Checks whether a value is a JSON object and not a list. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Sets what stands at a path of names, making the objects on the way. */
+/** Sets the value at a path of names, and creates missing objects. */
 export function setAt(target: JsonObject, path: string, value: unknown): void {
   const names = path.split('.');
   const last = names.pop() ?? '';
@@ -143,7 +145,7 @@ export function setAt(target: JsonObject, path: string, value: unknown): void {
   current[last] = value;
 }
 
-/** Puts one object into another, object into object, everything else in place of what was there. */
+/** Merges the source into the target: objects are merged, other values are replaced. */
 function mergeInto(target: JsonObject, source: JsonObject): JsonObject {
   for (const [name, value] of Object.entries(source)) {
     const there = Object.hasOwn(target, name) ? target[name] : undefined;
@@ -157,11 +159,11 @@ function memberOf(value: unknown, name: string): unknown {
   return Reflect.get(value, name);
 }
 
-/** How a CRM wants dates, the first being the default. `instant`: midnight UTC in its style of instants. */
+/** Date formats of CRMs, the default first. `instant`: midnight UTC in the CRM's format of instants. */
 export const DATE_STYLES = ['date', 'instant', 'epoch-seconds', 'epoch-milliseconds'] as const;
 /**
- * How a CRM wants instants: with milliseconds and Z, with seconds and Z, with seconds and `+00:00`, as `2027-01-31 09:30:00` in UTC,
- * or counted since 1970.
+ * Instant formats of CRMs: with milliseconds and Z, with seconds and Z, with seconds and `+00:00`, as `2027-01-31 09:30:00` in UTC, or as a
+ * number since 1970.
  */
 export const INSTANT_STYLES = [
   'iso',
@@ -171,12 +173,12 @@ export const INSTANT_STYLES = [
   'epoch-seconds',
   'epoch-milliseconds',
 ] as const;
-/** How a CRM wants truth: as JSON has it, 1 and 0, or `true` and `false` as text. */
+/** Boolean formats of CRMs: JSON, 1 and 0, or `true` and `false` as text. */
 export const BOOLEAN_STYLES = ['boolean', 'number', 'text'] as const;
-/** What empties a property. */
+/** Values that clear a property. */
 export const NULL_STYLES = ['null', 'empty-text'] as const;
 
-/** How a CRM wants values written. */
+/** Value formats of a CRM. */
 export interface ValueStyles {
   date: (typeof DATE_STYLES)[number];
   instant: (typeof INSTANT_STYLES)[number];
@@ -184,7 +186,7 @@ export interface ValueStyles {
   null: (typeof NULL_STYLES)[number];
 }
 
-/** A value of the model as the CRM wants it. */
+/** Converts a value of the model to the CRM's format. */
 export function renderValue(value: PropertyValue, kind: PropertyKind, styles: ValueStyles): PropertyValue {
   if (value === null) return styles.null === 'null' ? null : '';
   if (kind === 'boolean' && typeof value === 'boolean') return BOOLEANS[styles.boolean](value);
@@ -193,7 +195,10 @@ export function renderValue(value: PropertyValue, kind: PropertyKind, styles: Va
   return value;
 }
 
-/** What a CRM gave for a property as a value of the model; what is not of the kind comes as text, so that it differs. */
+/**
+ * Converts a CRM's value to a value of the model. A value that does not fit the kind becomes text, and therefore differs from the desired
+ * value.
+ */
 export function readValue(raw: unknown, kind: PropertyKind, styles: ValueStyles): PropertyValue {
   if (raw === null || raw === undefined || raw === '') return null;
   const text = typeof raw === 'object' ? JSON.stringify(raw) : String(raw);
@@ -256,7 +261,7 @@ function dateIn(date: string, styles: ValueStyles): PropertyValue {
   return instantIn(`${date}T00:00:00.000Z`, styles.date === 'instant' ? styles.instant : styles.date);
 }
 
-/** An instant in any of the styles, as ISO 8601 in UTC with milliseconds; a count is one of the style's unit. */
+/** Converts an instant in any format to ISO 8601 in UTC with milliseconds. A number has the unit of the configured format. */
 function isoOf(text: string, style: ValueStyles['instant']): string | null {
   if (/^-?\d{1,15}$/.test(text)) {
     return style.startsWith('epoch-') ? asIso(Number(text) * (style === 'epoch-seconds' ? SECOND_MS : 1)) : null;

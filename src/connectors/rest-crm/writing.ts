@@ -12,8 +12,8 @@ import { findByKeys, findContacts, lookAgain, lookAtId, rowsIn, theOne } from '.
 import { isObject, renderBody, valueAt } from './templates.ts';
 
 /**
- * Carries out operations; what fails for the whole target ends the series without another request.
- * @throws MirrorError when nothing can be said of any; `unsent` when the look failed
+ * Carries out operations. An error of the whole target stops further requests.
+ * @throws MirrorError if no operation has an outcome; `unsent` if the fetch before the operations failed
  */
 export async function applyAll(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
   let hasLooked = false;
@@ -27,7 +27,7 @@ export async function applyAll(scope: Scope, operations: readonly Operation<CrmI
   return resolveOutcomes(await writeSharing(scope, operations, carryOutSome), errors);
 }
 
-/** What a look before the operations found. */
+/** Result of the fetch before the operations. */
 interface Seen {
   objects: Map<ItemKey, CrmRow[]>;
   contacts: Map<ItemKey, CrmRow[]>;
@@ -40,7 +40,7 @@ async function carryOutAll(scope: Scope, operations: readonly Operation<CrmItem>
   const outcomes = await inTurn(operations, errors, scope.signal, async (operation) => {
     const contactId = contactIdOf(seen.contacts, operation);
     const found = seen.objects.get(operation.key) ?? [];
-    // Copies go one by one, before the record that they are copies of.
+    // Copies are deleted separately, before their original.
     if (operation.kind === 'delete' && deleteMany !== undefined && found.length < 2) {
       const removals = await toRemovals(scope, operation, found);
       if ('result' in removals) return removals;
@@ -70,7 +70,7 @@ async function lookBefore(scope: Scope, operations: readonly Operation<CrmItem>[
   return { objects, contacts: await findContacts(scope, contactKeys) };
 }
 
-/** @throws MirrorError of this operation alone: the contact is not there, or more than once */
+/** @throws MirrorError for this operation only: the contact is absent or ambiguous */
 function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>): string | null {
   if (operation.kind === 'delete' || operation.item.contactKey === null) return null;
   const contact = theOne(contacts.get(operation.item.contactKey) ?? [], null);
@@ -79,13 +79,12 @@ function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>):
 }
 
 type Upsert = NonNullable<CrmResource['upsert']>;
-/** A write with the id of the contact that it belongs to. */
+/** Write with the id of its contact. */
 type ReadyWrite = { operation: Write; contactId: string | null };
 
 /**
- * Writes rows by the CRM's own upsert, in batches. A batch that is refused as a whole is halved until the row that spoils it stands
- * alone.
- * Never throws: what fails stands in the outcomes.
+ * Writes objects by the CRM's upsert, in batches. A batch that the CRM refuses is halved until only the invalid object remains. Never
+ * throws: failures are outcomes.
  */
 async function upsertAll(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
   return await inBatches(writes, upsert.size, (some) => upsertSome(scope, upsert, some));
@@ -103,7 +102,7 @@ async function upsertSome(scope: Scope, upsert: Upsert, writes: readonly ReadyWr
   }
 }
 
-/** Whether one row may have brought the whole batch down, so that nothing of it was written. */
+/** Checks whether one object may have failed the whole batch, so that the CRM wrote nothing. */
 function spoilsBatch({ code }: MirrorError): boolean {
   return code === 'record-refused' || code === 'record-too-large';
 }
@@ -116,7 +115,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
   const values = { ...selection(scope, resource), rows };
   const answer = await client.send('rest-crm.upsert', upsert.call, values, signal);
   const answers = rowsIn(answer, upsert.rows);
-  // Rows are told apart by their order alone: with one missing none can be told.
+  // Results are identified only by position: if one is missing, all are unknown.
   if (answers.length !== writes.length) throw errors.make('answer-missing');
   return writes.map(({ operation }, index) => toOutcome(scope, upsert, operation, answers[index]));
 }
@@ -142,16 +141,16 @@ function effectOf({ kind }: Write, wasCreated: boolean) {
   return wasCreated ? 'recreated' : 'updated';
 }
 
-/** Carries out operations; `before`: what was seen under their keys then. */
+/** Carries out operations; `before` contains the objects that were fetched for their keys. */
 type CarryOutAll = (
   operations: readonly Operation<CrmItem>[],
 ) => Promise<{ outcomes: Outcome<CrmItem>[]; before: ReadonlyMap<ItemKey, readonly CrmRow[]> }>;
 
 /**
- * Carries out operations where the CRM lets no two records have the same value of a property, as relatives have one address. What it
- * refuses is written once more without such values, whatever it was refused for, and `stored` tells so; where another one of this call
- * gave the value up, as when two exchange theirs, it is tried with it after that.
- * @returns one outcome for each operation
+ * Carries out operations in a CRM with unique properties, such as the e-mail address that relatives share. A refused object is written
+ * again without the unique values, whatever the reason, and `stored` contains the reduced values. If a different object of this call
+ * released the value, as when two contacts exchange e-mail addresses, the object is then written with the value.
+ * @returns one outcome per operation
  */
 async function writeSharing(
   scope: Scope,
@@ -165,7 +164,7 @@ async function writeSharing(
   if (refused.length === 0) return outcomes;
   const reduced = new Map(refused.map((operation) => [operation.recordId, without(operation, unique)]));
   for (const end of (await carryOutAll([...reduced.values()])).outcomes) {
-    // What it was refused for first says more than what was refused of the rest.
+    // The first refusal is more specific than the refusal of the reduced object.
     if (end.result === 'failed' && end.error.code === 'record-refused') reduced.delete(end.recordId);
     else ends.set(end.recordId, withStored(end, reduced));
   }
@@ -183,7 +182,7 @@ async function writeSharing(
   return [...ends.values()];
 }
 
-/** What was left out is told, also where the CRM shows nothing of what it stored. */
+/** Reports omitted values, also if the CRM does not return stored values. */
 function withStored(end: Outcome<CrmItem>, reduced: ReadonlyMap<string, Write>): Outcome<CrmItem> {
   return end.result === 'written' ? { ...end, stored: end.stored ?? reduced.get(end.recordId)!.item } : end;
 }
@@ -203,7 +202,7 @@ function without(operation: Write, names: readonly string[]): Write {
   return { ...operation, item: { ...operation.item, properties } };
 }
 
-/** Values that records had before and have no more, since this call wrote or deleted them. */
+/** Returns values that objects had before and lost by a write or deletion of this call. */
 function freedValues(
   names: readonly string[],
   operations: readonly Operation<CrmItem>[],
@@ -219,7 +218,7 @@ function freedValues(
   return new Set(released);
 }
 
-/** Values with their properties' names, the same whatever their case; those that are empty are none. */
+/** Returns non-empty values with their property names, in lower case. */
 function valuesOf(names: readonly string[], item: CrmItem | null): string[] {
   return names.flatMap((name) => {
     const value = item?.properties[name] ?? null;
@@ -227,16 +226,15 @@ function valuesOf(names: readonly string[], item: CrmItem | null): string[] {
   });
 }
 
-/** A create or an update. */
 type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /**
- * Carries out one operation after a look by key. One object with the key is it, and none is made. Of several the known one is written,
- * and all are deleted; where none is known none is chosen.
- * @param found what carries the key
- * @param contactId id of the contact that the object belongs to; null for a contact
- * @throws MirrorError why this operation, or everything, could not be done
+ * Carries out one operation after the search by key. If one object has the key, no new object is created. Of several objects, the known
+ * object is written, or all are deleted; without a known object, none is chosen.
+ * @param found objects with the key
+ * @param contactId contact of the object; null for a contact
+ * @throws MirrorError the reason why this operation, or the whole target, failed
  */
 export async function carryOut(
   scope: Scope,
@@ -277,11 +275,11 @@ async function overwrite(
   }
   const answer = await put(scope, operation, contactId, { id: row.id, versionTag });
   if (!isMissing(answer)) return await updated(scope, operation, { id: row.id, answer, contactId }, effect);
-  // It was there a moment ago: somebody deleted it meanwhile.
+  // The object existed a moment earlier, so a user deleted it in the meantime.
   return await makeAgain(scope, operation, contactId);
 }
 
-/** A create that is refused may have met the key of another writer, made since the look: then that object is it. */
+/** Creates an object. If the CRM refuses the key because a concurrent writer created an object after the search, that object is used. */
 async function create(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
   try {
     return await makeAgain(scope, operation, contactId);
@@ -328,7 +326,7 @@ async function updated(
   return written(operation, effect, id, stored);
 }
 
-/** The object as the answer shows it, where it does. */
+/** Returns the object from the response, if present. */
 function rowOf(scope: Scope, answer: CrmAnswer, path: string | undefined): CrmRow | null {
   return path === undefined ? null : readRow(scope, scope.resource, valueAt(answer.body, path));
 }

@@ -11,17 +11,17 @@ import { errors, wholeRefusalOf } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS, LARGEST_ANSWER_BYTES, USED_UP_SHARE } from './limits.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
 
-/** One call to the org: a path with its query from `/services` on. */
+/** Single call to the org. The path starts at `/services` and includes the query. */
 export interface OrgCall {
   label: string;
   method: 'GET' | 'POST';
   path: string;
   headers?: Record<string, string>;
-  /** JSON; or XML that carries the session, which the SOAP API takes from nowhere else. */
+  /** JSON, or XML that contains the session id, which the SOAP API accepts only in the body. */
   body?: object | ((session: string) => string);
 }
 
-/** One part of a composite; its path begins below the version. It has no headers of the whole but those of login and content. */
+/** Part of a composite, with a path below the version. A part inherits only the authorization and content headers of the composite. */
 export interface Part {
   method: 'GET' | 'PATCH' | 'DELETE';
   path: string;
@@ -29,20 +29,22 @@ export interface Part {
   body?: object;
 }
 
-/** The org, as the login reaches it. `send`, `sendXml` and `composite` are one API call each; all but `pathOf` throw MirrorError. */
+/**
+ * Access to the connection's org. `send`, `sendXml` and `composite` cost one API call each. All methods except `pathOf` throw MirrorError.
+ */
 export interface OrgClient {
-  /** Gives the body of a success. */
+  /** Returns the body of a success. */
   send(call: OrgCall): Promise<unknown>;
   /**
-   * Runs at most five parts one after the other, each for itself.
-   * @returns answers in the parts' order, null for one that the answer lacks
+   * Runs at most five parts in sequence, independent of each other.
+   * @returns responses in the parts' order, null for a missing response
    */
   composite(label: string, parts: readonly Part[]): Promise<(WireResponse | null)[]>;
-  /** Where the org is, without a slash at its end. */
+  /** Returns the org's URL without trailing slash. */
   address(): Promise<string>;
-  /** Gives the text of an answer of the SOAP API, a refusal too. */
+  /** Returns the text of a SOAP response, also for a refusal. */
   sendXml(call: OrgCall): Promise<string>;
-  /** Path of a resource in the version that is asked for. */
+  /** Returns the path of a resource in the configured version. */
   pathOf(resource: string): string;
 }
 
@@ -51,7 +53,7 @@ type ClientContext = Pick<
   'settings' | 'authorizer' | 'http' | 'shared' | 'clock'
 > & { signal: AbortSignal };
 
-/** Opens the way to the org of a login for as long as a signal lasts. */
+/** Creates a client for the connection's org that sends calls until the signal aborts. */
 export function createOrgClient(context: ClientContext): OrgClient {
   const { settings, authorizer, shared, clock, signal } = context;
   const pathOf = (resource: string) => `/services/data/v${settings.apiVersion}${resource}`;
@@ -65,7 +67,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
   };
   const answerTo = async (call: OrgCall) => {
     const answer = toAnswer(await responseTo(call));
-    // The org may have moved: what it told of its calls is known by its address of now.
+    // Reads the usage for the current URL, since the org may have moved.
     if (answer.status !== 200) throw wholeRefusalOf(answer, shared.of(Org, addressOf(context)).isUsedUp(clock()));
     return answer;
   };
@@ -85,7 +87,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
     async composite(label, parts) {
       const body = {
         allOrNone: false,
-        // Else reads may overtake the writes before them (REST API Developer Guide, Composite Request Body).
+        // Prevents reads from overtaking earlier writes (REST API Developer Guide, Composite Request Body).
         collateSubrequests: false,
         compositeRequest: parts.map(({ method, path, headers, body: content }, index) => ({
           method,
@@ -102,8 +104,8 @@ export function createOrgClient(context: ClientContext): OrgClient {
 }
 
 /**
- * Sends with the header that the login gives when our turn has come, to the address that came with it. After a 401, a redirect or a
- * connection that failed the login is renewed, and the call goes once more, to the address of then: orgs are moved.
+ * Sends a call with the connection's current header and URL, once the org's lock is free. After a 401, a redirect or a failed connection,
+ * renews the token and sends the call again to the new URL, since orgs can move.
  */
 async function sendWithLogin(context: ClientContext, call: OrgCall): Promise<HttpResponse> {
   const { authorizer, shared, clock, signal } = context;
@@ -130,7 +132,7 @@ async function sendWithLogin(context: ClientContext, call: OrgCall): Promise<Htt
 
 const XML = 'text/xml; charset=utf-8';
 
-/** The token alone: the SOAP API calls it a session. */
+/** Returns the token without its scheme: the SOAP API's session id. */
 function sessionOf(authorization: string): string {
   return authorization.replace(/^\S+ /, '');
 }
@@ -171,7 +173,7 @@ async function sendOnce(
   return answer;
 }
 
-/** The body matters where a success was promised; a refusal without one speaks by its status. */
+/** An unreadable body is an error only for a success; for a refusal, the status is enough. */
 function toAnswer(response: HttpResponse): WireResponse {
   const { status, retryAfterMs } = response;
   const body = parseJson(response.body);
@@ -180,7 +182,7 @@ function toAnswer(response: HttpResponse): WireResponse {
   return { status, body, retryAfterMs };
 }
 
-/** The parts by the names that we gave them. */
+/** Returns the parts by the names in the request. */
 function toParts(body: unknown, count: number): (WireResponse | null)[] {
   const { compositeResponse } = parsedBy(errors, compositeSchema, body, { ambiguous: true });
   const parts = new Map<string, WireResponse>();
@@ -193,23 +195,23 @@ function toParts(body: unknown, count: number): (WireResponse | null)[] {
   return Array.from({ length: count }, (_, index) => parts.get(`part${index}`) ?? null);
 }
 
-/** What all targets in one org share, whichever login leads there: they take turns, and know its count of API calls. */
+/** State of one org, shared by all targets of all connections: a lock for serial calls, and the API usage. */
 class Org {
   #usage: { share: number; at: Instant } | null = null;
   #addressSoughtAt: Instant | null = null;
 
-  /** Writes that overlap would lock each other's parents out. */
+  /** Overlapping writes would lock their shared parent records. */
   readonly turns = new Mutex();
 
-  /** Takes note of the org's count in `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
+  /** Stores the usage from `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
   recordUsage(headers: Headers, now: Instant): void {
     const [, used, limit] = /(?:^|[;,\s])api-usage=(\d+)\/(\d+)/.exec(headers.get('sforce-limit-info') ?? '') ?? [];
     if (used !== undefined && Number(limit) > 0) this.#usage = { share: Number(used) / Number(limit), at: now };
   }
 
   /**
-   * Whether another call may be made. What was told an hour ago counts no more: a call then finds out.
-   * @throws MirrorError `remote`, code `api-limit-near`, with the rest to keep
+   * Checks that the org has API calls left. Usage data older than an hour is ignored, since the next call updates the usage.
+   * @throws MirrorError `remote`, code `api-limit-near`, with the reserved share
    */
   requireCalls(stopAtShare: number, now: Instant): void {
     if (this.#usage === null || now - this.#usage.at >= API_LIMIT_PAUSE_MS) return;
@@ -217,12 +219,12 @@ class Org {
       throw errors.make('api-limit-near', { names: [`${Math.floor(stopAtShare * 100)} %`] });
   }
 
-  /** Whether the API calls of 24 hours are nearly all used, as far as the org told in the last hour. */
+  /** Checks whether the API calls of 24 hours are nearly used up, according to usage data of the last hour. */
   isUsedUp(now: Instant): boolean {
     return this.#usage !== null && now - this.#usage.at < API_LIMIT_PAUSE_MS && this.#usage.share >= USED_UP_SHARE;
   }
 
-  /** Whether the login may be asked for another address, since the known one does not answer. */
+  /** Decides whether to request a new URL for a connection whose known URL does not respond. */
   maySeekAddress(now: Instant): boolean {
     if (this.#addressSoughtAt !== null && now - this.#addressSoughtAt < ADDRESS_RENEWAL_MS) return false;
     this.#addressSoughtAt = now;

@@ -18,7 +18,10 @@ import { findByKey, queryPages, readPages, type Scope, selectIn, wholeRecord } f
 import type { SalesforceSettings, SeenRecord } from './schemas.ts';
 import { ALLOW_DUPLICATES, recordOptOuts, upsert } from './writing.ts';
 
-/** Opens one Salesforce target: an object of an org. Throws TypeError without the part `crm`, which every target of it has. */
+/**
+ * Opens one Salesforce target: an object type of an org.
+ * @throws TypeError without `crm`, which every Salesforce target has
+ */
 export function openSalesforce(context: ConnectorContext<SalesforceSettings>): Connector<CrmItem> {
   const { settings, ownerTag, crm, log } = context;
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
@@ -46,7 +49,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     yield* readPages(await scopeFor(signal), window);
   }
   const connector: Connector<CrmItem> = {
-    /** The container is the object in the org: another org under the same login is another container. */
+    /** The container identifies the object type and the org: a different org of the connection is a different container. */
     async prepare(_, signal) {
       described = await describe(clientFor(signal), settings, crm);
       requireFit(described);
@@ -76,7 +79,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   };
   return askedAlone(connector, {
     errors,
-    /** @throws MirrorError `settings`, code `crm-setup-incomplete`, which names what is missing */
+    /** @throws MirrorError `settings`, code `crm-setup-incomplete`, with the missing parts */
     async isThere(_, signal) {
       requireFit(await describe(clientFor(signal), settings, crm));
       return true;
@@ -85,7 +88,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
 }
 
 /**
- * Whether what is written belongs to no account, which makes it private whatever the org shares.
+ * Decides whether written contacts have no account. Salesforce makes such contacts private regardless of the org's sharing rules.
  * @see https://help.salesforce.com/s/articleView?id=sf.contacts_sharing_considerations.htm
  */
 function isPrivate({ stream, object, properties }: RecordForm): boolean {
@@ -100,7 +103,7 @@ function isDeletion(operation: Operation<CrmItem>): operation is Deletion {
   return operation.kind === 'delete';
 }
 
-/** The same scope, which takes note of calls that failed as a whole. */
+/** Returns a scope that records calls that failed as a whole. */
 function watched(scope: Scope): { scope: Scope; failures: Set<MirrorError> } {
   const failures = new Set<MirrorError>();
   const client: OrgClient = {
@@ -115,7 +118,7 @@ function watched(scope: Scope): { scope: Scope; failures: Set<MirrorError> } {
   return { scope: { ...scope, client }, failures };
 }
 
-/** The contacts of an org that were there before us. */
+/** Gives access to contacts that existed before clinic-mirror. */
 function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
   return {
     async *list(signal) {

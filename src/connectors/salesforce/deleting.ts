@@ -12,13 +12,13 @@ import { COLLECTION_SIZE, COMPOSITE_PARTS, EMPTIED_AT_ONCE, QUERY_KEYS } from '.
 import { quoted, runQueries, type Scope, selectIn } from './reading.ts';
 import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
 
-/** An operation that deletes. */
 export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 
 /**
- * Deletes what carries the keys, unless it carries another target's stamp: it is looked up first, since an id may be that of a record which is ours no more, and
- * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin"): what is to be erased
- * is emptied before, and taken out of it where the settings want it.
+ * Deletes the objects with the keys, except objects with a different target's stamp. Objects are fetched first, since an id may belong to
+ * an object that is now foreign, and absence must be proved. Salesforce keeps deleted objects in the recycle bin for 15 days (Salesforce
+ * help, "Manage the Recycle Bin"). Objects to erase are therefore cleared first, and removed from the recycle bin if the settings require
+ * it.
  * @returns one outcome per deletion; never throws
  */
 export async function remove(scope: Scope, deletions: readonly Deletion[]): Promise<Outcome<CrmItem>[]> {
@@ -40,7 +40,7 @@ export async function remove(scope: Scope, deletions: readonly Deletion[]): Prom
   return await withBin(scope, erased, await withIndividuals(scope, deletions, outcomes));
 }
 
-/** Takes what was erased out of the recycle bin too, where that is wanted; what is still there is tried again. */
+/** Removes erased objects from the recycle bin too, if configured. Objects that remain are retried. */
 async function withBin(
   scope: Scope,
   erased: readonly Deletion[],
@@ -56,7 +56,7 @@ async function withBin(
   });
 }
 
-/** Takes the Individuals that we made for contacts out with them; those that people made carry no key of ours, and stay. */
+/** Deletes the Individuals that clinic-mirror created for the contacts. Individuals created by users have no key and are kept. */
 async function withIndividuals(
   scope: Scope,
   deletions: readonly Deletion[],
@@ -91,10 +91,10 @@ async function withIndividuals(
   });
 }
 
-/** What a deletion means: ids of records of ours, none when it is gone already, null when several carry its key. */
+/** Returns the ids of a deletion's own objects: none if already deleted, null if several objects have the key. */
 function ownIds({ form, ownerTag }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
   const ours = records.filter((record) => fromStamp(ownerTag, record[form.stampField]) !== null);
-  // Only we can make the key: a stamp that somebody damaged or emptied keeps nobody in the org.
+  // Only clinic-mirror can produce the key, so an object with the key is deleted even if a user damaged or cleared the stamp.
   const ofKeys = records.filter((record) => !isStampOfAnother(ownerTag, record[form.stampField]));
   const byKey = Map.groupBy(ofKeys, (record) => record[form.keyField]);
   const byId = new Map(ours.map((record) => [record.Id, record]));
@@ -102,7 +102,7 @@ function ownIds({ form, ownerTag }: Scope, records: readonly SeenRecord[]): (del
     const bearers = byKey.get(key) ?? [];
     if (bearers.length > 1) return null;
     const existing = byId.get(remoteId ?? '');
-    // A person may have emptied the key of the record that we wrote.
+    // A user may have cleared the key of the written object.
     const keyless = existing !== undefined && existing[form.keyField] === null ? [existing] : [];
     return [...bearers, ...keyless].map(({ Id }) => Id);
   };
@@ -115,7 +115,10 @@ function lookUpQuery({ object, keyField, stampField }: RecordForm, deletions: re
   return `SELECT Id, ${keyField}, ${stampField} FROM ${object} WHERE ${keyField} IN (${keys})${orIds}`;
 }
 
-/** Clears what we wrote, but for key and stamp, by which a try that broke off finds the records again. What an org won't have empty stays. */
+/**
+ * Clears the fields of clinic-mirror except key and stamp, by which a repeated deletion finds the objects. Fields that the org requires
+ * keep their value.
+ */
 async function empty({ client, form, log }: Scope, ids: readonly string[]): Promise<void> {
   let remaining = 0;
   for (const slice of slices(ids, COLLECTION_SIZE)) {
@@ -152,7 +155,7 @@ function deletionPart(ids: readonly string[]): Part {
   return { method: 'DELETE', path: `/composite/sobjects?ids=${ids.join(',')}&allOrNone=false` };
 }
 
-/** What became of ids that went in a collection. Results have no names, only places: with one too few nothing can be said of any. */
+/** Returns the results of ids in a collection. Results are identified only by position: if one is missing, all are unknown. */
 export function resultsOf(ids: readonly string[], answer: WireResponse | null): [string, RowResult | MirrorError][] {
   const same = (error: MirrorError) => ids.map((id): [string, MirrorError] => [id, error]);
   if (answer === null) return same(errors.make('answer-missing'));
@@ -188,9 +191,9 @@ function toOutcome(
 }
 
 /**
- * Takes what carries the keys out of the recycle bin, whether it went there just now or before. Whoever deleted a record may do so, without a
- * permission of its own.
- * @returns why a key's records are still there, by key; never throws
+ * Removes objects with the keys from the recycle bin, whenever they were deleted. The deleting user needs no further
+ * permission.
+ * @returns by key, the reason why objects remain; never throws
  * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_emptyrecyclebin.htm
  */
 async function emptyBin({ client, form }: Scope, keys: readonly ItemKey[]): Promise<ReadonlyMap<ItemKey, MirrorError>> {
@@ -210,7 +213,7 @@ async function emptyBin({ client, form }: Scope, keys: readonly ItemKey[]): Prom
   return remaining;
 }
 
-/** Ids of deleted records with their keys. What was taken out of the bin is shown for a day still. */
+/** Returns ids of deleted objects with their keys. Salesforce shows an object for a day after its removal from the recycle bin. */
 async function idsInBin(
   client: OrgClient,
   { object, keyField, individuals }: RecordForm,
@@ -229,7 +232,10 @@ async function idsInBin(
   return keyOf;
 }
 
-/** Whether each is there no more, in the order of the ids: results have no names, only places. */
+/**
+ * Removes objects from the recycle bin. Returns whether each object is absent, in the order of the ids, since results are identified only
+ * by position.
+ */
 async function emptySome(client: OrgClient, ids: readonly string[]): Promise<boolean[]> {
   const path = client.pathOf('').replace('/data/v', '/Soap/u/');
   const call = { label: 'salesforce.empty-bin', method: 'POST', path, headers: { soapaction: '""' } } as const;
@@ -239,10 +245,10 @@ async function emptySome(client: OrgClient, ids: readonly string[]): Promise<boo
   return results.map((result) => result.includes('<success>true</success>') || NOT_IN_BIN.test(result));
 }
 
-/** Codes of what is in no bin: it was taken out before (SOAP API Developer Guide, StatusCode). */
+/** Codes of objects that are not in the recycle bin, because they were removed earlier (SOAP API Developer Guide, StatusCode). */
 const NOT_IN_BIN = /<statusCode>(ENTITY_IS_DELETED|UNDELETE_FAILED|INVALID_CROSS_REFERENCE_KEY)<\/statusCode>/;
 
-/** @param ids letters and digits alone, as answers are read */
+/** @param ids contain only letters and digits, as responses are validated */
 function envelope(session: string, ids: readonly string[]): string {
   return [
     '<?xml version="1.0" encoding="utf-8"?>',

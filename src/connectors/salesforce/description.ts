@@ -16,53 +16,53 @@ import {
   type SalesforceSettings,
 } from './schemas.ts';
 
-/** How records refer to the contact that they belong to. */
+/** Reference from an object to its contact. */
 export interface ContactReference {
   field: string;
-  /** The name under which a parent is given by its own key; null when the field refers to nothing, which `prepare` refuses. */
+  /** Relationship name for a parent by external key; null if the field is not a reference, which `prepare` refuses. */
   relationship: string | null;
   object: string;
   keyField: string;
 }
 
-/** How refusals of contacts stand in the object Individual. */
+/** Fields of the object Individual that store the refusals of contacts. */
 export interface Individuals {
   keyField: string;
   rules: readonly IndividualRule[];
 }
 
-/** What a target's records are made of. */
+/** Structure of a target's objects. */
 export interface RecordForm {
   stream: StreamName;
   object: string;
   keyField: string;
   stampField: string;
   properties: readonly MappedProperty[];
-  /** Null for contacts themselves. */
+  /** Null for contacts. */
   contact: ContactReference | null;
-  /** Fields of contacts by which people refuse, that the login sees and no mapping fills: they are read alone. */
+  /** Contact fields for refusals that are visible to the connection and not mapped; they are only read. */
   refusalFields: readonly string[];
-  /** What the mapped fields take, as far as the org tells. */
+  /** Accepted values of the mapped fields, as far as the org reports them. */
   rules: PropertyRules;
-  /** What words of the mapping stand for in picklists, by field. */
+  /** Picklist values for the mapping's words, by field. */
   choices: ReadonlyMap<string, Choices>;
-  /** What the mapped fields get before a record goes for good: nothing, or what stands for nothing; a field that takes neither is left out. */
+  /** Values that clear mapped fields before a permanent deletion: null or a placeholder. Fields that accept neither are omitted. */
   blanks: Readonly<Record<string, PropertyValue>>;
-  /** Where refusals are noted too; null where they are not. */
+  /** Individuals that also store refusals; null if unused. */
   individuals: Individuals | null;
-  /** Names of all fields of the object: what an error may name. */
+  /** Names of all fields of the object type, which errors may repeat. */
   fieldNames: ReadonlySet<string>;
 }
 
-/** What the org says of itself and of a target's objects. */
+/** Description of the org and of a target's object types. */
 export interface Description {
   orgId: string;
   form: RecordForm;
-  /** What stands in the target's way, one each; names of objects and fields only. */
+  /** Problems that prevent writing, one text each; texts contain only names of objects and fields. */
   faults: Text[];
 }
 
-/** The object in which Salesforce keeps what a person wants done with their data, and a contact's reference to it. */
+/** Salesforce's object for data privacy preferences, and a contact's reference to it. */
 export const INDIVIDUAL = 'Individual';
 export const INDIVIDUAL_FIELD = 'IndividualId';
 
@@ -72,7 +72,7 @@ const OBJECTS: Readonly<Record<StreamName, string>> = {
   invoices: 'Opportunity',
 };
 
-/** Types of fields that hold values of a kind (Object Reference, Primitive Data Types and Field Types). */
+/** Field types that can store values of a kind (Object Reference, Primitive Data Types and Field Types). */
 const TYPES: Readonly<Record<PropertyKind, readonly string[]>> = {
   text: [
     'string',
@@ -92,14 +92,14 @@ const TYPES: Readonly<Record<PropertyKind, readonly string[]>> = {
   instant: ['datetime'],
 };
 
-/** The name of the object that a target writes. */
+/** Returns the object type that a target writes. */
 function objectOf(settings: SalesforceSettings, stream: StreamName): string {
   return settings.object ?? OBJECTS[stream];
 }
 
 /**
- * Asks the org for its id and for its objects, in one API call.
- * @throws MirrorError when an object can't be described
+ * Fetches the org's id and object descriptions in one API call.
+ * @throws MirrorError if an object cannot be described
  */
 export async function describe(client: OrgClient, settings: SalesforceSettings, crm: CrmContext): Promise<Description> {
   const { stream } = crm;
@@ -129,7 +129,7 @@ export async function describe(client: OrgClient, settings: SalesforceSettings, 
   return { orgId, form, faults };
 }
 
-/** @throws MirrorError `settings`, code `crm-setup-incomplete`, naming all that is missing */
+/** @throws MirrorError `settings`, code `crm-setup-incomplete`, with all missing parts */
 export function requireFit({ faults }: Description): void {
   if (faults.length > 0) throw errors.make('crm-setup-incomplete', { names: faults });
 }
@@ -181,13 +181,13 @@ function formOf(settings: SalesforceSettings, { stream, properties }: CrmContext
   return { ...written, refusalFields, individuals, fieldNames };
 }
 
-/** A picklist that takes other values too is told all the same: what is not in it is written as it is. */
+/** Returns the options of a picklist. If an unrestricted picklist lacks a value, the value is written unchanged. */
 function picklistOf(field: DescribedField | undefined): ListOption[] {
   if (field?.type !== 'picklist') return [];
   return field.picklistValues.map(({ value, label }) => ({ value, label: label ?? value }));
 }
 
-/** Types of fields whose texts are free; a part of any other is another value (Object Reference, Primitive Data Types and Field Types). */
+/** Field types with free text. A part of any other type is a different value (Object Reference, Primitive Data Types and Field Types). */
 const FREE_TEXTS = ['string', 'textarea', 'encryptedstring'];
 
 function ruleOf({ type, length, nillable, defaultedOnCreate }: DescribedField): PropertyRule {

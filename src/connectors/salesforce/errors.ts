@@ -4,7 +4,7 @@ import type { WireResponse } from '../wire.ts';
 import { API_LIMIT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
 import { type RowResult, refusalSchema } from './schemas.ts';
 
-/** The org has no such object or field any more. */
+/** An object or field no longer exists in the org. */
 const SETUP_INCOMPLETE: Omit<ErrorKind, 'message'> = {
   ...{ actor: 'settings', retry: 'never', scope: 'target' },
   provesGone: true,
@@ -12,7 +12,7 @@ const SETUP_INCOMPLETE: Omit<ErrorKind, 'message'> = {
 };
 
 /**
- * Salesforce's errors: known by the code of a whole request or of a row, which share them; else by status.
+ * Salesforce's errors, identified by the code of a request or an object, which share their codes; otherwise by status.
  * @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/errorcodes.htm
  * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_concepts_core_data_objects.htm for StatusCode
  */
@@ -97,8 +97,8 @@ function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
 }
 
 /**
- * A composite or query itself was refused. Its address exists in every version that is served, so 404 tells of the version.
- * @param isUsedUp whether the org's API calls of the day are nearly all used
+ * Returns the error of a refused composite or query. Their URLs exist in each supported version, so 404 means an unsupported version.
+ * @param isUsedUp whether the org's API calls of the day are nearly used up
  */
 export function wholeRefusalOf(answer: WireResponse, isUsedUp: boolean): MirrorError {
   const { status, retryAfterMs } = answer;
@@ -107,22 +107,22 @@ export function wholeRefusalOf(answer: WireResponse, isUsedUp: boolean): MirrorE
   return isOfMoment ? errors.make('calls-at-once', { status, retryAfterMs }) : errors.of(answer);
 }
 
-/** What makes a row worth a second try at once: a lock that others hold, a key that was created meanwhile, a record that went. */
+/** Checks whether an immediate second attempt is useful: the object was locked, created or deleted in the meantime. */
 export function isRace({ errors: faults }: RowResult): boolean {
   return has(faults, ['UNABLE_TO_LOCK_ROW', 'DUPLICATE_VALUE', 'ENTITY_IS_DELETED']);
 }
 
-/** Whether the record that a row meant is not there, or in the recycle bin. */
+/** Checks whether the object is absent, or in the recycle bin. */
 export function isGone({ errors: faults }: RowResult): boolean {
   return has(faults, ['ENTITY_IS_DELETED', 'INVALID_CROSS_REFERENCE_KEY', 'NOT_FOUND']);
 }
 
-/** Whether the recycle bin holds on to the key. An error that names a field is about a reference of the record. */
+/** Checks whether the recycle bin keeps the key in use. An error with a field concerns a reference of the object. */
 export function isKeyInBin({ errors: faults }: RowResult): boolean {
   return faults?.some(({ statusCode, fields }) => statusCode === 'ENTITY_IS_DELETED' && !fields?.length) ?? false;
 }
 
-/** Whether the contact that a row refers to by key is not there; a field that is not there refuses the whole request. */
+/** Checks whether the referenced contact is absent. If the reference field is absent, Salesforce refuses the whole request instead. */
 export function isContactMissing({ errors: faults }: RowResult): boolean {
   return has(faults, ['INVALID_FIELD']);
 }
@@ -132,8 +132,8 @@ function has(faults: RowResult['errors'], codes: readonly string[]): boolean {
 }
 
 /**
- * A row that failed, with the names of the fields at fault.
- * @param allowedNames names of fields that may be told; whatever else the answer names is left out
+ * Returns the error of one failed object, with the names of the invalid fields.
+ * @param allowedNames field names that the error may repeat; other names are omitted
  */
 export function rowErrorOf({ errors: faults }: RowResult, allowedNames: ReadonlySet<string>): MirrorError {
   const kind = errors.kindByWords((faults ?? []).map(({ statusCode }) => statusCode)) ?? 'refused';

@@ -4,10 +4,9 @@ import { belongingOf, fromStamp, toStamp, withRevision } from '../owner.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
 
-/** An operation that writes. */
 export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 
-/** A row of a collection: the key, the stamp, every property of the item, and the contact by its key, or none. */
+/** Builds one element of a collection: key, stamp, all properties of the item, and the contact by key, if any. */
 export function toRow(
   form: RecordForm,
   ownerTag: string,
@@ -35,27 +34,27 @@ function contactOf({ contact }: RecordForm, contactKey: string | null): Record<s
   return { [contact.relationship]: { attributes: { type: contact.object }, [contact.keyField]: contactKey } };
 }
 
-/** A checkbox knows no empty; numbers and texts are told apart by JSON, which Salesforce holds against the field's type. */
+/** A checkbox cannot be empty. JSON distinguishes numbers and strings, and Salesforce checks them against the field's type. */
 function toWire(kind: PropertyKind, value: PropertyValue): PropertyValue {
   if (kind === 'boolean') return value ?? false;
   return kind === 'text' && value !== null ? String(value) : value;
 }
 
-/** Names of the fields that are read. */
+/** Returns the names of the fields to fetch. */
 export function fieldsOf({ keyField, stampField, properties, contact, refusalFields }: RecordForm): string[] {
   const names = ['Id', keyField, stampField, ...properties.map(({ name }) => name), ...refusalFields];
   return contact === null ? names : [...names, contact.field];
 }
 
-/** The record that this one refers to as its contact; null when there is none. */
+/** Returns the id of the referenced contact, or null. */
 export function contactIdOf({ contact }: RecordForm, record: SeenRecord): string | null {
   const id = contact === null ? null : record[contact.field];
   return typeof id === 'string' ? id : null;
 }
 
 /**
- * A record as an object of ours; null when it doesn't carry our owner tag.
- * @param contactKey key of the contact that it refers to
+ * Converts an object to the contract's form, or returns null if the object has no owner tag of this target.
+ * @param contactKey key of the referenced contact
  */
 export function toRemoteItem(
   form: RecordForm,
@@ -79,7 +78,7 @@ export function toRemoteItem(
   };
 }
 
-/** The mapped fields of a record; null when one holds something else than its kind. */
+/** Returns the mapped fields of an object, or null if a value does not fit its kind. */
 export function propertiesOf({ properties, choices }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
   const values: Record<string, PropertyValue> = {};
   for (const { name, kind } of properties) {
@@ -99,7 +98,7 @@ function fromWire(kind: PropertyKind, value: unknown): PropertyValue | undefined
   return kind === 'instant' ? toInstant(value) : value;
 }
 
-/** Salesforce writes `2027-03-01T09:00:00.000+0000`, without the colon that ISO 8601 has in its extended form. */
+/** Salesforce writes `2027-03-01T09:00:00.000+0000`, without the colon of the extended ISO 8601 form. */
 function toInstant(text: string): string | undefined {
   const at = Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'));
   return Number.isNaN(at) ? undefined : new Date(at).toISOString();

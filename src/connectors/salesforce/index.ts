@@ -4,7 +4,7 @@ import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY, REFUSALS } from './limits.ts';
 import { type SalesforceSettings, settingsSchema } from './schemas.ts';
 
-/** Salesforce's REST API: contacts or person accounts, events and opportunities of an org, or objects of one's own. */
+/** Connector for Salesforce's REST API: contacts or person accounts, events and opportunities of an org, or custom objects. */
 export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
   name: 'salesforce',
   streams: ['patients', 'appointments', 'invoices'],

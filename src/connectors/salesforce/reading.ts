@@ -12,21 +12,21 @@ import { contactIdOf, fieldsOf, toRemoteItem } from './from-model.ts';
 import { COMPOSITE_PARTS, MAX_PAGES, PAGE_SIZE, QUERY_KEYS } from './limits.ts';
 import { pageSchema, type SeenRecord } from './schemas.ts';
 
-/** What the calls of one target have in common. */
+/** Data and settings for the calls of one target. */
 export interface Scope {
   client: OrgClient;
   form: RecordForm;
   ownerTag: string;
-  /** Rows that go into a collection. */
+  /** Number of objects per collection. */
   pace: { rows: number };
-  /** What duplicate rules only alert to is saved. */
+  /** Whether to save objects despite an alert of a duplicate rule. */
   allowDuplicates: boolean;
-  /** What is erased leaves the recycle bin too. */
+  /** Whether erased objects are removed from the recycle bin too. */
   emptiesBin: boolean;
   log: Logger;
 }
 
-/** Every record that carries our owner tag, page by page; contacts whenever, others by the time in their stamp. */
+/** Fetches all objects with the owner tag, in pages: all contacts, and other objects by the time in their stamp. */
 export async function* readPages(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
   const { form, ownerTag } = scope;
   const contacts = new Map<string, string>();
@@ -37,7 +37,7 @@ export async function* readPages(scope: Scope, window: TimeWindow | null): Async
   }
 }
 
-/** Every record of the object that meets a condition in SOQL, page by page. */
+/** Fetches all objects that match a SOQL condition, in pages. */
 export async function* queryPages({ client, form }: Scope, condition: string): AsyncGenerator<SeenRecord[]> {
   const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${condition}`;
   const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
@@ -49,35 +49,35 @@ export async function* queryPages({ client, form }: Scope, condition: string): A
   yield* walkPages(client.pathOf(queryPath(soql)), ask, () => errors.make('unexpected-answer'), MAX_PAGES);
 }
 
-/** Those of the keys that are there and carry our owner tag. */
+/** Fetches the existing own objects among the keys. */
 export async function findByKey(scope: Scope, keys: readonly ItemKey[]): Promise<RemoteItem<CrmItem>[]> {
   const { client, form } = scope;
   const records = await selectIn(client, { ...wholeRecord(form), field: form.keyField, values: keys });
   return toItems(scope, records, new Map());
 }
 
-/** What is asked for: fields of the records of an object of which a field has one of the values. */
+/** Selection of fields, for the objects whose `field` has one of the values. */
 export interface Selection {
   fields: readonly string[];
   object: string;
   field: string;
   values: readonly string[];
-  /** A further condition in SOQL. */
+  /** Additional SOQL condition. */
   where?: string;
 }
 
-/** All that is read of a target's records. */
+/** Selects all fields of a target's objects. */
 export function wholeRecord(form: RecordForm): Pick<Selection, 'fields' | 'object'> {
   return { fields: fieldsOf(form), object: form.object };
 }
 
-/** A selection in SOQL. */
+/** Returns a selection as SOQL. */
 export function soqlOf({ fields, object, field, values, where }: Selection): string {
   const also = where === undefined ? '' : `${where} AND `;
   return `SELECT ${fields.join(', ')} FROM ${object} WHERE ${also}${field} IN (${values.map(quoted).join(',')})`;
 }
 
-/** The records of a selection, however many values it has. @param how label of the calls, and where they go */
+/** Fetches the objects of a selection with any number of values. @param how label and destination of the calls */
 export async function selectIn(
   client: OrgClient,
   selection: Selection,
@@ -87,17 +87,17 @@ export async function selectIn(
   return (await runQueries(client, how.label ?? 'salesforce.find', queries, how.resource)).flat();
 }
 
-/** A query as a part of a composite. */
+/** Returns a query as part of a composite. */
 export function queryPart(soql: string, resource?: QueryResource): Part {
   return { method: 'GET', path: queryPath(soql, resource) };
 }
 
-/** `/queryAll` shows what is in the recycle bin too (REST API Developer Guide, QueryAll). */
+/** `/queryAll` includes the recycle bin (REST API Developer Guide, QueryAll). */
 type QueryResource = '/query' | '/queryAll';
 
 /**
- * Runs queries whose results each fit on one page, five to an API call.
- * @throws MirrorError also when a result is not whole: what isn't in it could not be said to be absent
+ * Runs queries with one page of results each, five per API call.
+ * @throws MirrorError also if a result is incomplete, since missing objects could not be distinguished from absent objects
  */
 export async function runQueries(
   client: OrgClient,
@@ -114,7 +114,7 @@ export async function runQueries(
   return results;
 }
 
-/** Every record that a query found. @throws MirrorError when the query was refused, or its result is not whole */
+/** Returns all objects of a query. @throws MirrorError if the query was refused or its result is incomplete */
 export function wholeResult(answer: WireResponse | null): SeenRecord[] {
   if (answer === null) throw errors.make('answer-missing');
   if (answer.status !== 200) throw errors.of(answer);
@@ -123,7 +123,7 @@ export function wholeResult(answer: WireResponse | null): SeenRecord[] {
   return page.data.records;
 }
 
-/** A text in SOQL (SOQL and SOSL Reference, Quoted String Escape Sequences). */
+/** Quotes a string for SOQL (SOQL and SOSL Reference, Quoted String Escape Sequences). */
 export function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, '\\$&')}'`;
 }
@@ -132,7 +132,7 @@ function queryPath(soql: string, resource: QueryResource = '/query'): string {
   return `${resource}?q=${encodeURIComponent(soql)}`;
 }
 
-/** The path of the next page; an answer names no other host and no other resource. */
+/** Returns the path of the next page. A response cannot redirect to a different host or resource. */
 function nextPath(client: OrgClient, address: string | undefined): string {
   const prefix = client.pathOf('/query/');
   if (address === undefined || !address.startsWith(prefix) || !/^[\w-]+$/.test(address.slice(prefix.length))) {
@@ -141,7 +141,7 @@ function nextPath(client: OrgClient, address: string | undefined): string {
   return address;
 }
 
-/** Which contact a record belongs to is what it refers to, not what its stamp says: a person may have changed it. */
+/** The contact of an object is its reference, not the contact in its stamp: a user may have changed the reference. */
 async function toItems(
   { client, form, ownerTag }: Scope,
   records: readonly SeenRecord[],
@@ -156,7 +156,7 @@ async function toItems(
   });
 }
 
-/** Keys of contacts by their ids; a contact without a key is left out. */
+/** Fetches keys of contacts by id, without contacts that have no key. */
 async function learnContacts(
   client: OrgClient,
   { object, keyField }: ContactReference,

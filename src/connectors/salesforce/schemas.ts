@@ -3,11 +3,11 @@ import { issueText, message } from '../../messages/message.ts';
 import { baseAddress } from '../../settings/common-schemas.ts';
 import { API_VERSION, DUPLICATE_HEADER_SINCE, STOP_AT_SHARE } from './limits.ts';
 
-/** An object or a field as the API names it (Object Reference, Naming Conventions). */
+/** API name of an object or a field (Object Reference, Naming Conventions). */
 const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, issueText(message('salesforce.api-name')));
 
 /**
- * Fields of the object Individual by which somebody refuses, and of which one is told.
+ * Opt-out fields of the object Individual; the settings select one.
  * @see https://developer.salesforce.com/docs/atlas.en-us.object_reference.meta/object_reference/sforce_api_objects_individual.htm
  */
 const OPT_OUTS = [
@@ -18,16 +18,15 @@ const OPT_OUTS = [
   'HasOptedOutGeoTracking',
 ] as const;
 
-/** A consent of the clinic as Salesforce's own: what somebody opted out of. */
+/** Consent of the clinic as a Salesforce opt-out. */
 const individualRule = z.strictObject({
   property: apiName.describe('Field of the mapping that holds the consent: true, false or empty'),
   optOut: z.enum(OPT_OUTS).describe('Field of Individual that is ticked for who does not agree'),
 });
 
-/** Which opt-out follows which consent. */
 export type IndividualRule = z.infer<typeof individualRule>;
 
-/** The vendor's part of a target in the tenant file. */
+/** Salesforce-specific part of a target in the tenant file. */
 export const settingsSchema = z
   .strictObject({
     object: apiName
@@ -84,18 +83,17 @@ export const settingsSchema = z
     path: ['apiVersion'],
   });
 
-/** Settings of one Salesforce target, checked. */
+/** Validated settings of one Salesforce target. */
 export type SalesforceSettings = z.infer<typeof settingsSchema>;
 
-// What Salesforce answers: only the fields that are used, so that the API may grow without breaking us.
+// Schemas of Salesforce's responses contain only the fields in use, so that new API fields break nothing.
 
-/** A refusal of a whole request: a list of errors. Messages repeat what was sent, so they are not read. */
+/** Refusal of a whole request: a list of errors. Messages repeat sent values, so they are not parsed. */
 export const refusalSchema = z.array(z.object({ errorCode: z.string() })).min(1);
 
-/** The answer to a composite; each part is parsed alone. */
+/** Response to a composite; parts are parsed separately. */
 export const compositeSchema = z.object({ compositeResponse: z.array(z.unknown()) });
 
-/** One part of a composite's answer. */
 export const partSchema = z.object({
   referenceId: z.string(),
   httpStatusCode: z.number().int(),
@@ -104,7 +102,7 @@ export const partSchema = z.object({
 
 const rowErrorSchema = z.object({ statusCode: z.string(), fields: z.array(z.string()).nullish() });
 
-/** What became of one row of a collection; results come in the order of the rows. */
+/** Result of one object in a collection; results are in the order of the objects. */
 export const rowResultSchema = z.object({
   id: z.string().nullish(),
   success: z.boolean(),
@@ -112,20 +110,18 @@ export const rowResultSchema = z.object({
   errors: z.array(rowErrorSchema).nullish(),
 });
 
-/** A collection's results. */
 export const rowResultsSchema = z.array(rowResultSchema);
 
-/** What became of one row. */
 export type RowResult = z.infer<typeof rowResultSchema>;
 
-/** One page of a query; each record is read alone. */
+/** One page of a query; objects are parsed separately. */
 export const pageSchema = z.object({
   done: z.boolean(),
   nextRecordsUrl: z.string().optional(),
   records: z.array(z.looseObject({ Id: z.string().regex(/^\w{15,18}$/) })),
 });
 
-/** A record as a query shows it. */
+/** Object in a query result. */
 export type SeenRecord = z.infer<typeof pageSchema>['records'][number];
 
 const fieldSchema = z.object({
@@ -144,10 +140,10 @@ const fieldSchema = z.object({
   picklistValues: z.array(z.object({ value: z.string(), label: z.string().nullish() })).default([]),
 });
 
-/** A field as describe tells it; those that the login may not see are missing. */
+/** Field of an object description. Fields that are invisible to the connection are missing. */
 export type DescribedField = z.infer<typeof fieldSchema>;
 
-/** An object as describe tells it. */
+/** Object description. */
 export const describeSchema = z.object({
   name: z.string(),
   createable: z.boolean().default(false),

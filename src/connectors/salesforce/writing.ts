@@ -13,20 +13,21 @@ import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, LEAST_ROWS, MAX_HALVINGS
 import { queryPart, type Scope, selectIn, soqlOf, wholeRecord, wholeResult } from './reading.ts';
 import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
 
-/** Collections of one composite call: each is followed by the query that reads back what became of it. */
+/** Collections of one composite. A query for the stored values follows each collection. */
 const COLLECTIONS = BATCH_SIZE / COLLECTION_SIZE;
 
 interface Row {
   write: Write;
-  /** As it is sent. */
+  /** Sent values. */
   content: Record<string, unknown>;
-  /** It met a race before: a second one is the caller's. */
+  /** Whether a concurrent change already caused one retry; the caller handles a second one. */
   isSecondTry: boolean;
 }
 
 /**
- * Upserts by key, as often as wished the same. Rows of one contact stand together, since each write locks its parent. A row that met a
- * race is tried once more; a collection that is refused for one of its rows is halved until that row stands alone.
+ * Upserts by key, with an equal result after repetition. Objects of one contact are adjacent, since each write locks its parent. An object
+ * with a concurrent change is retried once. A collection that Salesforce refuses because of one object is halved until only that object
+ * remains.
  * @returns one outcome per write; never throws
  */
 export async function upsert(scope: Scope, writes: readonly Write[]): Promise<Outcome<CrmItem>[]> {
@@ -35,7 +36,7 @@ export async function upsert(scope: Scope, writes: readonly Write[]): Promise<Ou
   return run.outcomes;
 }
 
-/** Rows that are on their way, and what became of the others. */
+/** State of one upsert: unsent objects, and outcomes of the others. */
 class UpsertRun {
   readonly outcomes: Outcome<CrmItem>[] = [];
   readonly #scope: Scope;
@@ -55,7 +56,7 @@ class UpsertRun {
     }
   }
 
-  /** One API call: collections, each followed by the query for what it wrote. */
+  /** Sends one API call: collections, each followed by the query for its stored values. */
   async #sendSome(): Promise<void> {
     const collections = this.#waiting.splice(0, COLLECTIONS);
     const { client, form } = this.#scope;
@@ -76,7 +77,10 @@ class UpsertRun {
     });
   }
 
-  /** Triggers and flows may take longer over a collection than we wait; it was written, and would be for ever again. */
+  /**
+   * Triggers and flows may take longer than the timeout although the collection was written. Without smaller collections, the write would
+   * be repeated forever.
+   */
   #slowDown({ code }: MirrorError): void {
     const { pace } = this.#scope;
     if (code === 'timeout') pace.rows = Math.max(LEAST_ROWS, Math.ceil(pace.rows / 2));
@@ -92,7 +96,7 @@ class UpsertRun {
       return;
     }
     const results = rowResultsSchema.safeParse(answer.body);
-    // Results have no names, only places: with one too few nothing can be said of any.
+    // Results are identified only by position: if one is missing, all are unknown.
     if (!results.success || results.data.length !== rows.length) {
       this.#giveUp(rows, errors.make('unexpected-answer', { ambiguous: true }));
       return;
@@ -105,7 +109,7 @@ class UpsertRun {
     });
   }
 
-  /** The whole collection was refused, and nothing of it written. */
+  /** Salesforce refused the whole collection and wrote nothing. */
   #refuse(rows: Row[], error: MirrorError, status: number): void {
     if (errors.scopeOf(error) === 'target') {
       this.#giveUp([...rows, ...this.#waiting.splice(0).flat()], error);
@@ -145,7 +149,7 @@ class UpsertRun {
   }
 }
 
-/** What the org made of the rows: it trims, changes case, rounds, and runs triggers. Empty when it can't be read. */
+/** Returns the stored values of the objects: the org trims, changes case, rounds, and runs triggers. Empty if the result is unreadable. */
 function storedItems(
   { form, ownerTag }: Scope,
   rows: readonly Row[],
@@ -168,7 +172,7 @@ function storedItems(
 }
 
 /**
- * Lets a write pass that a duplicate rule alerts to.
+ * Allows writes despite an alert of a duplicate rule.
  * @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_duplicaterules.htm
  */
 export const ALLOW_DUPLICATES = { 'Sforce-Duplicate-Rule-Header': 'allowSave=true' };
@@ -186,13 +190,13 @@ function toSend({ form, ownerTag }: Scope, write: Write): Row {
   return { write, content: toRow(form, ownerTag, write), isSecondTry: false };
 }
 
-/** Contacts first by none: a parent's children stand together, in an order that is the same each time. */
+/** Orders objects by contact and key: objects of one parent are adjacent and in a stable order; objects without a contact come first. */
 function byContact({ write: one }: Row, { write: other }: Row): number {
   const [a, b] = [`${one.item.contactKey ?? ''} ${one.key}`, `${other.item.contactKey ?? ''} ${other.key}`];
   return a < b ? -1 : 1;
 }
 
-/** Pieces of at most so many rows, and of at most so many bytes unless one row alone has more. */
+/** Divides objects into collections with at most `most` objects, and within the byte limit unless a single object exceeds it. */
 function intoCollections(rows: readonly Row[], most: number): Row[][] {
   const collections: Row[][] = [];
   for (const piece of slices(rows, most)) {
@@ -210,19 +214,19 @@ function intoCollections(rows: readonly Row[], most: number): Row[][] {
   return collections;
 }
 
-/** A contact that was just written, of somebody who refuses. */
+/** Written contact with a refusal. */
 interface Refusing {
   write: Write;
   contactId: string;
-  /** Names of the fields that are to be ticked. */
+  /** Names of the fields to tick. */
   optOuts: readonly string[];
 }
 
 /**
- * Notes refusals where Salesforce's own consent tools look: in the Individual that the contact refers to. A contact without one gets one,
- * under our key, when its patient refuses; for whoever agrees to all nothing is written. What is ticked is never taken back: it may
- * have been a person's word.
- * @returns the outcomes; a contact whose refusal was not taken is failed, and written again
+ * Stores refusals for Salesforce's consent tools: in the Individual that the contact refers to. If a contact without an Individual refuses,
+ * an Individual with the key is created. Without a refusal, nothing is written. A ticked field is never cleared, since a user may have
+ * ticked it.
+ * @returns the outcomes; a contact whose refusal was not stored has failed, and is written again
  * @see https://developer.salesforce.com/docs/atlas.en-us.object_reference.meta/object_reference/sforce_api_objects_individual.htm
  */
 export async function recordOptOuts(
@@ -262,7 +266,7 @@ function refusingIn(
   });
 }
 
-/** @returns why refusals were not taken, by record @throws MirrorError for all of them */
+/** @returns by record id, the reason why a refusal was not stored @throws MirrorError for failures of all refusals */
 async function recordRefusals(scope: Scope, individuals: Individuals, refusing: readonly Refusing[]) {
   const existing = await readIndividuals(scope, individuals, refusing);
   const due = refusing.filter(({ contactId, optOuts }) => {
@@ -303,7 +307,7 @@ async function recordRefusals(scope: Scope, individuals: Individuals, refusing: 
   return untaken;
 }
 
-/** The Individuals that contacts refer to now, by the contact; a contact without one is left out. */
+/** Fetches the current Individuals of contacts, by contact, without contacts that have no Individual. */
 async function readIndividuals(
   { client, form }: Scope,
   { rules }: Individuals,
@@ -329,7 +333,7 @@ async function readIndividuals(
   return new Map([...idOf].flatMap(([contactId, id]) => (byId.has(id) ? [[contactId, byId.get(id)!] as const] : [])));
 }
 
-/** Sends one collection. @returns for each row the id of its record, or why it was not taken */
+/** Sends one collection. @returns for each element the id of its object, or the refusal */
 async function sendRows(
   { client }: Scope,
   some: readonly Refusing[],

@@ -2,7 +2,7 @@ import type { WrittenDescription } from '../description.ts';
 
 type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
-/** Columns of a contact (htdocs/install/mysql/tables/llx_socpeople.sql); what is longer fails as a whole. */
+/** Columns of a contact (htdocs/install/mysql/tables/llx_socpeople.sql). A longer value fails the whole write. */
 const LIMITS: Resource['limits'] = {
   lastname: { longest: 50, required: true },
   firstname: { longest: 50 },
@@ -16,17 +16,19 @@ const LIMITS: Resource['limits'] = {
 };
 
 /**
- * Dolibarr, contacts alone. Calls, pages from 0 and `te`, the name of the complementary attributes in a filter:
- * github.com/Dolibarr/dolibarr htdocs/societe/class/api_contacts.class.php; DOLAPIKEY and sqlfilters:
- * wiki.dolibarr.org "Module Web Services API REST (developer)". Base address: `https://…/api/index.php`; connection of the kind
- * api-key with the header DOLAPIKEY. Complementary attributes stand in `array_options` with `options_` before their code. A search
- * without results is 404 in older versions.
+ * Dolibarr, contacts only. Sources:
+ * - calls, pages from 0, and `te`, the name of the complementary attributes in a filter: github.com/Dolibarr/dolibarr
+ *   htdocs/societe/class/api_contacts.class.php
+ * - DOLAPIKEY and sqlfilters: wiki.dolibarr.org "Module Web Services API REST (developer)"
  *
- * An opt-out stands with the address, not with the contact (`setNoEmail` in the same file), and changes no contact: so nothing serves as a
- * version tag.
+ * Base URL: `https://…/api/index.php`; connection of kind api-key with the header DOLAPIKEY. Complementary attributes are in
+ * `array_options` with `options_` before their code. A search without results returns 404 in older versions.
  *
- * A value that its column can't hold is 500 with MySQL's own words (github.com/Dolibarr/dolibarr/issues/36407), which name the column;
- * PostgreSQL's do not, and columns of complementary attributes are named otherwise than these.
+ * Dolibarr stores an opt-out with the e-mail address, not with the contact (`setNoEmail` in the above file). An opt-out does not change the
+ * contact, so no value serves as a version tag.
+ *
+ * A value that does not fit its column causes a 500 with MySQL's text (github.com/Dolibarr/dolibarr/issues/36407), which contains the
+ * column. PostgreSQL's text does not, and columns of complementary attributes have different names.
  */
 export const dolibarr: WrittenDescription = {
   errors: { fieldsInWords: [{ at: 'error.0', before: "for column '", after: "'" }] },
@@ -35,7 +37,7 @@ export const dolibarr: WrittenDescription = {
     patients: {
       keyField: 'array_options.options_clinic_mirror_key',
       stampField: 'array_options.options_clinic_mirror_stamp',
-      // htdocs/contact/card.php, beside htdocs/api/index.php.
+      // htdocs/contact/card.php, next to htdocs/api/index.php.
       page: '../../contact/card.php?id={{id}}',
       limits: LIMITS,
       refusals: [{ property: 'no_email', by: 'email' }],
@@ -54,7 +56,7 @@ export const dolibarr: WrittenDescription = {
         call: { method: 'PUT', path: '/contacts/{{id}}', body: { '...': '{{properties}}' }, nothing: [404] },
         row: '',
       },
-      // The row goes (htdocs/contact/class/contact.class.php, delete): Dolibarr has no bin.
+      // Dolibarr deletes the database row (htdocs/contact/class/contact.class.php, delete) and has no recycle bin.
       delete: { call: { method: 'DELETE', path: '/contacts/{{id}}', nothing: [404] }, isForGood: true },
       list: {
         call: listing({ sqlfilters: "(te.clinic_mirror_stamp:like:'{{ownerTag}}%')" }),
@@ -66,7 +68,7 @@ export const dolibarr: WrittenDescription = {
   },
 };
 
-/** A list in the order of making. */
+/** Returns a list call in the order of creation. */
 function listing(filter: Record<string, string>): Resource['list']['call'] {
   const query = { ...filter, sortfield: 't.rowid', sortorder: 'ASC', limit: '{{size}}', page: '{{page}}' };
   return { method: 'GET', path: '/contacts', query, nothing: [404] };

@@ -2,7 +2,7 @@ import type { WrittenDescription } from '../description.ts';
 
 type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
-/** What a value of a link is called: its name with this behind (github.com/espocrm/espocrm, Resources/metadata/fields/link.json and so on). */
+/** Suffixes of the values of a link, after its name (github.com/espocrm/espocrm, Resources/metadata/fields/link.json and others). */
 const ENDINGS_OF_LINKS = {
   link: ['Id'],
   linkOne: ['Id'],
@@ -14,12 +14,16 @@ const ENDINGS_OF_LINKS = {
 };
 
 /**
- * EspoCRM. Lists, records and X-Skip-Duplicate-Check: docs.espocrm.com/development/api/crud; filters:
- * docs.espocrm.com/development/api-search-params; X-Api-Key and date-times in UTC: docs.espocrm.com/development/api. Base address:
- * `https://…/api/v1`; connection of the kind api-key with the header X-Api-Key. Fields that people make begin with `c`.
+ * EspoCRM. Sources:
+ * - lists, objects and X-Skip-Duplicate-Check: docs.espocrm.com/development/api/crud
+ * - filters: docs.espocrm.com/development/api-search-params
+ * - X-Api-Key and date-times in UTC: docs.espocrm.com/development/api
  *
- * Nothing serves as a version tag: `modifiedAt` counts whole seconds, and stays when the opt-out of a shared address changes. Opt-outs stand
- * with address and number, not with the contact (Core/FieldProcessing/EmailAddress/Saver.php, markAddressOptedOut).
+ * Base URL: `https://…/api/v1`; connection of kind api-key with the header X-Api-Key. Custom fields begin with `c`.
+ *
+ * No value serves as a version tag: `modifiedAt` has whole seconds, and does not change with the opt-out of a shared e-mail address.
+ * EspoCRM stores opt-outs with the e-mail address and telephone number, not with the contact (Core/FieldProcessing/EmailAddress/Saver.php,
+ * markAddressOptedOut).
  */
 export const espocrm: WrittenDescription = {
   values: { instant: 'sql' },
@@ -33,28 +37,28 @@ export const espocrm: WrittenDescription = {
         { property: 'doNotCall' },
       ],
     },
-    // Whom it is with, and a start for the mapping to override: a meeting must have one.
+    // EspoCRM requires a start for a meeting, which the mapping may override.
     appointments: ofContact('Meeting', { dateStart: '{{startAt}}' }),
     invoices: ofContact('Opportunity', {}),
   },
 };
 
-/** A type whose records belong to contacts. */
+/** Returns the calls of a type whose objects belong to contacts. */
 function ofContact(type: string, extra: Record<string, unknown>): Resource {
-  // Lists show a link to several only where they are asked for it (Core/FieldProcessing/LinkMultiple/ListLoader.php).
+  // Lists contain a link to several objects only if the request selects it (Core/FieldProcessing/LinkMultiple/ListLoader.php).
   const select = { select: '{{fields}},contactsIds' };
   return { ...entity(type, { ...extra, contactsIds: ['{{contactId}}'] }, select), row: { contact: 'contactsIds' } };
 }
 
-/** One entity type; all are called alike. */
+/** Returns the calls of one entity type; all types have equal calls. */
 function entity(type: string, extra: Record<string, unknown>, select: Record<string, string> = {}): Resource {
   const body = { ...extra, '...': '{{properties}}' };
-  // Members of a family share addresses and numbers: EspoCRM would refuse the second one as a duplicate.
+  // Family members share e-mail addresses and telephone numbers, which EspoCRM would refuse as duplicates.
   const headers = { 'X-Skip-Duplicate-Check': 'true' };
   return {
     keyField: 'cMirrorKey',
     stampField: 'cMirrorStamp',
-    // Of the client (client/src/router.js); the API lies two steps below it.
+    // Page of the web client (client/src/router.js), two levels above the API.
     page: `../../#${type}/view/{{id}}`,
     find: {
       call: {
@@ -100,7 +104,7 @@ function entity(type: string, extra: Record<string, unknown>, select: Record<str
   };
 }
 
-/** A list in the order of ids. */
+/** Returns a list call in the order of ids. */
 function listing(type: string, filter: Record<string, string>): Resource['list']['call'] {
   const query = { ...filter, orderBy: 'id', order: 'asc', maxSize: '{{size}}', offset: '{{offset}}' };
   return { method: 'GET', path: `/${type}`, query };

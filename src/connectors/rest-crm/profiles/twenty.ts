@@ -2,21 +2,23 @@ import type { WrittenDescription } from '../description.ts';
 
 type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
-/** Records of one answer at most (github.com/twentyhq/twenty, open-api/utils/parameters.utils.ts). */
+/** Largest number of objects per response (github.com/twentyhq/twenty, open-api/utils/parameters.utils.ts). */
 const PAGE_SIZE = 60;
 
-/** Parts that Twenty looks at (packages/twenty-server/src/engine/core-modules/record-transformer). */
+/** Fields that Twenty validates (packages/twenty-server/src/engine/core-modules/record-transformer). */
 const LIMITS: Resource['limits'] = {
   'emails.primaryEmail': { form: 'email' },
   'phones.primaryPhoneNumber': { form: 'telephone' },
 };
 
 /**
- * Twenty. Parameters and answers: github.com/twentyhq/twenty, packages/twenty-server/src/engine/core-modules/open-api/utils
- * (parameters.utils.ts, responses.utils.ts); overview: twenty.com/developers/rest-api. Base address: `https://api.twenty.com/rest`;
- * connection of the kind bearer. Properties of several parts are written with a dot: `name.firstName`. A person's primary address is
- * theirs alone, and of deleted ones too (github.com/twentyhq/twenty/issues/9920); the answer is 400, in words that differ by version
- * (engine/twenty-orm, handleDuplicateKeyError). A refused value is told in words that end with its field
+ * Twenty. Parameters and responses: github.com/twentyhq/twenty, packages/twenty-server/src/engine/core-modules/open-api/utils
+ * (parameters.utils.ts, responses.utils.ts); overview: twenty.com/developers/rest-api.
+ *
+ * Base URL: `https://api.twenty.com/rest`; connection of kind bearer. Properties with several parts contain a dot: `name.firstName`.
+ *
+ * The primary e-mail address of a contact is unique, including deleted contacts (github.com/twentyhq/twenty/issues/9920). The response is a
+ * 400 with a text that depends on the version (engine/twenty-orm, handleDuplicateKeyError). The text of a refused value ends in its field
  * (engine/api/common/common-args-processors/data-arg-processor/validator-utils).
  */
 export const twenty: WrittenDescription = {
@@ -30,7 +32,7 @@ export const twenty: WrittenDescription = {
   },
 };
 
-/** One kind of object; all are called alike, and answers name it. */
+/** Returns the calls of one type of object; all types have equal calls, and responses contain the type's name. */
 function records({ one, many }: { one: string; many: string }, extra: Record<string, unknown>): Resource {
   const title = one.charAt(0).toUpperCase() + one.slice(1);
   const body = { ...extra, '...': '{{properties}}' };
@@ -74,7 +76,7 @@ function records({ one, many }: { one: string; many: string }, extra: Record<str
   };
 }
 
-/** A list in the order of ids. */
+/** Returns a list call in the order of ids. */
 function listing(many: string, filter: Record<string, string>): Resource['list']['call'] {
   const query = { ...filter, order_by: 'id', limit: '{{size}}', starting_after: '{{cursor}}', depth: 0 };
   return { method: 'GET', path: `/${many}`, query };

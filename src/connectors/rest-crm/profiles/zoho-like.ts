@@ -2,23 +2,27 @@ import type { WrittenDescription } from '../description.ts';
 
 type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
-/** Rows of one upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
+/** Objects per upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
 const UPSERT_SIZE = 100;
-/** Records of one deletion (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
+/** Objects per deletion (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
 const DELETION_SIZE = 100;
 /** Values of one `in`, since version 7 (help.zoho.com, Kaizen 183: COQL API's enhancements in Zoho CRM API version 7). */
 const VALUES_OF_IN = 100;
-/** Records of one page (zoho.com/crm/developer/docs/api/v8/get-records.html). */
+/** Objects per page (zoho.com/crm/developer/docs/api/v8/get-records.html). */
 const PAGE_SIZE = 200;
 
-/** Lists of a field, the stages of deals among them (zoho.com/crm/developer/docs/api/v8/field-meta.html). */
+/** Options of a field, including the stages of deals (zoho.com/crm/developer/docs/api/v8/field-meta.html). */
 const PICK_LIST = { at: 'pick_list_values', value: 'actual_value', label: 'display_value' };
 
 /**
- * Zoho CRM, and what speaks as it does. Upsert: zoho.com/crm/developer/docs/api/v8/upsert-records.html; searches by COQL, which
- * reads the records and not the search index: …/v8/COQL-Overview.html; fields: …/v8/field-meta.html; codes: …/v8/status-codes.html.
- * Base address: the account's `api_domain` with `/crm/v8`, such as `https://www.zohoapis.eu/crm/v8`. Only the key is compared: where
- * no field is named, Zoho takes a shared e-mail address for the same person.
+ * Zoho CRM and compatible CRMs. Sources:
+ * - upserts: zoho.com/crm/developer/docs/api/v8/upsert-records.html
+ * - searches by COQL, which reads the objects and not the search index: …/v8/COQL-Overview.html
+ * - fields: …/v8/field-meta.html
+ * - codes: …/v8/status-codes.html
+ *
+ * Base URL: the account's `api_domain` with `/crm/v8`, such as `https://www.zohoapis.eu/crm/v8`. Upserts compare only the key: without this
+ * parameter, Zoho treats contacts with a shared e-mail address as one contact.
  */
 export const zohoLike: WrittenDescription = {
   scheme: 'Zoho-oauthtoken',
@@ -39,7 +43,7 @@ export const zohoLike: WrittenDescription = {
       DUPLICATE_DATA: 'refused',
     },
   },
-  // Unless a write says otherwise, workflows, approvals and blueprints run on it (help.zoho.com, Kaizen 33: inserts, updates and upserts).
+  // By default, Zoho runs workflows, approvals and blueprints after a write (help.zoho.com, Kaizen 33: inserts, updates and upserts).
   withoutAutomations: { trigger: [] },
   streams: {
     patients: {
@@ -56,7 +60,7 @@ export const zohoLike: WrittenDescription = {
   },
 };
 
-/** One module; all are called alike. @param contact field that refers to the contact */
+/** Returns the calls of one module; all modules have equal calls. @param contact field that refers to the contact */
 function records(module: string, extra: Record<string, unknown>, contact?: string): Resource {
   const body = { data: [{ ...extra, '...': '{{properties}}' }] };
   return {
