@@ -6,6 +6,7 @@ import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { LINKS_COUNT, type SyncHealth } from '../model/sync-state.ts';
 import type { Installation } from './installation.ts';
+import { GAUGES, TARGET_GAUGES } from './metric-definitions.ts';
 import type { NotificationResult } from './notifications.ts';
 import { redisAway } from './problems.ts';
 import type { Status } from './status-view.ts';
@@ -193,159 +194,23 @@ function* openSome(
   }
 }
 
-const TARGET_GAUGES = {
-  age: [
-    'clinic_mirror_target_age_seconds',
-    'Time since the target last matched the clinic; absent before the first match',
-  ],
-  nearAge: [
-    'clinic_mirror_target_near_age_seconds',
-    'Time since the next 48 hours of the clinic were last read and planned for the target; for a CRM, since all data was',
-  ],
-  lag: ['clinic_mirror_target_lag_seconds', 'Waiting time of the oldest due change; 0 if no change waits'],
-  pending: ['clinic_mirror_target_pending', 'Planned changes that the target has not acknowledged yet'],
-  failing: ['clinic_mirror_target_failing', 'Changes whose last attempt failed'],
-  held: ['clinic_mirror_target_held', 'Changes that wait for a decision on a hold'],
-  unconfirmed: [
-    'clinic_mirror_target_unconfirmed',
-    "Records that are missing in the clinic's list and whose removal is not confirmed yet",
-  ],
-  links: ['clinic_mirror_target_links', LINKS_COUNT.description],
-  ambiguous: [
-    'clinic_mirror_target_ambiguous',
-    'Objects with the owner tag of clinic-mirror that match no single record',
-  ],
-  forged: [
-    'clinic_mirror_target_forged',
-    'Stored records of the target, or its waiting changes, that another program altered in Redis (record-forged), since the state began; the daemon ignores them',
-  ],
-  edited: ['clinic_mirror_target_edited', 'Objects that differ because of an edit by hand'],
-  removed: ['clinic_mirror_target_removed', 'Objects that were deleted by hand and are not restored'],
-  churning: [
-    'clinic_mirror_target_churning',
-    'Objects that the daemon no longer restores today, because it restored them too often',
-  ],
-  drifted: [
-    'clinic_mirror_target_drifted',
-    '1 while changes by hand require a decision (policy report, or restored too often today)',
-  ],
-  heard: [
-    'clinic_mirror_target_heard',
-    '1 while the vendor sends notifications of changes, 0 while only polling finds changes',
-  ],
-  egressStopped: ['clinic_mirror_target_egress_stopped', 'Records that the privacy check on outgoing data stopped'],
-  serverAway: [
-    'clinic_mirror_target_server_away',
-    '1 while a server that the target or its clinic needs is unavailable',
-  ],
-  stopped: ['clinic_mirror_target_stopped', '1 while an error of the whole target stops all its changes'],
-} as const;
-
 type TargetGauge = keyof typeof TARGET_GAUGES;
 
-interface Gauges {
-  targets: Record<TargetGauge, Gauge>;
-  tenantState: Gauge;
-  targetState: Gauge;
-  outcomes: Gauge;
-  tokenExpiry: Gauge;
-  needsLogin: Gauge;
-  problems: Gauge;
-  breaksIn: Gauge;
-  serverAway: Gauge;
-  serverAwayClinics: Gauge;
-  serverAwayReportedAfter: Gauge;
-  unusable: Gauge;
-  unread: Gauge;
-  withheld: Gauge;
-  superseded: Gauge;
-  lastRunFailed: Gauge;
-  stateAge: Gauge;
-}
-
-const SYNC_HEALTH_LABELS = ['sync', 'health'];
+type Gauges = { targets: Record<TargetGauge, Gauge> } & Record<keyof typeof GAUGES, Gauge>;
 
 function syncHealthOf({ sync, health }: SyncHealth) {
-  return { sync: sync, health: health };
+  return { sync, health };
 }
 
 function createGauges(registry: Registry): Gauges {
-  const gauge = (name: string, help: string, labelNames: string[]) =>
-    new Gauge({ name, help, labelNames, registers: [registry] });
-  const targets = Object.fromEntries(
-    Object.entries(TARGET_GAUGES).map(([key, [name, help]]) => [key, gauge(name, help, ['tenant', 'target'])]),
-  ) as Record<TargetGauge, Gauge>;
-  return {
-    targets,
-    tenantState: gauge(
-      'clinic_mirror_tenant_state',
-      'Sync and health of all targets of a clinic together; always 1, one series for each clinic',
-      ['tenant', ...SYNC_HEALTH_LABELS],
-    ),
-    targetState: gauge(
-      'clinic_mirror_target_state',
-      'Sync and health of a target; always 1, one series for each target',
-      [...['tenant', 'target', ...SYNC_HEALTH_LABELS]],
-    ),
-    outcomes: gauge(
-      'clinic_mirror_target_outcomes',
-      'Changes that the target accepted since its state began: created, updated, deleted, adopted',
-      ['tenant', 'target', 'effect'],
-    ),
-    tokenExpiry: gauge(
-      'clinic_mirror_token_expiry_seconds',
-      'Time until the access token expires; the daemon refreshes the token before',
-      ['tenant', 'connection'],
-    ),
-    needsLogin: gauge('clinic_mirror_needs_login', '1 while an administrator must log in or confirm the account', [
-      'tenant',
-      'connection',
-    ]),
-    problems: gauge(
-      'clinic_mirror_problems',
-      'Problems as in status --problems, by who must act and by code; an empty tenant means the installation',
-      ['tenant', 'health', 'code'],
-    ),
-    serverAway: gauge('clinic_mirror_server_away_seconds', 'Duration of the outage of a server that clinics need', [
-      'host',
-    ]),
-    serverAwayClinics: gauge(
-      'clinic_mirror_server_away_clinics',
-      'Number of clinics that wait for an unavailable server',
-      ['host'],
-    ),
-    serverAwayReportedAfter: gauge(
-      'clinic_mirror_server_away_told_after_seconds',
-      'Outage duration after which alerts and the shipped rule report a server (alerts.outageAfterMinutes)',
-      [],
-    ),
-    breaksIn: gauge(
-      'clinic_mirror_breaks_in_seconds',
-      'Time until a predicted problem takes effect; negative if it already has',
-      ['tenant', 'code'],
-    ),
-    unusable: gauge('clinic_mirror_rows_set_aside', 'Rows from the clinic that the last cycle could not use', [
-      'tenant',
-      'code',
-    ]),
-    unread: gauge(
-      'clinic_mirror_values_unread',
-      'Values that the last cycle could not read and left empty, by stream and field',
-      ['tenant', 'field'],
-    ),
-    withheld: gauge(
-      'clinic_mirror_catalogue_withheld',
-      '1 while the connection may not read this part (agendas, locations, treatments, patients), so that events lack its texts',
-      ['tenant', 'part'],
-    ),
-    superseded: gauge(
-      'clinic_mirror_configuration_superseded',
-      '1 while another process has a newer configuration; this process then does no work for the tenant',
-      ['tenant'],
-    ),
-    lastRunFailed: gauge('clinic_mirror_last_cycle_failed', '1 if the last cycle ended early', ['tenant']),
-    stateAge: gauge('clinic_mirror_state_age_seconds', 'Age of the metrics that are computed from the state', []),
-  };
+  const gauge = (name: string, help: string, labelNames: readonly string[]) =>
+    new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
+  const targets = Object.entries(TARGET_GAUGES).map(([key, [name, help]]) => [
+    key,
+    gauge(name, help, ['tenant', 'target']),
+  ]);
+  const others = Object.entries(GAUGES).map(([key, definition]) => [key, gauge(...definition)]);
+  return { targets: Object.fromEntries(targets), ...Object.fromEntries(others) } as Gauges;
 }
 
 /** What gauges are filled with. */

@@ -1,7 +1,7 @@
 /** Finds phrases that the project does not write, by the rules of idioms.yml. */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { TextlintKernelDescriptor, type TextlintRuleModule } from '@textlint/kernel';
+import { TextlintKernelDescriptor, type TextlintPluginCreator, type TextlintRuleModule } from '@textlint/kernel';
 import textPlugin from '@textlint/textlint-plugin-text';
 import { createLinter } from 'textlint';
 import type { Prose } from './prose.ts';
@@ -21,7 +21,9 @@ const { default: prh } = createRequire(import.meta.url)('textlint-rule-prh') as 
 const descriptor = new TextlintKernelDescriptor({
   filterRules: [],
   rules: [{ ruleId: 'prh', rule: prh, options: { rulePaths: [RULES] } }],
-  plugins: [{ pluginId: 'text', plugin: exportOf(textPlugin), options: { extensions: ['.txt'] } }],
+  plugins: [
+    { pluginId: 'text', plugin: textPlugin as unknown as TextlintPluginCreator, options: { extensions: ['.txt'] } },
+  ],
 });
 const linter = createLinter({ descriptor });
 
@@ -29,9 +31,4 @@ const linter = createLinter({ descriptor });
 export async function idiomsIn({ path, text }: Prose): Promise<Idiom[]> {
   const { messages } = await linter.lintText(text, 'prose.txt');
   return messages.map(({ message, loc }) => ({ path, line: loc.start.line, message: message.replaceAll(/\s+/g, ' ') }));
-}
-
-/** CommonJS packages can arrive with their export in `default`. */
-function exportOf<T>(module: T): T {
-  return typeof module === 'object' && module !== null && 'default' in module ? (module.default as T) : module;
 }
