@@ -1,5 +1,7 @@
 /** Names, help texts and labels of the gauges that the daemon exposes. docs/monitoring.md lists them. */
 
+import { LINKS_COUNT } from '../model/sync-state.ts';
+
 const SYNC_HEALTH_LABELS = ['sync', 'health'] as const;
 
 /** Gauges of each target: name and help text; the labels are tenant and target. */

@@ -4,7 +4,6 @@ import type { HttpObserver } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import { LINKS_COUNT, type SyncHealth } from '../model/sync-state.ts';
 import type { Installation } from './installation.ts';
 import { GAUGES, TARGET_GAUGES } from './metric-definitions.ts';
 import type { NotificationResult } from './notifications.ts';
@@ -209,7 +208,10 @@ function createGauges(registry: Registry): Gauges {
     key,
     gauge(name, help, ['tenant', 'target']),
   ]);
-  const others = Object.entries(GAUGES).map(([key, definition]) => [key, gauge(...definition)]);
+  const others = Object.entries(GAUGES).map(([key, definition]) => [
+    key,
+    gauge(definition[0], definition[1], definition[2]),
+  ]);
   return { targets: Object.fromEntries(targets), ...Object.fromEntries(others) } as Gauges;
 }
 

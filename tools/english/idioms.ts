@@ -2,7 +2,6 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { TextlintKernelDescriptor, type TextlintPluginCreator, type TextlintRuleModule } from '@textlint/kernel';
-import textPlugin from '@textlint/textlint-plugin-text';
 import { createLinter } from 'textlint';
 import type { Prose } from './prose.ts';
 
@@ -15,15 +14,15 @@ export interface Idiom {
 }
 
 const RULES = fileURLToPath(new URL('idioms.yml', import.meta.url));
-/** The package has no types, and declares no entry that linters resolve. */
-const { default: prh } = createRequire(import.meta.url)('textlint-rule-prh') as { default: TextlintRuleModule };
+/** Both packages are CommonJS, with their export in `default`; the rule has no types. */
+const require = createRequire(import.meta.url);
+const prh = require('textlint-rule-prh') as { default: TextlintRuleModule };
+const text = require('@textlint/textlint-plugin-text') as { default: TextlintPluginCreator };
 
 const descriptor = new TextlintKernelDescriptor({
   filterRules: [],
-  rules: [{ ruleId: 'prh', rule: prh, options: { rulePaths: [RULES] } }],
-  plugins: [
-    { pluginId: 'text', plugin: textPlugin as unknown as TextlintPluginCreator, options: { extensions: ['.txt'] } },
-  ],
+  rules: [{ ruleId: 'prh', rule: prh.default, options: { rulePaths: [RULES] } }],
+  plugins: [{ pluginId: 'text', plugin: text.default, options: { extensions: ['.txt'] } }],
 });
 const linter = createLinter({ descriptor });
 
