@@ -379,7 +379,7 @@ describe('a report', () => {
     },
   );
 
-  test('whose file can not be read, and a file that nothing is done with, are named', async () => {
+  test('whose file cannot be read, and a file that nothing is done with, are named', async () => {
     for (const path of [join(folder, 'nothing.pdf'), folder]) {
       expect((await create(path)).thrown).toMatchObject({ code: 'file-unusable' });
     }

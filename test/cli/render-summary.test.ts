@@ -28,7 +28,7 @@ describe('problems', () => {
 
   test('have the next try', () => {
     expect(flat(renderProblems(problems(RETRYING), NOW)[0]!)).toContain(
-      `retrying, next try at ${renderTime(NOW + MINUTE_MS)}`,
+      `retrying at ${renderTime(NOW + MINUTE_MS)}`,
     );
   });
 

@@ -192,7 +192,7 @@ test('a receiver that takes nothing is named in status, and gets the message whe
   await remembered(opened, 'the refusal', ({ failure }) => failure?.code === 'webhook-unauthorized');
   const { problems } = await status(composition.installation);
   expect(problems.find(({ subject }) => subject === 'alerts by webhook')?.next).toBe(
-    'give both sides the same signing secret; the secret is read from the environment variable ALERTS_SECRET',
+    'set the same signing secret on both sides; the secret is read from the environment variable ALERTS_SECRET',
   );
   answer.status = 202;
   await remembered(opened, 'the message to be taken', ({ failure }) => failure === null);

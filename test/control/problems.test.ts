@@ -37,7 +37,7 @@ describe('a pause after refusals for haste', () => {
 
   test('of a vendor account is told by its targets that rest, else by its login', () => {
     const connections = [loginOf('connected', { pause })];
-    expect(problems({ connections })).toMatchObject([{ subject: 'login dav', nextTryAt: pause.untilAt }]);
+    expect(problems({ connections })).toMatchObject([{ subject: 'connection dav', nextTryAt: pause.untilAt }]);
     expect(problems({ connections, targets: [resting] })).toMatchObject([
       { subject: 'target room', code: 'rate-limited', nextTryAt: NOW + MINUTE_MS },
     ]);
@@ -47,7 +47,7 @@ describe('a pause after refusals for haste', () => {
 test('a login that was refused once is told with the next try', () => {
   const login = loginOf('retrying', { nextTryAt: NOW + MINUTE_MS });
   expect(problems({ connections: [login] })).toMatchObject([
-    { subject: 'login dav', code: 'login-refused-once', health: 'retrying', nextTryAt: NOW + MINUTE_MS },
+    { subject: 'connection dav', code: 'login-refused-once', health: 'retrying', nextTryAt: NOW + MINUTE_MS },
   ]);
 });
 
@@ -60,7 +60,7 @@ describe('a login', () => {
     ['connected', { missingScopes: ['calendar.app.created'] }, 'scope-missing', 'clinic-mirror login aurora dav'],
   ])('that is %s', (state, changes, code, next) => {
     expect(problems({ connections: [loginOf(state, changes)] })).toMatchObject([
-      { subject: 'login dav', health: 'action-required', code, next },
+      { subject: 'connection dav', health: 'action-required', code, next },
     ]);
   });
 
@@ -104,16 +104,16 @@ test('what concerns the configuration, the state and the way of telling is told 
     },
   );
   expect(found.map(({ subject, code, health }) => `${subject}: ${code}, ${health}`)).toEqual([
-    'configuration: tenant-set-aside, person',
-    'configuration: file-refused, person',
-    'configuration: restart-awaited, person',
-    'alerts by email: smtp-busy, person',
-    'alerts by email: record-forged, person',
-    'state: state-lost, person',
-    'reminders by sms: webhook-gone, person',
-    'triggers to erp: webhook-gone, person',
-    'triggers to portal: webhook-unauthorized, person',
-    'state: redis-late, time',
+    'configuration: tenant-set-aside, action-required',
+    'configuration: file-refused, action-required',
+    'configuration: restart-awaited, action-required',
+    'alerts by email: smtp-busy, action-required',
+    'alerts by email: record-forged, action-required',
+    'state: state-lost, action-required',
+    'reminders by sms: webhook-gone, action-required',
+    'triggers to erp: webhook-gone, action-required',
+    'triggers to portal: webhook-unauthorized, action-required',
+    'state: redis-late, retrying',
   ]);
   for (const { next } of found) expect(next ?? '').not.toContain('<tenant>');
 });

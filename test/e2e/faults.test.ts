@@ -372,7 +372,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     mend: ({ edit }) => edit(({ targets }) => targets[GOOGLE]?.agendas.pop()),
     ...cycled,
   },
-  'a row of the clinic can not be read': inRows({ kind: 'bad-rows', variants: ['impossible-time'] }),
+  'a row of the clinic cannot be read': inRows({ kind: 'bad-rows', variants: ['impossible-time'] }),
   'a list of the clinic lacks records': inRows({ kind: 'truncate-list', keep: 3, trueTotal: false }),
   'the clinic shows a part of its list': inRows({ kind: 'truncate-list', keep: 3, trueTotal: true }),
   'the clinic can not be reached': atClinic({ kind: 'cut' }),

@@ -114,7 +114,7 @@ const CLINIC: Mistake[] = [
     ...examinedBy('doctor', async (made) => useBaseUrl(made, `http://127.0.0.1:${await freePort()}`)),
     where: /see clinicClients\.main\.baseUrl in clinic-mirror\.yaml/,
     cause: /the connection failed: 127\.0\.0\.1:\d+/,
-    next: /wait, or ask again; see/,
+    next: /wait, or repeat the request; see/,
   },
   {
     name: 'base URL: name',
@@ -127,7 +127,7 @@ const CLINIC: Mistake[] = [
     name: 'HTML from a proxy',
     ...examinedBy('doctor', async (made) => answerAll(made, { kind: 'html' })),
     where: /clinicClients\.main\.baseUrl in clinic-mirror\.yaml/,
-    cause: /an HTML page came instead of JSON/,
+    cause: /the answer is an HTML page instead of JSON/,
     next: /open the configured address in a browser/,
   },
   {

@@ -142,7 +142,7 @@ const FILES: Mistake[] = [
     },
     where: /config\/answers\.yaml/,
     cause: /has no clinic\.baseUrl/,
-    next: /add clinic\.baseUrl to config\/answers\.yaml, and give the same command again/,
+    next: /add clinic\.baseUrl to config\/answers\.yaml, and run the same command again/,
   },
 ];
 

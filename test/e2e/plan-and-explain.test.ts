@@ -66,12 +66,12 @@ test('explain tells why an appointment is shown, gone, held or failing', async (
     /clinic, \S+ \S+ cancelled, .*does not belong here: the target does not show the status cancelled .* nothing was written/,
   );
   expect(await explain(removed)).toMatch(
-    /the clinic has no such appointment .*does not belong here: .* in a hold: removals of what the clinic no longer shows \(\S+, open\) .* starting .* under the name \S+/,
+    /the appointment does not exist in the clinic .*does not belong here: .* in a hold: removals of what the clinic no longer shows \(\S+, open\) .* starting .* under the name \S+/,
   );
   expect(await explain(failing)).toMatch(
     / belongs here: .* nothing was written to be written \(new\): (failed \d+ times|waits for a change or an operator) \(/,
   );
-  expect(await explain({ id: 'no-such-id' })).toMatch(/the clinic has no such appointment .*nothing was written/);
+  expect(await explain({ id: 'no-such-id' })).toMatch(/the appointment does not exist in the clinic .*nothing was written/);
 });
 
 interface Visit {

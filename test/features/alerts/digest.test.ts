@@ -16,7 +16,7 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
   };
   return {
     tenant,
-    subject: 'login doctor-1',
+    subject: 'connection doctor-1',
     health: 'action-required',
     sinceAt: NOW,
     breaksAt: null,
