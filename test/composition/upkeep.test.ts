@@ -52,7 +52,7 @@ test('a Redis that does not tell when a decision is on its disk is told of with 
   expect(await linesOfStart(null, 'unsupported')).toMatchObject([
     {
       level: 'warn',
-      msg: expect.stringMatching(/older than 7\.2, or the user may not run WAITAOF.*the last second may be lost/),
+      msg: expect.stringMatching(/older than 7\.2, or its user has no permission for WAITAOF.*lose the last second/),
       remedy: expect.stringContaining('run Redis 7.2 or newer'),
     },
   ]);

@@ -20,7 +20,13 @@ describe('an explanation', () => {
 
   test.each([
     ['is shown', {}, {}, {}, shownBecause],
-    ['of another agenda', { agendaId: 'a2' }, {}, { agendas: ['a1'] }, 'the agenda of the appointment is not shown in this target'],
+    [
+      'of another agenda',
+      { agendaId: 'a2' },
+      {},
+      { agendas: ['a1'] },
+      'the agenda of the appointment is not shown in this target',
+    ],
     ['of a status', { status: 'no_show' }, {}, { statuses: ['booked'] }, 'the target does not show the status no_show'],
     ['in the past', { inHours: -24 * 9 }, {}, {}, 'the appointment is before the window: the written event stays'],
     [

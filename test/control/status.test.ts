@@ -170,7 +170,7 @@ describe('ids that the configuration names', () => {
     expect(other).toMatchObject({ state: 'in-sync', inSyncAsOf: at });
     expect(whole).toBe(false);
     for (const text of [told.sync, told.status]) {
-      expect(text).toContain('doctor: the clinic has no agenda a11; is one of these meant: a1 (Agenda a1)');
+      expect(text).toContain('doctor: the clinic has no agenda a11; similar names: a1 (Agenda a1)');
     }
   });
 

@@ -168,7 +168,11 @@ test('a user of Redis with too few rights, a password that is not the right one 
   expect(await told()).toMatchObject({
     code: 1,
     first: {
-      ...{ subject: 'Redis', code: 'redis-rights', what: 'Redis does not permit the user of clinic-mirror to run hset, zadd' },
+      ...{
+        subject: 'Redis',
+        code: 'redis-rights',
+        what: 'Redis does not permit the user of clinic-mirror to run hset, zadd',
+      },
       next: expect.stringContaining('config/redis-users.acl'),
     },
     others: [],
@@ -199,7 +203,7 @@ test('a user of Redis with too few rights, a password that is not the right one 
   expect(other.first).toMatchObject({
     ...{ tenant: null, subject: 'sealing keys', code: 'seal-broken' },
     what: expect.stringMatching(/^3 stored logins do not open: /),
-    next: expect.stringContaining('put the previous key back into secrets.sealingKeys'),
+    next: expect.stringContaining('restore the previous key in secrets.sealingKeys'),
   });
   // Nobody is sent to log in, which would be needless.
   const status = await runHere({ configDir: world.configDir, env: { ...world.env, ...otherKey } }, ['status']);

@@ -105,9 +105,7 @@ describe('a message', () => {
   test('names the tenant, wherever it stands in its values', () => {
     const command = 'clinic-mirror login <tenant> work';
     const text = message('oauth.first-then', { first: 'wait', next: message('log-in-again', { command }) });
-    expect(render(forTenant(text, 'aurora') ?? '')).toBe(
-      'wait, then sign in again: clinic-mirror login aurora work',
-    );
+    expect(render(forTenant(text, 'aurora') ?? '')).toBe('wait, then sign in again: clinic-mirror login aurora work');
     expect([forTenant(command, 'aurora'), forTenant(null, 'aurora')]).toEqual([
       'clinic-mirror login aurora work',
       null,

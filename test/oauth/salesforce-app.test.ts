@@ -105,7 +105,7 @@ describe('a login by certificate', () => {
       undefined,
       /^ask an administrator to approve the application for the user$/,
     ],
-    ['the certificate is not registered', { certificates: [] }, undefined, /registers the certificate/],
+    ['the certificate is not registered', { certificates: [] }, undefined, /register the certificate/],
     ['the user is inactive', {}, 'inactive user', /^ask an administrator to activate the user again$/],
   ])('is refused when %s, without a word of the vendor', async (_what, changes, refusal, remedy) => {
     const { sandbox, authorizer, register } = await openSalesforce();

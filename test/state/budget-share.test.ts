@@ -116,7 +116,7 @@ describe('a share of a budget', () => {
       await expect(open('background', [waitMs, 1, 0]).share.take(NEVER)).rejects.toMatchObject({
         message: 'the vendor asked clinic-mirror to wait',
         code: 'budget-paused',
-        remedy: expect.stringContaining(`one request is tried in ${words};`),
+        remedy: expect.stringContaining(`wait: the daemon sends one request in ${words};`),
       });
     }
   });

@@ -71,7 +71,7 @@ describe('a refused body', () => {
       expect(outcome.message).toMatch(/; it names the fields? /);
       expect(outcome.message).toContain(`${fields}, status ${status}`);
       expect(outcome.message).not.toContain('Rossi');
-      if (status === 400) expect(outcome.remedy).toContain(`check what is sent as ${fields}`);
+      if (status === 400) expect(outcome.remedy).toContain(`check name, format and value of the sent fields ${fields}`);
     }
   });
 

@@ -136,7 +136,11 @@ test('whoever sees some clinics is told of those alone, and not of what concerns
 test('with a thousand clinics of which all need somebody the page stays below 60 kB', () => {
   const ids = Array.from({ length: 1_000 }, (_, index) => `poliambulatorio-${index}`);
   const clinics = ids.map((id) => clinicOf(id));
-  const page = shown({ ...KNOWN, clinics, problems: ids.map((id) => problemOf(id, { subject: 'connection doctor-1' })) });
+  const page = shown({
+    ...KNOWN,
+    clinics,
+    problems: ids.map((id) => problemOf(id, { subject: 'connection doctor-1' })),
+  });
   expect(Buffer.byteLength(page)).toBeLessThan(60_000);
   expect(wordsOf(page)).toContain('960 more clinic-mirror status --problems');
 });
