@@ -139,13 +139,13 @@ export const EN = {
   'clinic.unasked-not-modified': 'the clinic answered "not modified", although the request had no condition',
   'clinic.unasked-not-modified.remedy':
     'check for a cache or proxy between clinic-mirror and the clinic, and bypass the cache or proxy',
-  'clinic.token-refused': 'the clinic refuses the access token, also a fresh one',
+  'clinic.token-refused': 'the clinic refuses the access token, even after a renewal',
   'clinic.token-refused.remedy': 'connect the clinic again',
   'clinic.forbidden': 'the clinic forbids the call',
   'clinic.check-rights': 'check the scopes of the connection and the permissions of its user',
-  'clinic.grant-all': 'connect the clinic again and grant every scope that is asked for',
+  'clinic.grant-all': 'connect the clinic again and grant every requested scope',
   'clinic.grant-scope': 'connect the clinic again and grant the scope {scope}',
-  'clinic.give-permission-for': 'have the clinic give the connected user the permission for {operation}',
+  'clinic.give-permission-for': 'request the permission for {operation} for the connected user from the clinic',
   'clinic.not-found': 'the clinic does not know this URL',
   'clinic.check-address':
     'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in {file}, and the tenant’s clinic.tenantId',

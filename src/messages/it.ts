@@ -151,13 +151,13 @@ export const IT = {
   'clinic.unasked-not-modified': 'la clinica ha risposto "non modificato", ma la richiesta non aveva condizioni',
   'clinic.unasked-not-modified.remedy':
     'verificare se tra clinic-mirror e la clinica c’è una cache o un proxy, ed escluderlo',
-  'clinic.token-refused': 'la clinica rifiuta il token di accesso, anche se nuovo',
+  'clinic.token-refused': 'la clinica rifiuta il token di accesso, anche dopo il rinnovo',
   'clinic.token-refused.remedy': 'collegare di nuovo la clinica',
   'clinic.forbidden': 'la clinica vieta la chiamata',
   'clinic.check-rights': 'verificare i permessi del collegamento e quelli del suo utente',
   'clinic.grant-all': 'collegare di nuovo la clinica e concedere tutti i permessi richiesti',
   'clinic.grant-scope': 'collegare di nuovo la clinica e concedere il permesso {scope}',
-  'clinic.give-permission-for': 'far dare dalla clinica all’utente collegato il permesso per {operation}',
+  'clinic.give-permission-for': 'chiedere alla clinica di dare all’utente collegato il permesso per {operation}',
   'clinic.not-found': 'la clinica non conosce questo URL',
   'clinic.check-address':
     'verificare baseUrl del client della clinica in clinic-mirror.yaml, pathPrefix in {file} e clinic.tenantId della clinica',

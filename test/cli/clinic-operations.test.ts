@@ -196,7 +196,7 @@ describe('the table of operations', () => {
     const asked = operationOf({ ...commandOf(operation), ids: sample.ids ?? [] });
     expect(thrown).toMatchObject({
       code: 'insufficient-permissions',
-      remedy: `request the permission for the connected user from the clinic for ${asked.name}`,
+      remedy: `request the permission for ${asked.name} for the connected user from the clinic`,
     });
   });
 });
