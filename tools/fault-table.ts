@@ -1,81 +1,81 @@
-/** What an operator may meet, and the sentence and the next action that every surface then shows: `test/e2e/faults.test.ts` makes each of them happen. */
+/** A problem of operation, with the sentence and the next step that every surface shows: `test/e2e/faults.test.ts` causes each fault. */
 export interface Fault {
   code: string;
   health: 'action-required' | 'retrying';
-  /** When: a cycle finds it, or one that asks again after `tokens.confirmRefusalAfterSeconds`. Absent: whoever looks. */
+  /** When the fault is reported: in a cycle, or in a cycle after `tokens.confirmRefusalAfterSeconds`. Absent: at once. */
   known?: 'next-cycle' | 'asked-again';
-  /** `<…>` stands for what is another one each time. */
+  /** `<…>` stands for a value that varies. */
   sentence: string;
-  /** Null where nothing is to be done. */
+  /** Null if no action is required. */
   next: string | null;
 }
 
-/** Each fault by what happened, as a person would tell it. */
+/** Faults by a short description of the problem. */
 export const FAULTS = {
-  'nobody logged in to the clinic': {
+  'the clinic connection has no sign-in': {
     code: 'not-connected',
     health: 'action-required',
-    sentence: 'nobody has logged in yet',
+    sentence: 'the connection is not set up: no one has signed in yet',
     next: 'clinic-mirror login clinic-1 clinic',
   },
-  'the clinic refused its login once': {
+  'the clinic refused the connection once': {
     code: 'login-refused-once',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'the provider refused the login once: retrying before that is believed',
+    sentence: 'the server refused the connection once: retrying to confirm the refusal',
     next: null,
   },
-  'the clinic login was revoked': {
+  'the clinic connection was revoked': {
     code: 'login-ended',
     known: 'asked-again',
     health: 'action-required',
-    sentence: 'the login has ended and a person must log in again',
+    sentence: 'the connection has expired or was revoked: a new sign-in is required',
     next: 'clinic-mirror login clinic-1 clinic',
   },
-  'a calendar login was refused once': {
+  'a calendar connection was refused once': {
     code: 'login-refused-once',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'the provider refused the login once: retrying before that is believed',
+    sentence: 'the server refused the connection once: retrying to confirm the refusal',
     next: null,
   },
-  'a calendar login was revoked': {
+  'a calendar connection was revoked': {
     code: 'login-ended',
     known: 'asked-again',
     health: 'action-required',
-    sentence: 'the login has ended and a person must log in again',
+    sentence: 'the connection has expired or was revoked: a new sign-in is required',
     next: 'clinic-mirror login clinic-1 doctor-1',
   },
-  'a login lacks a permission': {
+  'a connection lacks a permission': {
     code: 'scope-missing',
     health: 'action-required',
     sentence:
-      'it was not granted https://www.googleapis.com/auth/calendar.app.created https://www.googleapis.com/auth/calendar.calendarlist.readonly',
+      'permissions are missing: https://www.googleapis.com/auth/calendar.app.created https://www.googleapis.com/auth/calendar.calendarlist.readonly',
     next: 'clinic-mirror login clinic-1 doctor-1',
   },
-  'nobody said that the account is the right one': {
+  'an account is not confirmed': {
     code: 'account-unconfirmed',
     health: 'action-required',
-    sentence: 'nobody has said that <account> is the right account',
+    sentence: 'the account <account> is not confirmed',
     next: 'clinic-mirror accept-account clinic-1 doctor-1 <account>',
   },
   'the user left the clinic': {
     code: 'user-unknown',
     known: 'next-cycle',
     health: 'action-required',
-    sentence: 'the user of this login may not work in the clinic',
+    sentence: 'the user of the connection has no access to the clinic',
     next: 'clinic-mirror login clinic-1 clinic',
   },
-  'a login will end': {
+  'a connection expires soon': {
     code: 'login-ending',
     health: 'action-required',
-    sentence: 'the login ends at a time that using it does not put off',
+    sentence: 'the connection expires at a fixed time, even if the connection is in use',
     next: 'clinic-mirror login clinic-1 doctor-1',
   },
-  'a login rests for too long': {
+  'a connection cannot be renewed': {
     code: 'login-resting',
     health: 'action-required',
-    sentence: 'the login could not be kept alive, and ends when it rests for longer',
+    sentence: 'the connection could not be renewed, and expires if the connection remains unused',
     next: 'clinic-mirror doctor clinic-1',
   },
   'a calendar was deleted': {
@@ -85,7 +85,7 @@ export const FAULTS = {
     sentence: 'the calendar is gone, or the connected account cannot see it',
     next: 'check the calendar id, and that the calendar is shared with the connected account',
   },
-  'a calendar may no longer be written': {
+  'a calendar is read-only': {
     code: 'calendar-forbidden',
     known: 'next-cycle',
     health: 'action-required',
@@ -99,199 +99,199 @@ export const FAULTS = {
     sentence: 'Google asks for fewer requests',
     next: null,
   },
-  "a vendor's quota of the day is used up": {
+  'the daily quota of a vendor is used up': {
     code: 'daily-limit',
     known: 'next-cycle',
     health: 'retrying',
     sentence: 'the daily quota of the Google Cloud project is spent',
     next: 'wait until midnight Pacific time, or raise the quota of the project',
   },
-  'a vendor can not be reached': {
+  'a vendor is unreachable': {
     code: 'server-away',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'it does not answer, or fails each request: connection-failed',
+    sentence: 'the server does not answer, or fails each request: connection-failed',
     next: 'clinic-mirror retry <host>',
   },
-  'a login page stands before a vendor': {
+  'a sign-in page answers instead of a vendor': {
     code: 'html-answer',
     known: 'next-cycle',
     health: 'retrying',
     sentence: 'an HTML page came in place of an answer of Google',
     next: null,
   },
-  'a vendor fails': {
+  'a vendor answers with errors': {
     code: 'server-away',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'it does not answer, or fails each request: server-error',
+    sentence: 'the server does not answer, or fails each request: server-error',
     next: 'clinic-mirror retry <host>',
   },
-  'one entry is refused': {
+  'one event is refused': {
     code: 'failing',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: '1 change refused or failed, and tried again',
+    sentence: '1 change refused or failed: retrying',
     next: 'clinic-mirror health clinic-1 doctor-1',
   },
-  'too much would be removed': {
+  'a cycle would remove too much': {
     code: 'held',
     known: 'next-cycle',
     health: 'action-required',
-    sentence: '4 changes held back until a person decides',
+    sentence: '4 changes on hold until an operator decides',
     next: 'clinic-mirror holds list clinic-1',
   },
-  'somebody edited an entry by hand': {
+  'an event was edited by hand': {
     code: 'drifted',
     health: 'action-required',
-    sentence: '1 change by hand left for a person to look at',
+    sentence: '1 change made by hand: review required',
     next: 'clinic-mirror audit clinic-1',
   },
-  'a file names an agenda that is not there': {
+  'a tenant file names an unknown agenda': {
     code: 'agenda-unknown',
     known: 'next-cycle',
     health: 'action-required',
     sentence: 'the clinic lists no agenda no-such-agenda',
     next: 'correct agendas of doctor-1 in tenants/clinic-1.yaml',
   },
-  'a list of the clinic lacks records': {
+  'the list of the clinic lacks records': {
     code: 'records-unlisted',
     known: 'next-cycle',
     health: 'action-required',
-    sentence: "the clinic's list lacks <n> records that the clinic shows one by one",
-    next: 'check the list in the clinic system, its filters and its paging',
+    sentence: 'the list of the clinic lacks <n> records that the clinic shows individually',
+    next: 'check the filters and the paging of the list in the clinic system',
   },
-  'a row of the clinic can not be read': {
+  'a clinic record cannot be read': {
     code: 'rows-unread',
     known: 'next-cycle',
     health: 'action-required',
-    sentence: "<n> rows of the clinic can't be read: bad-time",
+    sentence: '<n> records of the clinic cannot be read: bad-time',
     next: 'clinic-mirror status clinic-1',
   },
-  'the clinic shows a part of its list': {
+  'the list of the clinic is incomplete': {
     code: 'stale',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'the last cycle could not read all that it follows',
+    sentence: 'the last cycle could not read all data that it requires',
     next: null,
   },
-  'the clinic can not be reached': {
+  'the clinic is unreachable': {
     code: 'server-away',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'it does not answer, or fails each request: connection-failed',
+    sentence: 'the server does not answer, or fails each request: connection-failed',
     next: 'clinic-mirror retry <host>',
   },
-  'a login page stands before the clinic': {
+  'a sign-in page answers instead of the clinic': {
     code: 'html-answer',
     known: 'next-cycle',
     health: 'action-required',
-    sentence: 'the last cycle failed: clinic.appointments.list: an HTML page came instead of JSON',
-    next: 'open the configured address in a browser: a login page, a proxy or maintenance stands before it',
+    sentence: 'the last cycle failed: clinic.appointments.list: the answer is an HTML page instead of JSON',
+    next: 'open the configured URL in a browser: a sign-in page, a proxy or a maintenance page answers the requests',
   },
-  'the clinic fails': {
+  'the clinic answers with errors': {
     code: 'server-away',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'it does not answer, or fails each request: unavailable',
+    sentence: 'the server does not answer, or fails each request: unavailable',
     next: 'clinic-mirror retry <host>',
   },
-  'the clinic does not know the address': {
+  'the clinic does not know the URL': {
     code: 'not-found',
     known: 'next-cycle',
     health: 'action-required',
-    sentence: 'the last cycle failed: clinic.userInfo.read: the clinic knows no such address, status 404',
+    sentence: 'the last cycle failed: clinic.userInfo.read: the clinic does not know this URL, status 404',
     next: 'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in profiles/documented.yaml, and the tenant’s clinic.tenantId',
   },
-  "a tenant's file has faults": {
+  'a tenant file has faults': {
     code: 'tenant-set-aside',
     health: 'action-required',
-    sentence: 'it is not run: 4 faults in its file',
+    sentence: 'the tenant does not run: 4 faults in the tenant file',
     next: 'clinic-mirror config check',
   },
   'a changed file is refused': {
     code: 'file-refused',
     health: 'action-required',
-    sentence: 'a changed file is refused, and what it held before goes on',
+    sentence: 'a changed file is refused: the previous content stays active',
     next: 'clinic-mirror config check',
   },
-  'a changed setting needs a restart': {
+  'a changed setting requires a restart': {
     code: 'restart-awaited',
     health: 'action-required',
-    sentence: 'changed settings wait for a restart: redis',
+    sentence: 'changed settings require a restart: redis',
     next: 'restart the daemon',
   },
-  'an act waits for a second person': {
+  'an action requires approval by a second operator': {
     code: 'approval-awaited',
     health: 'action-required',
-    sentence: 'forget waits for a second person: ada wants it',
-    next: 'somebody else gives the same command, or lets it expire',
+    sentence: 'forget requires approval by a second operator: ada requested the action',
+    next: 'run the same command as another operator, or wait until the request expires',
   },
   'Redis may evict keys': {
     code: 'redis-evicts',
     health: 'action-required',
-    sentence: 'Redis may evict keys when memory is short, which would lose state',
-    next: 'set "maxmemory-policy noeviction" in redis.conf, and at once: redis-cli CONFIG SET maxmemory-policy noeviction',
+    sentence: 'Redis may evict keys when memory is short, and clinic-mirror would lose state',
+    next: 'set "maxmemory-policy noeviction" in redis.conf, then run: redis-cli CONFIG SET maxmemory-policy noeviction',
   },
-  'Redis keeps nothing on its disk': {
+  'Redis does not write to disk': {
     code: 'redis-not-durable',
     health: 'action-required',
-    sentence: 'Redis does not keep an append-only file, so a restart would lose state',
-    next: 'set "appendonly yes" in redis.conf, and at once: redis-cli CONFIG SET appendonly yes',
+    sentence: 'Redis does not keep an append-only file: a restart of Redis would lose state',
+    next: 'set "appendonly yes" in redis.conf, then run: redis-cli CONFIG SET appendonly yes',
   },
-  'nobody can be told by webhook': {
+  'alerts cannot be delivered by webhook': {
     code: 'webhook-gone',
     health: 'action-required',
-    sentence: 'nobody can be told of problems',
-    next: 'check "alerts" in clinic-mirror.yaml, and the server that it names',
+    sentence: 'alerts cannot be delivered',
+    next: 'check "alerts" in clinic-mirror.yaml, and the server named there',
   },
-  'a channel of reminders is closed': {
+  'a reminder channel is closed': {
     code: 'webhook-gone',
     health: 'action-required',
-    sentence: 'closed: nothing is sent by it',
-    next: 'mend that, then: clinic-mirror reminders reopen clinic-1 hook',
+    sentence: 'the channel is closed: no messages are sent through the channel',
+    next: 'fix the cause, then run: clinic-mirror reminders reopen clinic-1 hook',
   },
-  'a receiver of triggers is closed': {
+  'a trigger endpoint is closed': {
     code: 'webhook-gone',
     health: 'action-required',
-    sentence: 'closed: nothing is sent to it',
-    next: 'mend that, then: clinic-mirror triggers reopen clinic-1 portal',
+    sentence: 'the endpoint is closed: no events are sent to the endpoint',
+    next: 'fix the cause, then run: clinic-mirror triggers reopen clinic-1 portal',
   },
-  'a certificate ends': {
+  'a certificate expires soon': {
     code: 'certificate-ending',
     health: 'action-required',
-    sentence: 'its certificate ends soon',
-    next: 'renew it on that server, and look why that was not done by itself',
+    sentence: 'the certificate expires soon',
+    next: 'renew the certificate on the server, and check why automatic renewal failed',
   },
-  'the budget of a client is short': {
+  'the request budget of a client is short': {
     code: 'quota-short',
     health: 'retrying',
-    sentence: '263 % of what its budget gives in an hour is used',
-    next: 'raise its "budget" as far as the other side allows; until then cycles come late',
+    sentence: '263 % of the hourly request budget is used',
+    next: 'raise "budget" up to the limit of the vendor; until then, cycles start late',
   },
-  "an account's quota of the day is short": {
+  'the daily quota of an account is short': {
     code: 'daily-quota-short',
     health: 'action-required',
-    sentence: '95 % of what the other side allows its account in a day is used',
-    next: 'buy more there, or raise "everyMinutes" of what CRMs follow; nothing is lost, and changes wait',
+    sentence: '95 % of the daily request limit of the account is used',
+    next: 'buy a higher limit from the vendor, or raise "everyMinutes" of the data that CRMs follow; no changes are lost, but changes are late',
   },
-  'notifications can not be prolonged': {
+  'vendor notifications cannot be renewed': {
     code: 'notifications-ending',
     health: 'action-required',
-    sentence: 'the vendor will no longer tell of changes by hand, and audits alone find them (forbidden)',
+    sentence: 'the vendor stops notifications of manual changes: only audits find such changes (forbidden)',
     next: 'clinic-mirror doctor clinic-1',
   },
-  'changes pile up': {
+  'changes arrive faster than clinic-mirror writes': {
     code: 'backlog-growing',
     health: 'retrying',
-    sentence: 'more changes come than are written, so they wait longer with each cycle',
+    sentence: 'changes arrive faster than clinic-mirror writes: the delay grows with each cycle',
     next: 'clinic-mirror health clinic-1 doctor-1',
   },
-  'nobody works for the clinics': {
+  'no daemon runs cycles': {
     code: 'no-cycles',
     health: 'action-required',
-    sentence: 'no cycle has ended since then',
-    next: 'see whether a daemon runs with the role scheduler and one with the role worker, and their logs',
+    sentence: 'no cycle has finished since then',
+    next: 'check that a daemon with the role scheduler and a daemon with the role worker run, and read their logs',
   },
 } as const satisfies Record<string, Fault>;
 
@@ -300,7 +300,7 @@ const WHEN = {
   'asked-again': 'in the next cycle after `tokens.confirmRefusalAfterSeconds`',
 };
 
-/** A Markdown table with a row for each fault. */
+/** Returns a Markdown table with one line per fault. */
 export function renderFaults(faults: Readonly<Record<string, Fault>>): string {
   const rows = Object.entries(faults).map(([what, { code, health, known, sentence, next }]) => {
     const action =

@@ -149,11 +149,11 @@ test('ids, codes and times are kept, and the text on what is over is made of the
     await check(problems);
   }
   const { memory } = (await store.read()).get(CHANNEL) ?? { memory: null };
-  expect(memory).not.toContain('the login has ended');
+  expect(memory).not.toContain('the connection has expired');
   expect(await stored()).not.toContain('aurora');
   expect(JSON.parse(memory ?? '')).toMatchObject({ open: NOTHING_REPORTED.open });
   const { text } = textOf(told.at(-1)!, clock.now, 'it');
-  expect(text).toContain('aurora, accesso doctor-0: l’accesso è terminato: una persona deve farlo di nuovo');
+  expect(text).toContain('aurora, accesso doctor-0: collegamento scaduto o revocato: è necessario un nuovo accesso');
 });
 
 /** A clinic with two calendars that were written to, and the alerts of its daemon. */

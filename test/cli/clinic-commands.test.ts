@@ -237,7 +237,7 @@ describe('a change', () => {
     expect(failure.vendorMessages()).toEqual(['The request is malformed', expect.stringMatching(/^email: /)]);
     expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}The other side says: email: /);
     // Of any other command the words would end in the log of what started it.
-    expect(renderError(failure, {})).toContain('it names the field email');
+    expect(renderError(failure, {})).toContain('the answer names the field email');
     expect(renderError(failure, {})).not.toContain('The other side says');
     expect(renderError(failure, {})).not.toContain('nowhere');
     expect(`${JSON.stringify(failure)} ${failure.stack} ${Object.values(failure)}`).not.toContain('malformed');
@@ -379,7 +379,7 @@ describe('a report', () => {
     },
   );
 
-  test('whose file can not be read, and a file that nothing is done with, are named', async () => {
+  test('whose file cannot be read, and a file that nothing is done with, are named', async () => {
     for (const path of [join(folder, 'nothing.pdf'), folder]) {
       expect((await create(path)).thrown).toMatchObject({ code: 'file-unusable' });
     }

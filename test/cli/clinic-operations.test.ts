@@ -196,7 +196,7 @@ describe('the table of operations', () => {
     const asked = operationOf({ ...commandOf(operation), ids: sample.ids ?? [] });
     expect(thrown).toMatchObject({
       code: 'insufficient-permissions',
-      remedy: `have the clinic give the connected user the permission for ${asked.name}`,
+      remedy: `request the permission for ${asked.name} for the connected user from the clinic`,
     });
   });
 });
@@ -221,7 +221,7 @@ describe('the scope of the table', () => {
         if (left !== scope) expect([left, code === 'missing-claim']).toEqual([left, false]);
         else {
           const remedy = expect.stringContaining(
-            `the login lacks the scope svc.${scope}: name ${scope} in clinic.scopes`,
+            `the connection lacks the scope svc.${scope}: add ${scope} to clinic.scopes`,
           );
           expect(thrown).toMatchObject({ code: 'missing-claim', remedy });
         }

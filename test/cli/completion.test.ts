@@ -47,7 +47,7 @@ describe('what can come next', () => {
     expect(await complete(`clinic-mirror --config ${join(dir, 'nowhere')} plan `)).toEqual([]);
   });
 
-  test('is nothing where a file can not be read', async () => {
+  test('is nothing where a file cannot be read', async () => {
     expect(await complete('clinic-mirror health belvedere ')).toEqual([]);
     expect(await complete('clinic-mirror health nobody ')).toEqual([]);
   });

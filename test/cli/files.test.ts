@@ -24,7 +24,7 @@ test('a new file is its owner’s alone, of a text or of a stream', async () => 
 test('a file that is there stays as it is', async () => {
   await writeFile(at('there'), 'before');
   await expect(writeNewFile(at('there'), 'after')).rejects.toMatchObject({
-    ...{ code: 'file-unusable', actor: 'settings', message: 'the file can not be made (EEXIST)' },
+    ...{ code: 'file-unusable', actor: 'settings', message: 'the file cannot be created (EEXIST)' },
   });
   expect(await readFile(at('there'), 'utf8')).toBe('before');
 });
@@ -34,8 +34,8 @@ test('lines come without their ends, of whatever system', async () => {
   expect(await Array.fromAsync(readLines(at('lines')))).toEqual(['one', 'two', '', 'last']);
 });
 
-test('a file that can not be read is told with the reason', async () => {
-  const refused = { code: 'file-unusable', message: 'the file can not be read (ENOENT)' };
+test('a file that cannot be read is told with the reason', async () => {
+  const refused = { code: 'file-unusable', message: 'the file cannot be read (ENOENT)' };
   await expect(readTextFile(at('none'))).rejects.toMatchObject(refused);
   await expect(Array.fromAsync(readLines(at('none')))).rejects.toMatchObject(refused);
 });

@@ -52,7 +52,7 @@ test('a report is lost by no field that nobody takes of it', async () => {
   expect(await clinic.source.readReport('r', unhurried())).toEqual({ found: report });
 });
 
-test('a value that can not be read costs no patient, and is counted by its field', async () => {
+test('a value that cannot be read costs no patient, and is counted by its field', async () => {
   await using clinic = await openClinicOf({ id: 'p', firstName: 'Ada', lastName: 'Rossi', email: { work: 'a@b.it' } });
   const { records, unusable, unread } = await clinic.source.readPatients(unhurried());
   expect([records.get('p')?.firstName, records.get('p')?.email, unusable]).toEqual(['Ada', null, []]);

@@ -60,7 +60,7 @@ describe('the status of a login', () => {
     expect(fixed).toMatchObject({ state: 'static', account: 'rossi', missingScopes: [] });
   });
 
-  test('that can not be read needs a login, with the code of the error, and hides no other (sealing-key-unknown)', async () => {
+  test('that cannot be read needs a login, with the code of the error, and hides no other (sealing-key-unknown)', async () => {
     const error = new MirrorError('no key', { actor: 'settings', code: 'sealing-key-unknown', retry: 'never' });
     expect(await statusOf({ credential: error })).toMatchObject({
       ...{ state: 'needs-login', reason: 'sealing-key-unknown', account: null },

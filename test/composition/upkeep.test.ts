@@ -52,7 +52,7 @@ test('a Redis that does not tell when a decision is on its disk is told of with 
   expect(await linesOfStart(null, 'unsupported')).toMatchObject([
     {
       level: 'warn',
-      msg: expect.stringMatching(/older than 7\.2, or the user may not run WAITAOF.*the last second may be lost/),
+      msg: expect.stringMatching(/older than 7\.2, or its user has no permission for WAITAOF.*lose the last second/),
       remedy: expect.stringContaining('run Redis 7.2 or newer'),
     },
   ]);
@@ -192,7 +192,7 @@ test('a receiver that takes nothing is named in status, and gets the message whe
   await remembered(opened, 'the refusal', ({ failure }) => failure?.code === 'webhook-unauthorized');
   const { problems } = await status(composition.installation);
   expect(problems.find(({ subject }) => subject === 'alerts by webhook')?.next).toBe(
-    'give both sides the same signing secret; the secret is read from the environment variable ALERTS_SECRET',
+    'set the same signing secret on both sides; the secret is read from the environment variable ALERTS_SECRET',
   );
   answer.status = 202;
   await remembered(opened, 'the message to be taken', ({ failure }) => failure === null);

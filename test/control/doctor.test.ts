@@ -59,7 +59,7 @@ test('names that nobody knows are told with the setting that names them, each on
     ],
     [
       ...[null, 'name-unknown', 'cannot look up mail.example (alerts.email.host)'],
-      'check the DNS server of this host: it does not answer',
+      'check the DNS server of this host: the DNS server does not answer',
     ],
     [
       ...['studio-rossi', 'name-unknown', 'the DNS knows no host dav.example (targets.doctor.settings.rootUrl)'],

@@ -16,19 +16,25 @@ function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
 }
 
 describe('an explanation', () => {
-  const shownBecause = 'its agenda feeds this target, its status is shown, and its time is in the window';
+  const shownBecause = 'the agenda and the status are shown in this target, and the time is in the window';
 
   test.each([
     ['is shown', {}, {}, {}, shownBecause],
-    ['of another agenda', { agendaId: 'a2' }, {}, { agendas: ['a1'] }, 'its agenda does not feed this target'],
+    [
+      'of another agenda',
+      { agendaId: 'a2' },
+      {},
+      { agendas: ['a1'] },
+      'the agenda of the appointment is not shown in this target',
+    ],
     ['of a status', { status: 'no_show' }, {}, { statuses: ['booked'] }, 'the target does not show the status no_show'],
-    ['in the past', { inHours: -24 * 9 }, {}, {}, 'the appointment is before the window: what was written stays'],
+    ['in the past', { inHours: -24 * 9 }, {}, {}, 'the appointment is before the window: the written event stays'],
     [
       'far ahead',
       { inHours: 24 * 90 },
       {},
       {},
-      'the appointment is after the window: it is written when it comes nearer',
+      'the appointment is after the window: clinic-mirror writes the appointment later',
     ],
     ['of a paused tenant', {}, { paused: true }, {}, 'the tenant is paused'],
     ['of a paused target', {}, {}, { paused: true }, 'the target is paused'],
@@ -58,7 +64,7 @@ describe('an explanation', () => {
     const gone = await explain(installation, 'studio-rossi', '0', NEVER);
     expect(gone.source).toEqual({ state: 'absent' });
     expect(gone.targets[0]).toMatchObject({
-      decision: { shown: false, because: 'the clinic has no such appointment' },
+      decision: { shown: false, because: 'the appointment does not exist in the clinic' },
       pending: null,
       holds: [{ kind: 'vanished', state: 'open' }],
     });

@@ -30,7 +30,7 @@ test('what fails is told with its remedy for this tenant; without one only time 
     ...{ result: 'problem', what: 'it did not answer', code: 'login-refused', next: 'run: clinic-mirror login rossi' },
   });
   expect(inEnglish(await found(ABOUT, failing('server-error', 'remote'), 'answers'))).toMatchObject({
-    next: 'wait, or ask again',
+    next: 'wait, or repeat the request',
   });
   expect(await found(ABOUT, failing('x', 'settings'), 'answers')).toMatchObject({ next: null });
 });
@@ -51,5 +51,5 @@ test('a tenant that is not run is told with its first fault and how many more th
     what: 'the tenant does not run: rossi.yaml line 3, zone: is no zone, and 2 more',
     next: 'name one; then run: clinic-mirror config check',
   });
-  expect(inEnglish(invalidTenantFinding('rossi', [])).what).toBe('the tenant does not run: its file has faults');
+  expect(inEnglish(invalidTenantFinding('rossi', [])).what).toBe('the tenant does not run: the tenant file has faults');
 });

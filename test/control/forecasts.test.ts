@@ -19,7 +19,7 @@ test('a login whose end refreshing does not move is told before it, with what is
   expect(after(4)).toEqual([]);
   const next = 'clinic-mirror login aurora dav';
   const told = {
-    subject: 'login dav',
+    subject: 'connection dav',
     code: 'login-ending',
     health: 'action-required',
     breaksAt: NOW + 2 * DAY_MS,
@@ -95,7 +95,7 @@ test.each([
       breaksAt: NOW + near * DAY_MS,
     };
     expect(of(near)).toMatchObject([told]);
-    expect(of(-1)[0]?.sentence).toContain('has ended');
+    expect(of(-1)[0]?.sentence).toContain('has expired');
   },
 );
 

@@ -37,7 +37,7 @@ describe('a pause after refusals for haste', () => {
 
   test('of a vendor account is told by its targets that rest, else by its login', () => {
     const connections = [loginOf('connected', { pause })];
-    expect(problems({ connections })).toMatchObject([{ subject: 'login dav', nextTryAt: pause.untilAt }]);
+    expect(problems({ connections })).toMatchObject([{ subject: 'connection dav', nextTryAt: pause.untilAt }]);
     expect(problems({ connections, targets: [resting] })).toMatchObject([
       { subject: 'target room', code: 'rate-limited', nextTryAt: NOW + MINUTE_MS },
     ]);
@@ -47,7 +47,7 @@ describe('a pause after refusals for haste', () => {
 test('a login that was refused once is told with the next try', () => {
   const login = loginOf('retrying', { nextTryAt: NOW + MINUTE_MS });
   expect(problems({ connections: [login] })).toMatchObject([
-    { subject: 'login dav', code: 'login-refused-once', health: 'retrying', nextTryAt: NOW + MINUTE_MS },
+    { subject: 'connection dav', code: 'login-refused-once', health: 'retrying', nextTryAt: NOW + MINUTE_MS },
   ]);
 });
 
@@ -60,7 +60,7 @@ describe('a login', () => {
     ['connected', { missingScopes: ['calendar.app.created'] }, 'scope-missing', 'clinic-mirror login aurora dav'],
   ])('that is %s', (state, changes, code, next) => {
     expect(problems({ connections: [loginOf(state, changes)] })).toMatchObject([
-      { subject: 'login dav', health: 'action-required', code, next },
+      { subject: 'connection dav', health: 'action-required', code, next },
     ]);
   });
 

@@ -60,7 +60,7 @@ function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
   return { code: 'x', actor, message: 'm', remedy: null, texts: { message: 'm', remedy: null }, sinceAt: NOW };
 }
 
-describe('rows that can not be read', () => {
+describe('rows that cannot be read', () => {
   test('every row: nothing is in sync as of now, before the first time not at all', async () => {
     const { clinic, sync } = open();
     for (const id of clinic.appointments.keys()) clinic.unusable.add(id);
@@ -170,7 +170,7 @@ describe('ids that the configuration names', () => {
     expect(other).toMatchObject({ state: 'in-sync', inSyncAsOf: at });
     expect(whole).toBe(false);
     for (const text of [told.sync, told.status]) {
-      expect(text).toContain('doctor: the clinic has no agenda a11; is one of these meant: a1 (Agenda a1)');
+      expect(text).toContain('doctor: the clinic has no agenda a11; similar names: a1 (Agenda a1)');
     }
   });
 

@@ -135,7 +135,13 @@ const COMBINATIONS: [SyncStatus, Health, how: string, bring: (world: World) => u
     },
     { written: 0, of: null },
   ],
-  ['behind', 'action-required', 'nobody has logged in yet', loggedOut, { written: 0, of: null }],
+  [
+    'behind',
+    'action-required',
+    'the connection is not set up: no one has signed in yet',
+    loggedOut,
+    { written: 0, of: null },
+  ],
   [
     'unknown',
     'ok',

@@ -74,7 +74,7 @@ describe('a target', () => {
     expect(found.map(({ waiting }) => waiting).reduce((sum, each) => sum + each, 0)).toBe(3);
   });
 
-  test('that is held is told so while its login has ended, or the clinic can not be read', () => {
+  test('that is held is told so while its login has ended, or the clinic cannot be read', () => {
     const held = targetOf('held', { held: 48 });
     expect(problems({ connections: [loginOf('needs-login')], targets: [held] }).map(({ code }) => code)).toContain(
       'held',
@@ -86,7 +86,7 @@ describe('a target', () => {
       targetOf('first-sync', { firstSync: { written: 120, of: 895 }, pending: 775, oldestPendingAt: NOW - since });
     expect(problems({ targets: [first(5 * HOUR_MS)] })).toEqual([]);
     expect(problems({ targets: [first(7 * HOUR_MS)] })).toMatchObject([
-      { code: 'first-sync-slow', health: 'action-required', sentence: 'its first sync takes long: 120 of 895 written' },
+      { code: 'first-sync-slow', health: 'action-required', sentence: 'the first sync takes long: 120 of 895 written' },
     ]);
   });
 
@@ -100,7 +100,7 @@ describe('a target', () => {
     const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });
     const next = 'clinic-mirror login aurora dav';
     expect(found).toMatchObject([
-      { subject: 'login dav', code: 'login-ended', health: 'action-required', waiting: 14, next },
+      { subject: 'connection dav', code: 'login-ended', health: 'action-required', waiting: 14, next },
     ]);
   });
 });

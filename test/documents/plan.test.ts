@@ -96,7 +96,7 @@ describe('a target', () => {
     expect(commandsIn({ existing: { contacts: 5, alike: 0 }, lines: [lineOf('1')] })).toEqual([]);
   });
 
-  test('tells of contacts in the CRM where there are any, or why they can not be read', () => {
+  test('tells of contacts in the CRM where there are any, or why they cannot be read', () => {
     expect(textOf(sectionOf({ existing: { contacts: 5, alike: 0 } }))).toContain(words.contacts(5, 0));
     expect(sectionOf({ existing: { contacts: 0, alike: 0 } }).blocks).toHaveLength(1);
     expect(textOf(sectionOf({ existing: { unread: 'login-refused' } }))).toContain(

@@ -39,7 +39,7 @@ test('the commands on the clinic work under the tenant’s own login, and a prop
   expect([nobody.code, nobody.err]).toEqual([1, expect.stringContaining('no-such-tenant')]);
   const missing = await world.cli('clinic', 'clinic-1', 'episodes');
   expect([missing.code, missing.out]).toEqual([1, '']);
-  expect(missing.err.replaceAll(/\s+/g, ' ')).toContain('name episodes in clinic.scopes of the tenant file');
+  expect(missing.err.replaceAll(/\s+/g, ' ')).toContain('add episodes to clinic.scopes of the tenant file');
 
   const sections = await world.cli('clinic', 'clinic-1', 'sections', '--json');
   const patients = await world.cli('clinic', 'clinic-1', 'patients', '--json', '--limit', '1');

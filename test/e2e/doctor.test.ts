@@ -168,22 +168,26 @@ test('a user of Redis with too few rights, a password that is not the right one 
   expect(await told()).toMatchObject({
     code: 1,
     first: {
-      ...{ subject: 'Redis', code: 'redis-rights', what: 'Redis does not let our user run hset, zadd' },
+      ...{
+        subject: 'Redis',
+        code: 'redis-rights',
+        what: 'Redis does not permit the user of clinic-mirror to run hset, zadd',
+      },
       next: expect.stringContaining('config/redis-users.acl'),
     },
     others: [],
   });
   await admin.call('ACL', 'SETUSER', DAEMON.username, '+hset', '+zadd', 'resetkeys', '~cm:*');
   expect((await told()).first?.what).toBe(
-    'Redis does not let our user use keys such as {clinic-mirror}:rights-nothing',
+    'Redis does not permit the user of clinic-mirror to use keys such as {clinic-mirror}:rights-nothing',
   );
   await admin.call('ACL', 'SETUSER', DAEMON.username, '~{clinic-mirror}:*');
   expect(await admin.dbsize()).toBe(keys);
 
   const { host } = new URL(redis.url);
   for (const [url, says] of [
-    [`redis://${DAEMON.username}:wrong@${host}`, 'Redis does not take our password'],
-    [`redis://${host}`, 'Redis wants a password, and none is given'],
+    [`redis://${DAEMON.username}:wrong@${host}`, 'Redis does not accept the password of clinic-mirror'],
+    [`redis://${host}`, 'Redis requires a password, and the settings have none'],
   ] as const) {
     expect(await told({ REDIS_URL: url }), url).toMatchObject({
       first: { subject: 'Redis', code: 'redis-login-refused', what: says, next: expect.stringContaining('redis.url') },
@@ -199,12 +203,12 @@ test('a user of Redis with too few rights, a password that is not the right one 
   expect(other.first).toMatchObject({
     ...{ tenant: null, subject: 'sealing keys', code: 'seal-broken' },
     what: expect.stringMatching(/^3 stored logins do not open: /),
-    next: expect.stringContaining('put the previous key back into secrets.sealingKeys'),
+    next: expect.stringContaining('restore the previous key in secrets.sealingKeys'),
   });
   // Nobody is sent to log in, which would be needless.
   const status = await runHere({ configDir: world.configDir, env: { ...world.env, ...otherKey } }, ['status']);
   expect(status.out.replaceAll(/\s+/g, ' ')).toContain(
-    'login clinic: what is kept of it does not open: the sealing key is not the one of before (seal-broken)',
+    'connection clinic: cannot decrypt the stored data: the encryption key has changed (seal-broken)',
   );
   expect(status.out).not.toContain('clinic-mirror login');
   expect((await told()).first).toBeUndefined();

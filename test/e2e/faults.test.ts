@@ -238,20 +238,20 @@ function used(field: (now: number) => string): Play {
 }
 
 const PLAYS: Record<keyof typeof FAULTS, Play> = {
-  'nobody logged in to the clinic': {
+  'the clinic connection has no sign-in': {
     induce: ({ composition }) => composition.composed.get(TENANT)?.credentials.remove('clinic'),
     mend: logIn('clinic'),
     goneAfter: 'cycle',
   },
-  'the clinic refused its login once': { induce: revokeClinic, mend: logIn('clinic'), ...cycled },
-  'the clinic login was revoked': { induce: refusedBefore(revokeClinic), mend: logIn('clinic'), ...cycled },
-  'a calendar login was refused once': { induce: revokeGoogle, mend: logIn(GOOGLE), ...cycled },
-  'a calendar login was revoked': { induce: refusedBefore(revokeGoogle), mend: logIn(GOOGLE), ...cycled },
-  'a login lacks a permission': {
+  'the clinic refused the connection once': { induce: revokeClinic, mend: logIn('clinic'), ...cycled },
+  'the clinic connection was revoked': { induce: refusedBefore(revokeClinic), mend: logIn('clinic'), ...cycled },
+  'a calendar connection was refused once': { induce: revokeGoogle, mend: logIn(GOOGLE), ...cycled },
+  'a calendar connection was revoked': { induce: refusedBefore(revokeGoogle), mend: logIn(GOOGLE), ...cycled },
+  'a connection lacks a permission': {
     induce: ({ rewrite }) => rewrite(GOOGLE, () => ({ grantedScopes: ['openid', 'email'] })),
     mend: logIn(GOOGLE),
   },
-  'nobody said that the account is the right one': {
+  'an account is not confirmed': {
     induce: ({ rewrite }) => rewrite(GOOGLE, ({ tokens }) => ({ tokens: { ...tokens, isUnconfirmed: true } })),
     mend: ({ rewrite }) => rewrite(GOOGLE, ({ tokens }) => ({ tokens: { ...tokens, isUnconfirmed: false } })),
   },
@@ -265,7 +265,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     },
     goneAfter: 'cycle',
   },
-  'a login will end': {
+  'a connection expires soon': {
     induce: ({ rewrite }) =>
       rewrite(GOOGLE, ({ obtainedAt }) => ({
         isEndFixed: true,
@@ -274,7 +274,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       })),
     mend: logIn(GOOGLE),
   },
-  'a login rests for too long': {
+  'a connection cannot be renewed': {
     induce: ({ rewrite }) => rewrite(OUTLOOK, ({ obtainedAt }) => ({ refreshedAt: obtainedAt - 85 * DAY_MS })),
     mend: logIn(OUTLOOK),
   },
@@ -290,7 +290,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       await world.tenant().targetStore.write(GOOGLE, { replacedAt: null });
     },
   },
-  'a calendar may no longer be written': {
+  'a calendar is read-only': {
     async induce(world) {
       world.small.google.setRole(await container(world), google(world).account, 'reader');
       book(world);
@@ -308,7 +308,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       world.ahead.ms += 11 * MINUTE_MS;
     },
   },
-  "a vendor's quota of the day is used up": {
+  'the daily quota of a vendor is used up': {
     induce(world) {
       world.small.google.faults.add({ fault: { kind: 'daily-limit' } });
       book(world);
@@ -319,10 +319,10 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     },
     ...cycled,
   },
-  'a vendor can not be reached': atGoogle({ kind: 'cut' }),
-  'a login page stands before a vendor': atGoogle({ kind: 'html' }),
-  'a vendor fails': atGoogle({ kind: 'answer', answer: { status: 503, headers: {}, body: '' } }),
-  'one entry is refused': {
+  'a vendor is unreachable': atGoogle({ kind: 'cut' }),
+  'a sign-in page answers instead of a vendor': atGoogle({ kind: 'html' }),
+  'a vendor answers with errors': atGoogle({ kind: 'answer', answer: { status: 503, headers: {}, body: '' } }),
+  'one event is refused': {
     induce(world) {
       world.small.google.faults.add({
         match: { method: 'POST', path: '/events' },
@@ -336,7 +336,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     },
     ...cycled,
   },
-  'too much would be removed': {
+  'a cycle would remove too much': {
     induce({ small, clinicId, agendaIds }) {
       const ours = [...small.clinic.appointments(clinicId)].filter(
         ({ agendaId, status, start, deleted }) =>
@@ -351,7 +351,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     },
     goneAfter: 'cycle',
   },
-  'somebody edited an entry by hand': {
+  'an event was edited by hand': {
     async induce(world) {
       const calendar = await container(world);
       const [event] = world.small.google.events(calendar);
@@ -367,22 +367,22 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     },
     goneAfter: 'cycle',
   },
-  'a file names an agenda that is not there': {
+  'a tenant file names an unknown agenda': {
     induce: ({ edit }) => edit(({ targets }) => targets[GOOGLE]?.agendas.push('no-such-agenda')),
     mend: ({ edit }) => edit(({ targets }) => targets[GOOGLE]?.agendas.pop()),
     ...cycled,
   },
-  'a row of the clinic can not be read': inRows({ kind: 'bad-rows', variants: ['impossible-time'] }),
-  'a list of the clinic lacks records': inRows({ kind: 'truncate-list', keep: 3, trueTotal: false }),
-  'the clinic shows a part of its list': inRows({ kind: 'truncate-list', keep: 3, trueTotal: true }),
-  'the clinic can not be reached': atClinic({ kind: 'cut' }),
-  'a login page stands before the clinic': atClinic({ kind: 'html' }),
-  'the clinic fails': atClinic({ kind: 'answer', answer: { status: 503, headers: {}, body: '' } }),
-  'the clinic does not know the address': atClinic({
+  'a clinic record cannot be read': inRows({ kind: 'bad-rows', variants: ['impossible-time'] }),
+  'the list of the clinic lacks records': inRows({ kind: 'truncate-list', keep: 3, trueTotal: false }),
+  'the list of the clinic is incomplete': inRows({ kind: 'truncate-list', keep: 3, trueTotal: true }),
+  'the clinic is unreachable': atClinic({ kind: 'cut' }),
+  'a sign-in page answers instead of the clinic': atClinic({ kind: 'html' }),
+  'the clinic answers with errors': atClinic({ kind: 'answer', answer: { status: 503, headers: {}, body: '' } }),
+  'the clinic does not know the URL': atClinic({
     kind: 'answer',
     answer: { status: 404, headers: { 'content-type': 'application/json' }, body: '{}' },
   }),
-  "a tenant's file has faults": {
+  'a tenant file has faults': {
     async induce({ small, reload }) {
       const { writeFile } = await import('node:fs/promises');
       await writeFile(`${small.configDir}/tenants/broken.yaml`, 'name: 7\n');
@@ -398,8 +398,8 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     refused: [{ tenant: TENANT, sinceAt: Date.now(), faults: [], more: 0 }],
     awaitsRestart: [],
   }),
-  'a changed setting needs a restart': told({ refused: [], awaitsRestart: ['redis'] }),
-  'an act waits for a second person': {
+  'a changed setting requires a restart': told({ refused: [], awaitsRestart: ['redis'] }),
+  'an action requires approval by a second operator': {
     induce({ composition, ahead }) {
       const at = Date.now() + ahead.ms;
       const by = { kind: 'os-user', name: 'ada', id: 'uid:1', claimed: null } as const;
@@ -409,8 +409,8 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     mend: ({ composition }) => composition.acts.approvalsOf(TENANT).store.take('f'.repeat(43)),
   },
   'Redis may evict keys': inRedis('maxmemory-policy', 'allkeys-lru', 'noeviction'),
-  'Redis keeps nothing on its disk': inRedis('appendonly', 'no', 'yes'),
-  'nobody can be told by webhook': {
+  'Redis does not write to disk': inRedis('appendonly', 'no', 'yes'),
+  'alerts cannot be delivered by webhook': {
     induce: ({ composition }) =>
       composition.alerts.write('webhook', {
         memory: null,
@@ -419,15 +419,15 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       }),
     mend: ({ composition }) => composition.alerts.retainOnly([]),
   },
-  'a channel of reminders is closed': {
+  'a reminder channel is closed': {
     induce: ({ tenant }) => tenant().reminders!.ledger.closeChannel('hook', { code: 'webhook-gone', at: Date.now() }),
     mend: ({ tenant }) => tenant().reminders!.ledger.reopenChannel('hook'),
   },
-  'a receiver of triggers is closed': {
+  'a trigger endpoint is closed': {
     induce: ({ tenant }) => tenant().triggers!.store.close('portal', { code: 'webhook-gone', at: Date.now() }),
     mend: ({ tenant }) => tenant().triggers!.store.reopen('portal'),
   },
-  'a certificate ends': {
+  'a certificate expires soon': {
     induce: ({ composition }) =>
       composition.certificates.write([
         {
@@ -439,9 +439,9 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       ]),
     mend: ({ composition }) => composition.certificates.write([]),
   },
-  'the budget of a client is short': used((now) => `hour:${Math.floor(now / HOUR_MS)}`),
-  "an account's quota of the day is short": used((now) => `day:${Math.floor(now / DAY_MS)}:${TENANT}`),
-  'notifications can not be prolonged': {
+  'the request budget of a client is short': used((now) => `hour:${Math.floor(now / HOUR_MS)}`),
+  'the daily quota of an account is short': used((now) => `day:${Math.floor(now / DAY_MS)}:${TENANT}`),
+  'vendor notifications cannot be renewed': {
     async induce(world) {
       const { tenant, ahead } = world;
       const now = Date.now() + ahead.ms;
@@ -462,7 +462,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       await lease!.release();
     },
   },
-  'changes pile up': {
+  'changes arrive faster than clinic-mirror writes': {
     async induce(world) {
       book(world);
       await pullAfresh(world.tenant(), () => {}, SIGNAL);
@@ -472,7 +472,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     mend() {},
     goneAfter: 'cycle',
   },
-  'nobody works for the clinics': {
+  'no daemon runs cycles': {
     induce({ ahead }) {
       ahead.ms += 3 * HOUR_MS;
     },

@@ -75,7 +75,9 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await page.getByLabel('The same once more').fill(PASSPHRASE);
     await press('Set the passphrase and sign in');
     await page.waitForURL(world.address('/'));
-    expect(await page.locator('main').textContent()).toContain('nobody has logged in yet');
+    expect(await page.locator('main').textContent()).toContain(
+      'the connection is not set up: no one has signed in yet',
+    );
     await expectFit(page);
     await press('Sign out');
     await page.goto(link);

@@ -89,7 +89,7 @@ const LOGINS: Mistake[] = [
     name: 'CalDAV password',
     ...examinedBy('doctor', async ({ env }) => void Object.assign(env, { TENANT_CLINIC_1__DAV: 'wrong' })),
     where: /variable TENANT_CLINIC_1__DAV; see targets\.room\.settings in tenants\/clinic-1\.yaml/,
-    cause: /refuses the name and password of the connection "room"/,
+    cause: /refuses the user name and password of the connection "room"/,
     next: /correct the username .*or the password/,
   },
 ];
@@ -99,14 +99,14 @@ const CLINIC: Mistake[] = [
     name: 'agenda id',
     ...examinedBy('doctor', (made) => made.edit(TENANT, ({ targets }) => (targets['doctor-1'].agendas = ['nowhere']))),
     where: /target doctor-1.*tenants\/clinic-1\.yaml/,
-    cause: /lists no agenda nowhere; is one of these meant: agd\d+/,
+    cause: /lists no agenda nowhere; similar names: agd\d+/,
     next: /correct agendas/,
   },
   {
     name: 'base URL: path',
     ...examinedBy('doctor', (made) => useBaseUrl(made, `${world.clinicProxy.url}/wrong`)),
     where: /clinicClients\.main\.baseUrl in clinic-mirror\.yaml/,
-    cause: /knows no such address, status 404/,
+    cause: /does not know this URL, status 404/,
     next: /check baseUrl .*pathPrefix/,
   },
   {
@@ -114,7 +114,7 @@ const CLINIC: Mistake[] = [
     ...examinedBy('doctor', async (made) => useBaseUrl(made, `http://127.0.0.1:${await freePort()}`)),
     where: /see clinicClients\.main\.baseUrl in clinic-mirror\.yaml/,
     cause: /the connection failed: 127\.0\.0\.1:\d+/,
-    next: /wait, or ask again; see/,
+    next: /wait, or repeat the request; see/,
   },
   {
     name: 'base URL: name',
@@ -127,8 +127,8 @@ const CLINIC: Mistake[] = [
     name: 'HTML from a proxy',
     ...examinedBy('doctor', async (made) => answerAll(made, { kind: 'html' })),
     where: /clinicClients\.main\.baseUrl in clinic-mirror\.yaml/,
-    cause: /an HTML page came instead of JSON/,
-    next: /open the configured address in a browser/,
+    cause: /the answer is an HTML page instead of JSON/,
+    next: /open the configured URL in a browser/,
   },
   {
     name: 'page size too large',
@@ -207,7 +207,7 @@ const TARGETS: Mistake[] = [
       world.google.expireAccessTokens();
     }),
     where: /connection "doctor-1"/,
-    cause: /the provider refused the login/,
+    cause: /the server refused the connection/,
     next: /clinic-mirror login clinic-1 doctor-1$/,
   },
 ];

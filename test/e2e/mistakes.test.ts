@@ -142,7 +142,7 @@ const FILES: Mistake[] = [
     },
     where: /config\/answers\.yaml/,
     cause: /has no clinic\.baseUrl/,
-    next: /add clinic\.baseUrl to config\/answers\.yaml, and give the same command again/,
+    next: /add clinic\.baseUrl to config\/answers\.yaml, and run the same command again/,
   },
 ];
 
@@ -154,7 +154,7 @@ const REDIS: Mistake[] = [
     }),
     where: /"redis" in clinic-mirror\.yaml.*variable REDIS_URL/,
     cause: /does not answer at 127\.0\.0\.1:\d+/,
-    next: /see that Redis runs/,
+    next: /check that Redis runs/,
   },
   {
     name: 'Redis password',
@@ -164,8 +164,8 @@ const REDIS: Mistake[] = [
       made.afterwards(() => redis.connect().call('ACL', 'LOG', 'RESET'));
     }),
     where: /redis\.url of clinic-mirror\.yaml.*read from the environment variable REDIS_URL/,
-    cause: /does not take our password/,
-    next: /write user and password/,
+    cause: /does not accept the password/,
+    next: /set user and password/,
   },
   {
     name: 'Redis eviction',
@@ -207,21 +207,21 @@ const KEYS: Mistake[] = [
         .join('\n');
     },
     where: /secrets\.sealingKeys in clinic-mirror\.yaml/,
-    cause: /sealed with another key/,
-    next: /put the previous key back/,
+    cause: /encrypted with another key/,
+    next: /restore the previous key/,
   },
   {
     name: 'start with other sealing keys',
     ...examinedBy('doctor', async ({ env }) => void Object.assign(env, { CLINIC_MIRROR_SEALING_KEY: OTHER_KEY })),
     where: /secrets\.sealingKeys in clinic-mirror\.yaml/,
-    cause: /sealed with another key/,
-    next: /put the previous key back/,
+    cause: /encrypted with another key/,
+    next: /restore the previous key/,
   },
   {
     name: 'start with another identity key',
     ...examinedBy('doctor', async ({ env }) => void Object.assign(env, { CLINIC_MIRROR_IDENTITY_KEY: OTHER_KEY })),
     where: /secrets\.identityKey in clinic-mirror\.yaml/,
-    cause: /not the one that this state was made with/,
+    cause: /differs from the key of the stored state/,
     next: /configure the key of before/,
   },
 ];
@@ -276,7 +276,7 @@ const RUNNING: Mistake[] = [
     }),
     where: /operator\.port in clinic-mirror\.yaml/,
     cause: /is taken by another process/,
-    next: /end the process that holds the port: it may be a daemon of this configuration/,
+    next: /end the process that uses the port: the process may be a daemon of this configuration/,
   },
   {
     name: 'SIGHUP with a broken file',

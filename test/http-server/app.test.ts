@@ -66,7 +66,7 @@ describe('an open port', () => {
     await expect(openPort({}, port.port)).rejects.toMatchObject({
       actor: 'settings',
       code: 'http-port-unavailable',
-      message: `the port of operator could not be opened: 127.0.0.1:${port.port} is taken by another process`,
+      message: `cannot open the port of operator: 127.0.0.1:${port.port} is taken by another process`,
       remedy: expect.stringContaining('operator.port'),
     });
   });

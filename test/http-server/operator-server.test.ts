@@ -70,7 +70,7 @@ describe('/readyz', () => {
     const { ask } = await open({ readiness: () => Promise.reject(new Error('canary')) });
     const answer = await ask('/readyz');
     expect(answer.statusCode).toBe(503);
-    expect(answer.json().missing).toEqual([{ what: 'readiness', why: 'it could not be told in time' }]);
+    expect(answer.json().missing).toEqual([{ what: 'readiness', why: 'the answer did not arrive in time' }]);
   });
 
   test('is 503 after three seconds without an answer, and the check is told to stop', async () => {

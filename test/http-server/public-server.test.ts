@@ -152,7 +152,7 @@ describe('everything else', () => {
     ['application/json', '{'],
     ['application/xml', '<a/>'],
     ['application/json', `"${'x'.repeat(5_000)}"`],
-  ])('is 404 with a body that can not be read: %s %#', async (contentType, payload) => {
+  ])('is 404 with a body that cannot be read: %s %#', async (contentType, payload) => {
     const { app } = await open();
     const answer = await app.inject({ method: 'POST', url: '/x', headers: { 'content-type': contentType }, payload });
     expect([answer.statusCode, answer.json()]).toEqual([404, { error: 'not-found' }]);

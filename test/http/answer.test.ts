@@ -85,7 +85,7 @@ describe('an answer of JSON', () => {
     const part = `--b\r\nContent-Type: application/http\r\n\r\nHTTP/1.1 200 OK\r\nETag: "\r\n\r\n{${keys}}\r\n`;
     await expect(checkJson(bytes(`${parts(part)}--b--`), 'vendor.example')).rejects.toMatchObject({
       code: 'answer-too-large',
-      message: `the answer holds more than ${MOST_LAYOUT_WORK} different names and orders of members: vendor.example`,
+      message: `the answer has more than ${MOST_LAYOUT_WORK} different names and orders of members: vendor.example`,
     });
   });
 });

@@ -306,7 +306,7 @@ describe('a person who asks for a cycle', () => {
     const told: string[] = [];
     const asked = pullAfresh(world.tenant, (step) => told.push(render(step)), NEVER);
     await waitFor(() => told.length === 2, { what: 'word of what is waited for' });
-    expect(told).toEqual(['reading patients', 'waiting for a cycle, which is under way']);
+    expect(told).toEqual(['reading patients', 'waiting for a cycle in progress']);
     appointments.letGo();
     expect((await underWay).error).toBeNull();
     expect(plannedIn(await asked)).toEqual([...CRMS, 'doctor']);
@@ -321,7 +321,7 @@ describe('a person who asks for a cycle', () => {
     const person = new AbortController();
     const asked = pullAfresh(world.tenant, (step) => told.push(render(step)), person.signal);
     await waitFor(() => told.length === 1, { what: 'word of what is waited for' });
-    expect(told).toEqual(['waiting for a reading of patients, which is under way']);
+    expect(told).toEqual(['waiting for a fetch of patients in progress']);
     person.abort(new Error('enough'));
     await expect(asked).rejects.toThrow('enough');
     patients.letGo();

@@ -90,7 +90,7 @@ describe('an operation that fails', () => {
     expect(run.targets[0]).toMatchObject({ planned: {}, unchanged: 1 });
   });
 
-  test('because its key is taken and can not be read goes under the next one after a day, not earlier', async () => {
+  test('because its key is taken and cannot be read goes under the next one after a day, not earlier', async () => {
     const { model, clock, tenant } = open(1);
     const { identity } = targetOf(tenant);
     const tried: string[] = [];

@@ -161,7 +161,7 @@ describe('what waits in an outbox', () => {
 
   test.for([
     ['before its own first cycle', 30 * DAY_MS, true],
-    ['while the clinic can not be read for hours', 3 * HOUR_MS, false],
+    ['while the clinic cannot be read for hours', 3 * HOUR_MS, false],
   ] as const)('is not sent by a process %s', async ([, pauseMs, isAnother]) => {
     const world = await waiting(24, ({ clinic }) => cancel(clinic), 0);
     const running = world.start();

@@ -67,12 +67,12 @@ describe('a message', () => {
   test('has the word that fits its number, in both languages', () => {
     const held = (count: number) => message('held', { count });
     expect([render(held(1)), render(held(1), 'it')]).toEqual([
-      '1 change held back until a person decides',
-      '1 modifica sospesa finché una persona non decide',
+      '1 change on hold until an operator decides',
+      '1 modifica in attesa di conferma',
     ]);
     expect([render(held(48)), render(held(48), 'it')]).toEqual([
-      '48 changes held back until a person decides',
-      '48 modifiche sospese finché una persona non decide',
+      '48 changes on hold until an operator decides',
+      '48 modifiche in attesa di conferma',
     ]);
   });
 
@@ -91,7 +91,7 @@ describe('a message', () => {
 
   test('is the same after it was stored, and a code of another version is shown as it is', () => {
     const stored = JSON.parse(JSON.stringify(message('held', { count: 2 })));
-    expect(render(stored, 'it')).toBe('2 modifiche sospese finché una persona non decide');
+    expect(render(stored, 'it')).toBe('2 modifiche in attesa di conferma');
     expect([render({ code: 'of-tomorrow' as Code }), render({ code: 'constructor' as Code })]).toEqual([
       'of-tomorrow',
       'constructor',
@@ -105,9 +105,7 @@ describe('a message', () => {
   test('names the tenant, wherever it stands in its values', () => {
     const command = 'clinic-mirror login <tenant> work';
     const text = message('oauth.first-then', { first: 'wait', next: message('log-in-again', { command }) });
-    expect(render(forTenant(text, 'aurora') ?? '')).toBe(
-      'wait, then a person logs in again: clinic-mirror login aurora work',
-    );
+    expect(render(forTenant(text, 'aurora') ?? '')).toBe('wait, then sign in again: clinic-mirror login aurora work');
     expect([forTenant(command, 'aurora'), forTenant(null, 'aurora')]).toEqual([
       'clinic-mirror login aurora work',
       null,

@@ -102,7 +102,7 @@ describe('the id_token of a login', () => {
     expect(await done).toMatchObject({ account: { subject: 'subject-1' } });
   });
 
-  test('is not taken while its keys can not be read, and that is not the person’s fault', async () => {
+  test('is not taken while its keys cannot be read, and that is not the person’s fault', async () => {
     const { server, done } = await logIn(signed({}));
     server.onKeys = () => ({ status: 503, body: 'busy' });
     await expect(done).rejects.toMatchObject({ actor: 'remote' });

@@ -47,7 +47,7 @@ describe('a login on this machine', () => {
       NEVER,
     );
     expect(result).toMatchObject({ connection: 'clinic', missingScopes: [] });
-    await expect.poll(() => pages).toEqual(['200 The login is complete. You can close this window.\n']);
+    await expect.poll(() => pages).toEqual(['200 The sign-in is complete. You can close this window.\n']);
     await expect(fetch(redirectUri)).rejects.toThrow();
   });
 
@@ -67,7 +67,7 @@ describe('a login on this machine', () => {
     await expect
       .poll(() => page)
       .toBe(
-        '400 Not connected: the person or the provider refused the access. To do: connect again and allow the access that is asked for.\n',
+        '400 Not connected: the user or the vendor denied the access. To do: connect again and allow the requested access.\n',
       );
   });
 

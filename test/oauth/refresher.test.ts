@@ -198,7 +198,7 @@ describe('while another process is at work', () => {
     const { world, refresher, pauses } = open();
     world.isLeaseBusy = true;
     expect(await errorOf(refresher.refresh(1))).toMatchObject({
-      message: 'another process is at work on the same login',
+      message: 'another process uses the same connection',
       actor: 'remote',
       code: 'lease-busy',
       retry: 'later',

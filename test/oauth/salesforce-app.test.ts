@@ -103,10 +103,10 @@ describe('a login by certificate', () => {
       'nobody approved the user',
       { approvedUsers: [] },
       undefined,
-      /^an administrator approves the application for the user$/,
+      /^ask an administrator to approve the application for the user$/,
     ],
-    ['the certificate is not registered', { certificates: [] }, undefined, /registers the certificate/],
-    ['the user is inactive', {}, 'inactive user', /^an administrator makes the user active again$/],
+    ['the certificate is not registered', { certificates: [] }, undefined, /register the certificate/],
+    ['the user is inactive', {}, 'inactive user', /^ask an administrator to activate the user again$/],
   ])('is refused when %s, without a word of the vendor', async (_what, changes, refusal, remedy) => {
     const { sandbox, authorizer, register } = await openSalesforce();
     register();

@@ -183,11 +183,15 @@ describe('the place of a login', () => {
 
 describe('a login that Salesforce ended', () => {
   test.each([
-    ['inactive user', 'account-inactive', /administrator makes the user active/],
-    ['ip restricted or invalid login hours', 'address-restricted', /administrator admits this machine's address/],
-    ["user hasn't approved this consumer", 'application-not-approved', /administrator approves the application/],
-    ['expired access/refresh token', 'login-ended', /a person logs in again/],
-    ['something else', 'login-ended', /a person logs in again/],
+    ['inactive user', 'account-inactive', /administrator to activate the user/],
+    [
+      'ip restricted or invalid login hours',
+      'address-restricted',
+      /administrator to permit the IP address of this host/,
+    ],
+    ["user hasn't approved this consumer", 'application-not-approved', /administrator to approve the application/],
+    ['expired access/refresh token', 'login-ended', /sign in again/],
+    ['something else', 'login-ended', /sign in again/],
   ])('by %j needs a login, and says what to do first', async (description, code, remedy) => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();

@@ -73,10 +73,10 @@ describe('what a profile reads of some rows', () => {
     expect(notRead).toEqual(['telefono']);
   });
 
-  test('a wrong place is seen: what can not be read is said beside the value', () => {
+  test('a wrong place is seen: what cannot be read is said beside the value', () => {
     const { fields, read, unusable } = shown([ROW], { appointments: { fields: { start: ['status'] } } });
     expect([read, unusable]).toEqual([0, [{ code: 'bad-time', field: 'start', rows: 1 }]]);
-    expect(fields).toContainEqual(expect.objectContaining({ field: 'start', path: 'status', read: 'can not be read' }));
+    expect(fields).toContainEqual(expect.objectContaining({ field: 'start', path: 'status', read: 'cannot be read' }));
   });
 
   test('tells twenty rows of many, from all of them', () => {

@@ -191,7 +191,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     const probe = probeClinic({ ...access, tenantId: async () => 't1' }, () => {}, unhurried());
     const failure = await failureOf(probe);
     expect(failure).toMatchObject({ actor: 'settings', code: 'probe-refused' });
-    expect(failure.message).toMatch(/refused every question about its list of appointments: \d+ with 400$/);
+    expect(failure.message).toMatch(/refused every request for its list of appointments: \d+ with 400$/);
     expect(failure.vendorMessages()).toContain('send facilityCode');
     expect(server.requests.length).toBeLessThanOrEqual(MOST_REQUESTS);
     const asked = server.requests.flatMap(({ query }) => [...query.values()]);

@@ -133,7 +133,7 @@ describe('tenants that no file configures', () => {
     expect([...files.configuration.managed]).toEqual([]);
   });
 
-  test('may all be removed, and keep no folder that lost all files from being taken for one that can not be read', async () => {
+  test('may all be removed, and keep no folder that lost all files from being taken for one that cannot be read', async () => {
     const due = managed('due', documentOf('2'));
     const { readAgain, dir, files } = await world(all(due));
     rmSync(join(dir, 'tenants'), { recursive: true });

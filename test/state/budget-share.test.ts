@@ -93,7 +93,7 @@ describe('a share of a budget', () => {
     await taken;
     const longer = open('interactive', [30_001, 0, 0]);
     await expect(longer.share.take(NEVER)).rejects.toMatchObject({
-      message: 'the request budget of the application is used up for now',
+      message: 'the request budget of the application is currently used up',
       code: 'budget-exhausted',
       retryAfterMs: 30_001,
       remedy: expect.stringContaining('try again in 31 s;'),
@@ -114,9 +114,9 @@ describe('a share of a budget', () => {
       [600_000, '10 min'],
     ] as const) {
       await expect(open('background', [waitMs, 1, 0]).share.take(NEVER)).rejects.toMatchObject({
-        message: 'the other side has asked us to wait',
+        message: 'the vendor asked clinic-mirror to wait',
         code: 'budget-paused',
-        remedy: expect.stringContaining(`one request is tried in ${words};`),
+        remedy: expect.stringContaining(`wait: the daemon sends one request in ${words};`),
       });
     }
   });

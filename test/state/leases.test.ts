@@ -85,7 +85,7 @@ describe('whoever waits for a lease', () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     await leases.tryTake('plan');
     await expect(leases.take('plan', 50, NEVER)).rejects.toMatchObject({
-      message: 'somebody else is at work on "plan"',
+      message: 'another process uses "plan"',
       actor: 'remote',
       code: 'lease-busy',
       retry: 'later',
@@ -379,7 +379,7 @@ describe("a lease's deadline", () => {
     await connection.set(late.key, '2:somebody', 'PX', 600_000);
     await time.pass(20_000);
     await untilSeen(() => late.signal.aborted, 'the loss');
-    const message = 'the lease was lost, nothing was written';
+    const message = 'the lease was lost, and no data was written';
     expect(late.signal.reason).toMatchObject({ message, actor: 'conflict', code: 'lease-lost', retry: 'later' });
     expect(await connection.pttl(late.key)).toBeGreaterThan(500_000);
     expect(vi.getTimerCount()).toBe(0);

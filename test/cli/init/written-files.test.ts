@@ -88,7 +88,7 @@ describe('a file', () => {
     expect(readExisting(dir, 'b.yaml')).toBe(null);
   });
 
-  test('that can not be made is named (file-unusable)', async () => {
+  test('that cannot be created is named (file-unusable)', async () => {
     const dir = newFolder();
     await replaceOwnFile(dir, 'a', 'a file\n');
     await expect(replaceOwnFile(dir, 'a/b', 'x')).rejects.toMatchObject({ actor: 'settings', code: 'file-unusable' });

@@ -68,10 +68,10 @@ describe('a refused body', () => {
     for (const status of [400, 422]) {
       const { outcome } = await listAfter([{ status, json }]);
       if (!(outcome instanceof MirrorError)) throw new Error('it was taken');
-      expect(outcome.message).toMatch(/; it names the fields? /);
+      expect(outcome.message).toMatch(/; the answer names the fields? /);
       expect(outcome.message).toContain(`${fields}, status ${status}`);
       expect(outcome.message).not.toContain('Rossi');
-      if (status === 400) expect(outcome.remedy).toContain(`check what is sent as ${fields}`);
+      if (status === 400) expect(outcome.remedy).toContain(`check name, format and value of the sent fields ${fields}`);
     }
   });
 

@@ -403,7 +403,7 @@ describe('a row that says no more than that its record is off', () => {
     ['a deletion flag that is a word', { id: 17, deleted: 'True' }],
     ['a cancelled status without a time', { id: '17', agendaId: 'a1', status: 'Cancelled' }],
     [
-      'a cancelled status and a time that can not be read',
+      'a cancelled status and a time that cannot be read',
       { id: '17', agendaId: 'a1', start: 'soon', status: 'Cancelled' },
     ],
   ])('is a tombstone: %s', (_, row) => {

@@ -50,7 +50,7 @@ describe('the connected user', () => {
       'the answer has these fields: sub, email, workplaces',
     ],
     [{ sub: 'u1', workplaces: [], 'ada@x.example': 1 }, 'the answer has these fields: sub, workplaces'],
-    [[{ uid: 7 }], 'the answer is a list whose rows have these fields: uid'],
+    [[{ uid: 7 }], 'the answer is a list whose records have these fields: uid'],
   ])('is told apart from a user without tenants when the answer has them elsewhere: %j', async (told, fields) => {
     const error = await failureOf(userInfoOf(told));
     expect(error).toMatchObject({ actor: 'contract', code: 'tenants-not-found', retry: 'later' });
@@ -90,7 +90,7 @@ describe('the choice of a tenant', () => {
         code: 'tenant-gone',
         retry: 'never',
         remedy:
-          'ask the clinic to give the user access to b again, connect as another user, or set clinic.tenantId to one of: a',
+          'request access to b for the user from the clinic, connect as another user, or set clinic.tenantId to one of: a',
       }),
     );
   });

@@ -96,7 +96,7 @@ export function describeFailure(world: World): void {
       expect(after.reimbursements.map(({ reference }) => reference)).toEqual(['x', 'y', 'y', 'x']);
     });
 
-    test('a patient that can not be read after it was made', async () => {
+    test('a patient that cannot be read after it was made', async () => {
       const { api, tenantId, sandbox } = world;
       const values = { firstName: 'Elsa', lastName: 'Conti', birthDate: '1971-01-01' };
       sandbox.faults.add({ fault: { kind: 'cut-body' }, match: { method: 'POST', path: '/patients' }, times: 1 });

@@ -111,7 +111,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
     ]);
   });
 
-  test('is not made while the search answers something that can not be read', async () => {
+  test('is not made while the search answers something that cannot be read', async () => {
     const { world, visits, anna } = await open();
     for (const body of ['{"total": 1}', '{"total": 1, "results": [{"properties": {}}]}']) {
       world.sandbox.faults.add({ match: { path: '/search' }, times: 1, fault: { kind: 'garbage', body } });

@@ -11,12 +11,12 @@ const LOOK_MS = 5 * MINUTE_MS;
 function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
   const ended = {
     code: 'login-ended',
-    sentence: 'the login has ended',
+    sentence: 'the connection has expired',
     next: `clinic-mirror login ${tenant} doctor-1`,
   };
   return {
     tenant,
-    subject: 'login doctor-1',
+    subject: 'connection doctor-1',
     health: 'action-required',
     sinceAt: NOW,
     breaksAt: null,

@@ -20,11 +20,11 @@ const { signal } = new AbortController();
 
 const ended: Problem = {
   tenant: 'belvedere',
-  subject: 'login doctor-2',
+  subject: 'connection doctor-2',
   code: 'login-ended',
   health: 'action-required',
   sinceAt: NOW - 3 * HOUR_MS,
-  sentence: 'the login has ended and a person must log in again',
+  sentence: 'the connection has expired or was revoked: a new sign-in is required',
   next: 'clinic-mirror login belvedere doctor-2',
   breaksAt: null,
   nextTryAt: null,
@@ -78,7 +78,7 @@ describe('by mail', () => {
     const { subject, text } = await PostalMime.parse(arrived!.raw);
     expect(subject).toBe('clinic-mirror: 2 problems of 2 clinics');
     expect(text).toContain(
-      'belvedere, login doctor-2: the login has ended and a person must log in again (login-ended), for 3 hours, 14 changes wait\n  clinic-mirror login belvedere doctor-2\n',
+      'belvedere, connection doctor-2: the connection has expired or was revoked: a new sign-in is required (login-ended), for 3 hours, 14 changes wait\n  clinic-mirror login belvedere doctor-2\n',
     );
     expect(text).toContain('This still needs a hand:');
     expect(text).toContain('2 more that you were told of before are as they were.');
@@ -89,7 +89,7 @@ describe('by mail', () => {
     const { subject, text } = await PostalMime.parse(mail.mails()[0]!.raw);
     expect(subject).toBe('clinic-mirror: 2 problemi in 2 cliniche');
     expect(text).toContain(
-      'belvedere, accesso doctor-2: l’accesso è terminato: una persona deve farlo di nuovo (login-ended), da 3 ore, 14 modifiche attendono\n  clinic-mirror login belvedere doctor-2\n',
+      'belvedere, accesso doctor-2: collegamento scaduto o revocato: è necessario un nuovo accesso (login-ended), da 3 ore, 14 modifiche attendono\n  clinic-mirror login belvedere doctor-2\n',
     );
     expect(text).toContain('Altri 2 problemi già segnalati sono come prima.');
   });

@@ -21,7 +21,7 @@ const lineOf = (changes: Partial<Problem>, part: 'begun' | 'over' = 'begun') =>
 
 describe('the subject of a digest', () => {
   test('names one problem, and counts several and their clinics', () => {
-    expect(subjectOf({ begun: [problemOf('aurora')] })).toBe('clinic-mirror: aurora, login doctor-1: login-ended');
+    expect(subjectOf({ begun: [problemOf('aurora')] })).toBe('clinic-mirror: aurora, connection doctor-1: login-ended');
     expect(subjectOf({ begun: [problemOf('aurora')], again: [problemOf('aurora')] })).toContain(
       '2 problems of 1 clinic',
     );
@@ -31,7 +31,7 @@ describe('the subject of a digest', () => {
 
   test('says of one that only tells of ends that it is over, and of no other', () => {
     const over = [problemOf('aurora')];
-    expect(subjectOf({ over })).toBe('clinic-mirror: over: aurora, login doctor-1: login-ended');
+    expect(subjectOf({ over })).toBe('clinic-mirror: over: aurora, connection doctor-1: login-ended');
     expect(subjectOf({ over, again: over })).not.toContain('over');
   });
 });
@@ -58,7 +58,7 @@ describe('a line of a digest', () => {
   test('gives the next step of what is so, and says no more of what is over than that it was', () => {
     const changes = { sinceAt: NOW - DAY_MS, breaksAt: NOW + DAY_MS, nextTryAt: NOW + HOUR_MS, waiting: 3 };
     expect(lineOf(changes)).toContain('\n  clinic-mirror login');
-    expect(lineOf(changes, 'over')).toMatch(/^aurora, login doctor-1: .* \(login-ended\)$/);
+    expect(lineOf(changes, 'over')).toMatch(/^aurora, connection doctor-1: .* \(login-ended\)$/);
   });
 
   test('names at most 40 of the clinics that share a problem', () => {

@@ -39,7 +39,7 @@ describe('a hold of removals', () => {
     expect([isDivisible, unread, connector]).toEqual([true, null, 'model']);
   });
 
-  test('shows what the target holds also where the clinic can not be read, with the code', async () => {
+  test('shows what the target holds also where the clinic cannot be read, with the code', async () => {
     const { clinic, view } = await openHeld('cancelled');
     clinic.listError = new MirrorError('x', { actor: 'remote', code: 'timeout', retry: 'later' });
     const { items, unread } = await view();

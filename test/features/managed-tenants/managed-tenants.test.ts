@@ -113,7 +113,7 @@ describe('a document that is wanted for a tenant', () => {
     await expect(planAddition(desk, nextName('faulty'), WANTED)).rejects.toMatchObject({ faults: [{ path: 'name' }] });
   });
 
-  test('names what it needs sealed; nothing where it can not be read', () => {
+  test('names what it needs sealed; nothing where it cannot be read', () => {
     expect(neededSecrets(SEALED)).toEqual(['dav']);
     expect(neededSecrets('name: [')).toEqual([]);
   });

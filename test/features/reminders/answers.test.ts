@@ -384,7 +384,7 @@ describe('the page', () => {
     expect(statusOf(bed)).toBe('booked');
   });
 
-  test('is kind when the state can not be read', async () => {
+  test('is kind when the state cannot be read', async () => {
     const bed = await reminded();
     const broken = () => Promise.reject(new Error('canary'));
     const { app, form } = await open(bed, { show: broken, take: broken });

@@ -275,7 +275,7 @@ describe('wrong information that no message corrects is shown', () => {
       },
     ],
     [
-      'the clinic has no such appointment any more',
+      'the appointment does not exist in the clinic any more',
       'vanished',
       {},
       async (world) => {

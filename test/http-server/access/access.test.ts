@@ -174,7 +174,7 @@ describe('a session', () => {
     expect(await desk.sessions.use(session, { mostMs: 24 * HOUR_MS, idleMs: HOUR_MS })).toBeNull();
   });
 
-  test('can not be made, or read, by whoever has Redis alone', async () => {
+  test('cannot be created, or read, by whoever has Redis alone', async () => {
     const { signedIn, browser } = await open();
     const { session } = await signedIn(OTTO);
     const connection = redis.connect();
@@ -302,7 +302,7 @@ describe('a token', () => {
     expect(await ask(bearer(again))).toBe(401);
   });
 
-  test('can not be made by whoever has Redis alone: neither its value nor another one fits', async () => {
+  test('cannot be created by whoever has Redis alone: neither its value nor another one fits', async () => {
     const { app, token } = await open();
     const shown = await token('viewer', 'viewer');
     const connection = redis.connect();

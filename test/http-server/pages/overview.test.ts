@@ -74,7 +74,7 @@ test('what needs a hand comes first, with since when, how many wait and what to 
 test.each([
   [
     'a login',
-    problemOf('aurora', { subject: 'login doctor-2', code: 'login-ended' }),
+    problemOf('aurora', { subject: 'connection doctor-2', code: 'login-ended' }),
     '/tenants/aurora/connections/doctor-2',
   ],
   ['a hold', problemOf('aurora', { code: 'held' }), '/tenants/aurora/holds'],
@@ -96,7 +96,7 @@ test.each([
 
 test('who may only look is offered no button to log in with', () => {
   const context = { ...pageContext(), visitor: { ...OWNER, level: 'viewer' as const } };
-  const problem = problemOf('aurora', { subject: 'login doctor-2', code: 'login-ended' });
+  const problem = problemOf('aurora', { subject: 'connection doctor-2', code: 'login-ended' });
   expect(shown({ ...KNOWN, clinics: [clinicOf('aurora')], problems: [problem] }, { context })).not.toContain(
     'button main',
   );
@@ -136,7 +136,11 @@ test('whoever sees some clinics is told of those alone, and not of what concerns
 test('with a thousand clinics of which all need somebody the page stays below 60 kB', () => {
   const ids = Array.from({ length: 1_000 }, (_, index) => `poliambulatorio-${index}`);
   const clinics = ids.map((id) => clinicOf(id));
-  const page = shown({ ...KNOWN, clinics, problems: ids.map((id) => problemOf(id, { subject: 'login doctor-1' })) });
+  const page = shown({
+    ...KNOWN,
+    clinics,
+    problems: ids.map((id) => problemOf(id, { subject: 'connection doctor-1' })),
+  });
   expect(Buffer.byteLength(page)).toBeLessThan(60_000);
   expect(wordsOf(page)).toContain('960 more clinic-mirror status --problems');
 });

@@ -25,7 +25,7 @@ describe('an appointment’s way', () => {
 
   test('of an id that the clinic does not know says so; without an id there is a box', async () => {
     const { body } = await world().open('viewer', `/tenants/${CLINIC}/explain?id=${encodeURIComponent('<b>')}`);
-    expect(body).toContain('the clinic has no such appointment');
+    expect(body).toContain('the appointment does not exist in the clinic');
     expect(body).not.toContain('<b>');
     expect((await world().open('viewer', `/tenants/${CLINIC}/explain`)).body).toContain('type="search"');
   });

@@ -88,7 +88,7 @@ describe('the week', () => {
     }
   });
 
-  test('with a side that can not be read shows the other, and compares nothing', async () => {
+  test('with a side that cannot be read shows the other, and compares nothing', async () => {
     const { model, tenant } = world();
     const { MirrorError } = await import('../../../../src/model/errors.ts');
     model.wholeTargetError = new MirrorError('the calendar is away', {
