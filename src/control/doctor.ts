@@ -2,7 +2,7 @@ import { unlisted } from '../jobs/clinic-reading.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Problem, subjectOf } from '../model/problems.ts';
+import { connectionSubject, type Problem, subjectOf } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
 import { withSimilarIds } from '../model/text.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
@@ -261,7 +261,7 @@ async function* examineTenant(
   for (const target of targets.values()) {
     const { connection, paused } = target.configuration;
     if (paused) yield { ...ok(id, `target ${target.id}`, message('doctor.paused')), result: 'not-asked' };
-    else if (ended.has(`login ${connection}`)) yield notAsked(`target ${target.id}`, connection);
+    else if (ended.has(connectionSubject(connection))) yield notAsked(`target ${target.id}`, connection);
     else yield await targetFinding(tenant, target, settings, signal);
     const { agendas, treatments, labels } = target.configuration;
     if (catalogue !== null && !paused) {

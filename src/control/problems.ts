@@ -1,6 +1,6 @@
 import { forTenant, type Message, message, type Text } from '../messages/message.ts';
 import { redisUnreachable } from '../model/errors.ts';
-import { needsPerson, type Problem } from '../model/problems.ts';
+import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
 import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { ALL_MANAGED } from '../settings/managed-tenant.ts';
@@ -15,7 +15,7 @@ import { ofReplaced, ofTarget, type Source } from './target-problems.ts';
 const STATE = message('subject.state');
 const CLINIC = message('subject.clinic');
 const CONFIGURATION = message('subject.configuration');
-const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
+const CLINIC_LOGIN = connectionSubject(CLINIC_CONNECTION);
 
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
@@ -177,7 +177,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {
     // What only waits for its login, or with its server, is told there, and what only waits to be read is told of the clinic.
-    const isOfLogin = ended.has(`login ${target.connection}`);
+    const isOfLogin = ended.has(connectionSubject(target.connection));
     const isReported = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
     problems.push(...ofTarget(id, target, { now, source, isReportedElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));

@@ -42,6 +42,13 @@ export const DAEMON_EN = {
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
   'remark.zone-unread':
     '{list}: {path} names the zone {zones} in {rows}, but clinic-mirror reads local times in another zone; if {path} is their zone, add {path} to {list}.fields.zone in the clinic profile',
+  'sync-health.in-sync': 'in sync',
+  'sync-health.behind': 'behind',
+  'sync-health.on-hold': 'on hold',
+  'sync-health.unknown': 'unknown',
+  'sync-health.ok': 'ok',
+  'sync-health.retrying': 'retrying',
+  'sync-health.action-required': 'action required',
   'first-sync.written': 'behind, first sync: {written} of {of} written',
   'match-file.contacts': '{count} contacts for this patient',
   'match-file.patients': '{count} patients for this contact',

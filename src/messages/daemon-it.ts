@@ -44,6 +44,13 @@ export const DAEMON_IT = {
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
   'remark.zone-unread':
     '{list}: {path} indica il fuso {zones} in {rows}, ma clinic-mirror legge gli orari locali in un altro; se {path} è il loro fuso, aggiungere {path} a {list}.fields.zone nel profilo della clinica',
+  'sync-health.in-sync': 'sincronizzato',
+  'sync-health.behind': 'non aggiornato',
+  'sync-health.on-hold': 'in attesa di conferma',
+  'sync-health.unknown': 'sconosciuto',
+  'sync-health.ok': 'ok',
+  'sync-health.retrying': 'nuovi tentativi in corso',
+  'sync-health.action-required': 'intervento richiesto',
   'first-sync.written': 'non aggiornato, prima sincronizzazione: {written} di {of} scritti',
   'match-file.contacts': '{count} contatti per questo paziente',
   'match-file.patients': '{count} pazienti per questo contatto',

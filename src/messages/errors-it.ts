@@ -380,7 +380,7 @@ export const ERRORS_IT = {
   'address-kind.public': 'un URL di internet pubblico senza TLS',
   'address-kind.private': 'in una rete privata',
   'address-kind.loopback': 'su questo host (loopback)',
-  'address-kind.link-local': 'link-local',
+  'address-kind.link-local': 'locale al collegamento (link-local)',
   'address-kind.metadata': 'il servizio di metadati di un cloud',
   'address-kind.unusable': 'inutilizzabile per un server',
   'hold-decided': 'la sospensione "{id}" non è più aperta: {state}',

@@ -1,4 +1,4 @@
-import { render, type Text } from '../messages/message.ts';
+import { message, render, type Text } from '../messages/message.ts';
 import type { SyncHealth } from './sync-state.ts';
 import type { Instant } from './time.ts';
 
@@ -9,7 +9,7 @@ export const SERVER_AWAY = 'server-away';
 export interface Problem {
   /** Null for what concerns the whole installation. */
   tenant: string | null;
-  /** What it concerns: `target <id>`, `login <id>`, `reminders by <id>`, `appointment <id>`, `triggers to <id>`, `configuration`, `clinic` or `state`. */
+  /** What it concerns: `target <id>`, `connection <id>`, `reminders by <id>`, `appointment <id>`, `triggers to <id>`, `configuration`, `clinic` or `state`. */
   subject: string;
   /** Code of the error, or of the state. */
   code: string;
@@ -33,6 +33,11 @@ export interface Problem {
   texts: { subject: Text; sentence: Text; next: Text | null };
   /** Of one that several clinics may share: which ones, with the changes of each that wait. `tenant` is null then. */
   clinics?: readonly { tenant: string; waiting: number }[];
+}
+
+/** Returns the subject of a problem that concerns a connection. */
+export function connectionSubject(id: string): string {
+  return render(message('subject.login', { id }));
 }
 
 /** Kind and id of what a problem concerns, by the code of its text: `target` and the target's id. The id is empty for what there is one of. */

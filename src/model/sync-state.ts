@@ -41,27 +41,24 @@ export interface SyncState extends SyncHealth {
   held: number;
 }
 
+const CODES = {
+  'in-sync': 'sync-health.in-sync',
+  behind: 'sync-health.behind',
+  'on-hold': 'sync-health.on-hold',
+  unknown: 'sync-health.unknown',
+  ok: 'sync-health.ok',
+  retrying: 'sync-health.retrying',
+  'action-required': 'sync-health.action-required',
+} as const satisfies Record<SyncStatus | Health, string>;
+
+function wordsIn(language: 'en' | 'it') {
+  return Object.fromEntries(Object.entries(CODES).map(([value, code]) => [value, render(message(code), language)]));
+}
+
 /** The words for both scales on every surface. */
-export const SYNC_HEALTH_WORDS: Readonly<Record<'en' | 'it', Readonly<Record<SyncStatus | Health, string>>>> = {
-  en: {
-    'in-sync': 'in sync',
-    behind: 'behind',
-    'on-hold': 'on hold',
-    unknown: 'unknown',
-    ok: 'ok',
-    retrying: 'retrying',
-    'action-required': 'action required',
-  },
-  it: {
-    'in-sync': 'sincronizzato',
-    behind: 'non aggiornato',
-    'on-hold': 'in attesa di conferma',
-    unknown: 'sconosciuto',
-    ok: 'ok',
-    retrying: 'nuovi tentativi in corso',
-    'action-required': 'intervento richiesto',
-  },
-};
+export const SYNC_HEALTH_WORDS = { en: wordsIn('en'), it: wordsIn('it') } as Readonly<
+  Record<'en' | 'it', Readonly<Record<SyncStatus | Health, string>>>
+>;
 
 /** Renders the sync status, with the progress of a first sync. */
 export function syncWords({ sync, firstSync }: Pick<SyncState, 'sync' | 'firstSync'>, language: 'en' | 'it'): string {

@@ -54,7 +54,7 @@ export const health = z.enum(['ok', 'retrying', 'action-required']);
 /** What keeps something from being as it should, in the sentence of every surface. */
 export const problem = z.object({
   tenant: z.string().nullable().describe('Null: the whole installation'),
-  subject: z.string().describe('What it concerns: `target <id>`, `login <id>`, `configuration`, …'),
+  subject: z.string().describe('What it concerns: `target <id>`, `connection <id>`, `configuration`, …'),
   code: z.string(),
   health: z
     .enum(['action-required', 'retrying'])

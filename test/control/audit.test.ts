@@ -167,7 +167,7 @@ test('an explanation tells what was done by hand and what follows', async () => 
 test('an unknown tenant is named with the ones there are', async () => {
   const { installation } = await open();
   const refused = auditNow(installation, 'nobody', SILENT, NEVER);
-  await expect(refused).rejects.toMatchObject({ code: 'no-such-tenant', remedy: 'name one of: studio-rossi' });
+  await expect(refused).rejects.toMatchObject({ code: 'no-such-tenant', remedy: 'use one of: studio-rossi' });
 });
 
 test('a person reads counts, the fields that differ, what churns, and that a calendar was replaced', async () => {

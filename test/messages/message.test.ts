@@ -11,7 +11,7 @@ const { en, it: italian } = SENTENCES;
 const CODES = Object.keys(en) as Code[];
 
 /** Sentences that hold nothing but values, a name or a word that both languages share. */
-const ALIKE = /^(about|labelled|listed|in-brackets|\w[\w-]*\.name|subject\.server)$/;
+const ALIKE = /^(about|labelled|listed|in-brackets|\w[\w-]*\.name|subject\.server|sync-health\.ok)$/;
 
 function sources(): string {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });

@@ -192,7 +192,10 @@ const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
     'page',
     /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|profile-finder\/|features\/[a-z-]+\/texts\.ts)/,
   ],
-  ['description', /^src\/((control|features\/[a-z-]+)\/metrics|http-server\/api\/openapi|mcp-server\/server)\.ts$/],
+  [
+    'description',
+    /^src\/((control|features\/[a-z-]+)\/metrics(-definitions)?|http-server\/api\/openapi|mcp-server\/server)\.ts$/,
+  ],
   ['terminal', /^src\/(cli\/.+|cli|command-line|settings\/summary)\.ts$/],
 ];
 
