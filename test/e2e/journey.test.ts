@@ -89,7 +89,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
   test('a practitioner connects a calendar on a phone by a link, through the consent page, and it fills', async () => {
     await go(`${HOME}/connections/${CALENDAR}`);
     await expectFit(page);
-    await press('Make a link');
+    await press('Create a link');
     const link = (await page.locator('.copyable code', { hasText: '/oauth/login/' }).textContent()) ?? '';
     await expectFit(page);
     const practitioner = await browser.get().open({ locale: 'it-IT', viewport: PHONE, colorScheme: 'dark' });
@@ -138,7 +138,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await waitFor(async () => (await world.events()) === before - 1, { what: 'one event to go', intervalMs: 100 });
     await sync();
     await go(`${HOME}/holds`);
-    expect(await page.locator('tbody tr', { hasText: 'waits for you' }).textContent()).toContain('15');
+    expect(await page.locator('tbody tr', { hasText: 'action required' }).textContent()).toContain('15');
     expect(await world.events()).toBe(before - 1);
   });
 
