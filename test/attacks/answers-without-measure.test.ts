@@ -304,7 +304,7 @@ describe('a tenant’s file', () => {
       Array.from({ length: 1_500 }, (_, n) => `k${n}: &a [*a]`).join('\n'),
       /too many aliases/,
     ],
-    ['that is no YAML at all', ']'.repeat(500_000), /more than 50000 signs and words/],
+    ['that is no YAML at all', ']'.repeat(500_000), /more than 50000 YAML tokens/],
     ['that nests deeper than the parser can go', `${'- '.repeat(12_000)}a\n- b`, /nest too deep/],
     ['that nests without end', `${'- '.repeat(500)}a`, /nest too deep/],
     ['whose key comes twice', 'a: 1\nb: 2\na: 3', /given twice/],

@@ -52,7 +52,7 @@ describe('a tenant’s file of expressions', () => {
     expect(told).toHaveLength(51);
     const remedy = (index: number) => told[index]?.[2];
     expect(told[0]?.[0]).toBe('targets.people.crm.mapping.p0.expression');
-    expect(remedy(0)).toBe(`use the sign % (the parent) at most ${MOST_PARENTS} times`);
+    expect(remedy(0)).toBe(`use the operator % (parent) at most ${MOST_PARENTS} times`);
     expect(remedy(50)).toBe(`give at most ${LONGEST_EXPRESSION} characters`);
     expect([...fileNames]).toEqual([`${dir}/tenants/uno.yaml`]);
     expect(milliseconds).toBeLessThan(paced(1_000));
@@ -78,7 +78,7 @@ describe('a tenant’s file of expressions', () => {
   test('that is no JSONata is refused by what the thread says', async () => {
     const { told } = await opened(['a.b.(']);
     expect(told).toMatchObject([
-      ['targets.people.crm.mapping.p0.expression', 'is no JSONata expression', expect.any(String)],
+      ['targets.people.crm.mapping.p0.expression', 'is not a JSONata expression', expect.any(String)],
     ]);
   });
 });

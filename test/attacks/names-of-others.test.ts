@@ -27,21 +27,23 @@ describe('a name of before that is somebody’s', () => {
     const dir = writeConfiguration({ 'tenants/zwei.yaml': tenant('8', 'uno') });
     expect(faultLines(dir)).toEqual([
       expect.stringMatching(
-        /^tenants\/zwei\.yaml:14 formerly: there is a tenant uno → remove formerly, or the other file/,
+        /^tenants\/zwei\.yaml:14 formerly: the tenant uno already exists → remove formerly, or the other file/,
       ),
     ]);
   });
 
   test('by the name of their file is refused, whoever comes first in the alphabet', () => {
     const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'uno') });
-    expect(faultLines(dir)).toEqual([expect.stringMatching(/^tenants\/a\.yaml:14 formerly: there is a tenant uno/)]);
+    expect(faultLines(dir)).toEqual([
+      expect.stringMatching(/^tenants\/a\.yaml:14 formerly: the tenant uno already exists/),
+    ]);
     expect([...load(dir, { mode: 'set-aside' }).tenants.keys()]).toEqual(['uno']);
   });
 
   test('because they had it before is refused in the later file', () => {
     const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'alt'), 'tenants/b.yaml': tenant('9', 'alt') });
     expect(faultLines(dir)).toEqual([
-      expect.stringMatching(/^tenants\/b\.yaml:14 formerly: the tenant a had the same name before/),
+      expect.stringMatching(/^tenants\/b\.yaml:14 formerly: the tenant a previously had the same name/),
     ]);
   });
 
@@ -64,7 +66,7 @@ test('a fault tells whose a name or a clinic is to nobody who may not see that t
   };
   const faults = [...faultsOf(tenant('8', 'uno')), ...faultsOf(tenant('7'))];
   expect(faultsAsSeen(faults, () => true).map(({ message }) => message)).toEqual([
-    'there is a tenant uno',
+    'the tenant uno already exists',
     'the tenant uno is the same clinic',
   ]);
   expect(JSON.stringify(faultsAsSeen(faults, (id) => id === 'zwei'))).not.toContain('uno');
@@ -105,7 +107,7 @@ describe('while the daemon runs, who has a name keeps it', () => {
     const { tenants, unusable } = again();
     expect([...tenants.keys()]).toEqual(['zwei']);
     expect(unusable).toMatchObject([
-      { id: 'uno', faults: [{ message: expect.stringContaining('zwei had this name before') }] },
+      { id: 'uno', faults: [{ message: expect.stringContaining('zwei previously had this name') }] },
     ]);
   });
 });
@@ -117,10 +119,10 @@ describe('a target’s name of before', () => {
 
   test('that is another target’s is refused', () => {
     expect(faults(target('verdi', 'b', 'rossi'))).toMatch(
-      /targets\.verdi\.formerly: there is a target rossi → remove formerly/,
+      /targets\.verdi\.formerly: the target rossi already exists → remove formerly/,
     );
     expect(faults(target('verdi', 'b', 'alt') + target('bianchi', 'c', 'alt'))).toMatch(
-      /targets\.bianchi\.formerly: the target verdi had the same name before/,
+      /targets\.bianchi\.formerly: the target verdi previously had the same name/,
     );
   });
 

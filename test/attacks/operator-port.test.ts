@@ -146,7 +146,7 @@ describe('settings', () => {
     'that show metrics to other machines without a token are refused: %s',
     (host) => {
       expect(faults(`operator: { host: "${host}" }`)).toEqual([
-        expect.stringMatching(/operator\.host: other hosts could read the metrics → add operator\.token/),
+        expect.stringMatching(/operator\.host: other hosts can read the metrics → add operator\.token/),
       ]);
       expect(token(`operator: { host: "${host}", token: { env: TOKEN } }`)).toBe(TOKEN);
     },
@@ -166,7 +166,7 @@ describe('settings', () => {
   test.each(['http: { publicUrl: "https://mirror.test" }', 'notifications: { url: "https://mirror.test" }'])(
     'that name an address for the outside say which port it leads to: %s',
     (text) => {
-      expect(faults(text)).toEqual([expect.stringMatching(/no port is open for this address → set http\.port/)]);
+      expect(faults(text)).toEqual([expect.stringMatching(/no port is open for this URL → set http\.port/)]);
     },
   );
 });

@@ -124,7 +124,7 @@ describe('a tenant’s file is refused', () => {
     ['a file that is not there, in the same words', '/no/such/file'],
   ])('%s, by its path', (_, name) => {
     expect(refused(directory(`{ file: ${name} }`))).toMatch(
-      /uno\.yaml:7 connections\.work\.password: the secret's file is not in the folder of this tenant → put it at secrets\/uno\/…/,
+      /uno\.yaml:7 connections\.work\.password: the file of the secret is not in the folder of this tenant → move the file to secrets\/uno\/…/,
     );
   });
 
@@ -137,7 +137,7 @@ describe('a tenant’s file is refused', () => {
     const dir = directory(`{ file: secrets/uno/${name} }`);
     symlinkSync(target, join(dir, 'secrets/uno/dav-link'));
     expect(refused(dir)).toMatch(
-      /the secret's file leads out of the folder of this tenant → replace the link with the file itself/,
+      /the file of the secret is a link to a file outside the folder of this tenant → replace the link with a regular file/,
     );
   });
 
@@ -147,7 +147,7 @@ describe('a tenant’s file is refused', () => {
   ])('a hard link %s: it lies in the tenant’s folder and nothing leads out of it', (_, target) => {
     const dir = directory('{ file: secrets/uno/dav-link }');
     linkSync(join(dir, target), join(dir, 'secrets/uno/dav-link'));
-    expect(refused(dir)).toMatch(/has another name elsewhere \(a hard link\) → replace the hard link with a copy/);
+    expect(refused(dir)).toMatch(/is a hard link to another file → replace the hard link with a copy/);
   });
 
   test('a folder that is a link to another tenant’s', () => {
@@ -173,7 +173,7 @@ describe('a tenant’s file is refused', () => {
     for (const _ of [1, 2]) expect(passwordOf(dir)).toBe('of uno, nested');
     rmSync(join(dir, 'secrets/uno/dav-link'));
     symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
-    expect(refused(dir)).toMatch(/leads out of the folder of this tenant/);
+    expect(refused(dir)).toMatch(/outside the folder of this tenant/);
   });
 });
 

@@ -46,10 +46,10 @@ describe("a vendor's answer that is no success", () => {
     expect(error).toMatchObject({
       actor: 'settings',
       retry: 'never',
-      remedy: 'make room in the org',
+      remedy: 'free storage in the org',
       ambiguous: false,
     });
-    expect(error.message).toBe("the org's storage is full");
+    expect(error.message).toBe('the storage of the org is full');
   });
 
   test.each([
@@ -83,7 +83,7 @@ test('an answer of a vendor without words is known by its status', () => {
 describe('an error that is made', () => {
   test('ends with the names that it is about', () => {
     expect(vendor.make('row-locked', { names: ['name', 'mail'] }).message).toBe(
-      'another write holds the record or its parent: name, mail',
+      'another write has locked the record or its parent: name, mail',
     );
   });
 

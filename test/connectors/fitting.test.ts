@@ -206,8 +206,10 @@ describe('words of a mapping in a list of a CRM', () => {
     const { strange } = chooseOptions(['Gone', 'Lost', 'Paid'], OPTIONS);
     expect(strange).toEqual(['Gone', 'Lost']);
     expect(render(strangeWords('deals.dealstage', ['Gone'], OPTIONS.slice(0, 2)))).toBe(
-      'deals.dealstage has no "Gone"; there are Paid (812), Open (813)',
+      'deals.dealstage has no "Gone"; available: Paid (812), Open (813)',
     );
-    expect(render(strangeWords('deals.dealstage', ['Lost'], OPTIONS))).toContain('has several called "Lost"');
+    expect(render(strangeWords('deals.dealstage', ['Lost'], OPTIONS))).toContain(
+      'has several options with the name "Lost"',
+    );
   });
 });

@@ -29,14 +29,18 @@ test('a mapping of what is sensitive, unknown, or of a consent that nobody knows
   const { faults } = JSON.parse(out) as { faults: ConfigurationFault[] };
   const at = 'targets.hubspot-contacts.crm';
   expect(faults.map(({ path, message, remedy }) => [path, message, remedy])).toEqual([
-    [`${at}.consents.0`, 'there is no consent "privcy"', expect.stringContaining('did you mean privacy?')],
-    [`${at}.mapping.firstname`, 'patients have no field "firstNam"', expect.stringContaining('mean firstName?')],
+    [`${at}.consents.0`, 'consent "privcy" does not exist', expect.stringContaining('did you mean privacy?')],
+    [
+      `${at}.mapping.firstname`,
+      'the stream patients has no field "firstNam"',
+      expect.stringContaining('mean firstName?'),
+    ],
     [
       `${at}.mapping.clinic_tax_code`,
-      'the field taxCode is sensitive, and no reason is given',
+      'the field taxCode is sensitive and requires a reason',
       expect.stringContaining('add it to sensitive with the reason'),
     ],
-    [`${at}.mapping.note`, 'patients have no field "notes"', expect.stringContaining('there are: firstName')],
+    [`${at}.mapping.note`, 'the stream patients has no field "notes"', expect.stringContaining('there are: firstName')],
   ]);
   const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
   const lines = (await readFile(file, 'utf8')).split('\n');

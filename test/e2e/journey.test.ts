@@ -91,7 +91,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
   test('a practitioner connects a calendar on a phone by a link, through the consent page, and it fills', async () => {
     await go(`${HOME}/connections/${CALENDAR}`);
     await expectFit(page);
-    await press('Make a link');
+    await press('Create a link');
     const link = (await page.locator('.copyable code', { hasText: '/oauth/login/' }).textContent()) ?? '';
     await expectFit(page);
     const practitioner = await browser.get().open({ locale: 'it-IT', viewport: PHONE, colorScheme: 'dark' });

@@ -94,7 +94,7 @@ async function addOverApi(opened: Opened): Promise<string> {
   const [one, other] = daemons;
   const missing = await ask('POST', '/configurations/check', { tenant: MANAGED, yaml: document });
   expect(missing.body.faults).toEqual([
-    expect.objectContaining({ path: 'connections.room-1.password', message: 'the sealed secret dav is missing' }),
+    expect.objectContaining({ path: 'connections.room-1.password', message: 'the encrypted secret dav is missing' }),
   ]);
   const added = await ask('POST', '/tenants', { tenant: MANAGED, yaml: document, secrets: { dav: password } });
   expect([added.status, isManagedBy(one)]).toEqual([200, true]);
@@ -136,7 +136,7 @@ async function moveByCommands(opened: Opened, revision: string): Promise<void> {
   expect((await world.cli('tenants', 'replace', MANAGED, resumed)).err).toContain('revision-changed');
   expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({ code: 0 });
   await bothHave(opened, (daemon) => !isManagedBy(daemon), 'both to let it go');
-  expect((await world.cli('tenants', 'add', MANAGED, resumed)).err).toContain('the sealed secret dav is missing');
+  expect((await world.cli('tenants', 'add', MANAGED, resumed)).err).toContain('the encrypted secret dav is missing');
   expect(await world.cli('tenants', 'add', MANAGED, resumed, '--secrets', secrets)).toMatchObject({ code: 0 });
   await bothHave(opened, isManagedBy, 'both to have it again');
   await shows(world, 'the calendar to be as it was');

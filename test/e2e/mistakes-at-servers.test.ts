@@ -154,7 +154,7 @@ const TARGETS: Mistake[] = [
       made.afterwards(() => world.google.setRole(calendarId, OWNER, 'owner'));
     }),
     where: /see targets\.doctor-2 in tenants\/clinic-1\.yaml/,
-    cause: /Google does not allow this in the calendar/,
+    cause: /Google refused to change the calendar/,
     next: /give the connected account the right to make changes/,
   },
   {
@@ -180,7 +180,7 @@ const TARGETS: Mistake[] = [
       made.edit(TENANT, ({ targets }) => (targets['doctor-2'].settings.calendar = { id: 'nobody@group.example' })),
     ),
     where: /see targets\.doctor-2 in tenants\/clinic-1\.yaml/,
-    cause: /doctor-2: the calendar is gone, or the connected account cannot see it/,
+    cause: /doctor-2: the calendar was deleted, or the connected account has no access to it/,
     next: /check the calendar id/,
   },
   {
@@ -190,7 +190,7 @@ const TARGETS: Mistake[] = [
       made.afterwards(hubspot?.removeProperty('patients', 'standing') ?? (() => {}));
     }),
     where: /see targets\.hubspot-contacts in tenants\/clinic-1\.yaml/,
-    cause: /HubSpot has no such property: contacts\.clinic_standing/,
+    cause: /the property does not exist in HubSpot: contacts\.clinic_standing/,
     next: /create the properties in HubSpot, or correct their names in the mapping/,
   },
   {

@@ -56,12 +56,12 @@ const FILES: Mistake[] = [
   {
     name: 'zone',
     ...checkedBy((made) => made.replace(TENANT, 'Europe/Rome', 'Europe/Milan')),
-    ...inFile(/^1 fault .*clinic-1\.yaml line 3, zone/, /"Europe\/Milan"/, /did you mean Europe\/Rome\?/),
+    ...inFile(/^1 error .*clinic-1\.yaml line 3, zone/, /"Europe\/Milan"/, /did you mean Europe\/Rome\?/),
   },
   {
     name: 'two files for one clinic',
     ...checkedBy((made) => copyFile(join(made.configDir, TENANT), join(made.configDir, 'tenants/copy.yaml'))),
-    ...inFile(/^1 fault .*copy\.yaml line \d+, clinic\.tenantId/, /clinic-1 is the same clinic/, /keep one file/),
+    ...inFile(/^1 error .*copy\.yaml line \d+, clinic\.tenantId/, /clinic-1 is the same clinic/, /keep one file/),
   },
   {
     name: 'two files for one clinic that do not name it',
@@ -69,32 +69,32 @@ const FILES: Mistake[] = [
       await made.edit(TENANT, ({ clinic }) => void delete clinic.tenantId);
       await copyFile(join(made.configDir, TENANT), join(made.configDir, 'tenants/copy.yaml'));
     }),
-    ...inFile(/^1 fault .*copy\.yaml line \d+, targets\.doctor-1/, /clinic-1 writes the same agendas/, /keep one file/),
+    ...inFile(/^1 error .*copy\.yaml line \d+, targets\.doctor-1/, /clinic-1 writes the same agendas/, /keep one file/),
   },
   {
     name: 'file name',
     ...checkedBy((made) => rename(join(made.configDir, TENANT), join(made.configDir, 'tenants/Clinic 1.yaml'))),
-    ...inFile(/^1 fault .*tenants\/Clinic 1\.yaml/, /name of the file cannot be an id/, /use lower-case letters/),
+    ...inFile(/^1 error .*tenants\/Clinic 1\.yaml/, /name of the file cannot be an id/, /use lower-case letters/),
   },
   {
     name: 'file extension',
     ...checkedBy((made) => rename(join(made.configDir, TENANT), join(made.configDir, 'tenants/clinic-1.yml'))),
-    ...inFile(/^1 fault .*tenants\/clinic-1\.yml/, /is not read/, /rename it to end in \.yaml/),
+    ...inFile(/^1 error .*tenants\/clinic-1\.yml/, /is ignored/, /rename the file to end in \.yaml/),
   },
   {
     name: 'tab',
     ...checkedBy((made) => made.replace(TENANT, '    connector', '  \tconnector')),
-    ...inFile(/^1 fault .*clinic-1\.yaml line 13:/, /a tab is used as indentation/, /indent with spaces/),
+    ...inFile(/^1 error .*clinic-1\.yaml line 13:/, /a tab is used as indentation/, /indent with spaces/),
   },
   {
     name: 'unknown key',
     ...checkedBy((made) => made.replace(TENANT, 'targets:', 'target:')),
-    ...inFile(/^1 fault .*clinic-1\.yaml line \d+, target:/, /unknown key/, /did you mean targets\?/),
+    ...inFile(/^1 error .*clinic-1\.yaml line \d+, target:/, /unknown key/, /did you mean targets\?/),
   },
   {
     name: 'unknown key of a target',
     ...checkedBy((made) => made.replace(TENANT, 'agendas:', 'agenda:')),
-    ...inFile(/^1 fault .*clinic-1\.yaml line \d+, targets\.[\w-]+\.agenda:/, /unknown key/, /did you mean agendas\?/),
+    ...inFile(/^1 error .*clinic-1\.yaml line \d+, targets\.[\w-]+\.agenda:/, /unknown key/, /did you mean agendas\?/),
   },
   {
     name: 'secret file',
@@ -102,7 +102,7 @@ const FILES: Mistake[] = [
       made.edit(SETTINGS, ({ clinicClients }) => (clinicClients.main.clientSecret = { file: 'keys/nowhere' })),
     ),
     ...inFile(
-      /^1 fault .*clinic-mirror\.yaml line \d+, clinicClients\.main\.clientSecret/,
+      /^1 error .*clinic-mirror\.yaml line \d+, clinicClients\.main\.clientSecret/,
       /ENOENT/,
       /correct the path/,
     ),
@@ -111,7 +111,7 @@ const FILES: Mistake[] = [
     name: 'variable',
     ...checkedBy(async ({ env }) => void delete env.CLINIC_CLIENT_SECRET),
     ...inFile(
-      /^1 fault .*clinic-mirror\.yaml line \d+/,
+      /^1 error .*clinic-mirror\.yaml line \d+/,
       /variable CLINIC_CLIENT_SECRET is not set/,
       /set it .*export CLINIC_CLIENT_SECRET=/,
     ),
@@ -119,12 +119,12 @@ const FILES: Mistake[] = [
   {
     name: 'scope that does not exist',
     ...checkedBy((made) => made.edit(TENANT, ({ clinic }) => (clinic.scopes = ['agendas']))),
-    ...inFile(/^1 fault .*clinic-1\.yaml line \d+, clinic\.scopes\.0/, /"agendas"/, /did you mean agenda\?/),
+    ...inFile(/^1 error .*clinic-1\.yaml line \d+, clinic\.scopes\.0/, /"agendas"/, /did you mean agenda\?/),
   },
   {
     name: 'Redis URL',
     ...checkedBy(async ({ env }) => void Object.assign(env, { REDIS_URL: 'http://localhost:6379' })),
-    ...inFile(/^1 fault .*clinic-mirror\.yaml line 2, redis\.url/, /is not valid/, /give rediss:\/\//),
+    ...inFile(/^1 error .*clinic-mirror\.yaml line 2, redis\.url/, /is not valid/, /set rediss:\/\//),
   },
   {
     name: 'missing directory',

@@ -136,7 +136,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
     what: 'a refusal',
   });
   expect((await status()).refused).toMatchObject([
-    { tenant: null, faults: [{ message: 'no file of a tenant would remain' }] },
+    { tenant: null, faults: [{ message: 'all tenant files would be removed' }] },
   ]);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 4, moved: 2, cancelled: 0, checkedIn: 0 });
   await world.opened().queues.pullNow('clinic-1');

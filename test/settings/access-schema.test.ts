@@ -30,8 +30,8 @@ describe('who may look and act', () => {
   });
 
   test.each<[string, string, RegExp]>([
-    ['without a rule', oidc('people: []'), /name at least one person or group/],
-    ['without openid', oidc(`${ANNA}, scopes: [email]`), /openid must be one of them/],
+    ['without a rule', oidc('people: []'), /add at least one user or group/],
+    ['without openid', oidc(`${ANNA}, scopes: [email]`), /include openid in the list/],
     ['of nobody', oidc('people: [{ level: owner }]'), /either email or subject/],
     [
       'of one person by two names',
@@ -64,8 +64,8 @@ describe('who may look and act', () => {
 test('two persons, and reasons, are asked for only where their evidence has a place', () => {
   const asking = 'approvals: { forget: true }\nauditLog: { reasonFor: [forget] }\n';
   expect(faultLines(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}${asking}` }))).toEqual([
-    expect.stringMatching(/approvals: approvals requires a dataDirectory → set dataDirectory/),
-    expect.stringMatching(/auditLog: auditLog requires a dataDirectory → set dataDirectory/),
+    expect.stringMatching(/approvals: approvals requires dataDirectory → set dataDirectory/),
+    expect.stringMatching(/auditLog: auditLog requires dataDirectory → set dataDirectory/),
   ]);
   const { settings } = load(
     writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}dataDirectory: /tmp/data\n${asking}` }),

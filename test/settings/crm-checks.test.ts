@@ -13,14 +13,14 @@ function onlyFault(lines: string): string {
 
 describe('the fields of a mapping', () => {
   test.each([
-    ['lastnam', 'mapping.p: patients have no field "lastnam" → did you mean lastName?'],
+    ['lastnam', 'mapping.p: the stream patients has no field "lastnam" → did you mean lastName?'],
     ['lastVisitOn', 'did you mean derived.lastVisitOn?'],
     ['derived.lastVisit', 'did you mean derived.lastVisitAt? there are: firstName, lastName,'],
-    ['notes', 'mapping.p: patients have no field "notes"'],
-    ['id', 'mapping.p: patients have no field "id"'],
-    ['constructor', 'mapping.p: patients have no field "constructor"'],
-    ['consents.', 'mapping.p: patients have no field "consents."'],
-    ['consents.marketting', 'mapping.p: there is no consent "marketting" → did you mean marketing?'],
+    ['notes', 'mapping.p: the stream patients has no field "notes"'],
+    ['id', 'mapping.p: the stream patients has no field "id"'],
+    ['constructor', 'mapping.p: the stream patients has no field "constructor"'],
+    ['consents.', 'mapping.p: the stream patients has no field "consents."'],
+    ['consents.marketting', 'mapping.p: consent "marketting" does not exist → did you mean marketing?'],
   ])('%s is refused', (path, fault) => {
     expect(onlyFault(`mapping: { p: ${path} }`)).toContain(fault);
   });
@@ -33,7 +33,7 @@ describe('the fields of a mapping', () => {
 
   test('a consent that is asked for must be read', () => {
     expect(onlyFault('mapping: { p: email }\nconsents: [privacy, news]')).toContain(
-      'consents.1: there is no consent "news"',
+      'consents.1: consent "news" does not exist',
     );
   });
 
@@ -51,7 +51,7 @@ describe('sensitive fields', () => {
   const sensitive = Object.entries(CRM_SOURCES.patients).flatMap(([path, one]) => (one.sensitive ? [path] : []));
 
   test.each(sensitive)('%s is refused without a reason, and goes with one', (path) => {
-    expect(onlyFault(`mapping: { p: ${path} }`)).toContain(`the field ${path} is sensitive, and no reason is given`);
+    expect(onlyFault(`mapping: { p: ${path} }`)).toContain(`the field ${path} is sensitive and requires a reason`);
     expect(faultsOf(tenantWithPart(`mapping: { p: ${path} }\nsensitive: { ${path}: decided by R. }`))).toEqual([]);
   });
 
@@ -67,7 +67,7 @@ describe('sensitive fields', () => {
 
   test('an allowance that nothing uses is a fault, and so is one of a field that needs none', () => {
     expect(onlyFault('mapping: { p: email }\nsensitive: { taxCode: asked by R. }')).toContain(
-      'sensitive.taxCode: no rule of the mapping uses it',
+      'sensitive.taxCode: no rule of the mapping uses this field',
     );
     expect(onlyFault('mapping: { p: email }\nsensitive: { email: asked by R. }')).toContain(
       'no sensitive field "email"',
@@ -96,12 +96,12 @@ describe('transforms', () => {
   test.each([
     [
       '{ from: derived.visits, transforms: [lower] }',
-      'the transform lower cannot be applied to a value of the kind number',
+      'the transform lower cannot be applied to a value of type number',
     ],
     ['{ from: updatedAt, transforms: [date, year] }', undefined],
-    ['{ from: updatedAt, transforms: [year, date] }', 'date cannot be applied to a value of the kind number'],
-    ['{ from: lastName, transforms: [year] }', 'transforms that fit: e164, lower, upper, title-case, first-line'],
-    ['{ from: isActive, transforms: [upper] }', 'leave it out'],
+    ['{ from: updatedAt, transforms: [year, date] }', 'date cannot be applied to a value of type number'],
+    ['{ from: lastName, transforms: [year] }', 'suitable transforms: e164, lower, upper, title-case, first-line'],
+    ['{ from: isActive, transforms: [upper] }', 'remove this setting'],
   ])('of %s', (rule, fault) => {
     const lines = `mapping: { p: ${rule} }`;
     if (fault === undefined) expect(faultsOf(tenantWithPart(lines))).toEqual([]);
@@ -110,19 +110,21 @@ describe('transforms', () => {
 
   test('of an expression fit the kind that it gives', () => {
     const rule = "{ expression: 'derived.visits * 2', kind: number, transforms: [upper] }";
-    expect(onlyFault(`mapping: { p: ${rule} }\nexpressions: allowed`)).toContain('of the kind number');
+    expect(onlyFault(`mapping: { p: ${rule} }\nexpressions: allowed`)).toContain('of type number');
   });
 });
 
 describe('expressions', () => {
   test('are refused until the target allows them', () => {
-    expect(onlyFault('mapping: { p: { expression: lastName } }')).toContain('expressions are refused in this target');
+    expect(onlyFault('mapping: { p: { expression: lastName } }')).toContain(
+      'expressions are not allowed in this target',
+    );
     expect(crmOf('mapping: { p: { expression: lastName } }\nexpressions: allowed').expressions).toBe('allowed');
   });
 
   test('that do not parse are found, without a word of theirs', () => {
     const fault = onlyFault('mapping: { p: { expression: "lastName & & geheim" } }\nexpressions: allowed');
-    expect(fault).toContain('is no JSONata expression');
+    expect(fault).toContain('is not a JSONata expression');
     expect(fault).not.toContain('geheim');
   });
 
@@ -130,7 +132,7 @@ describe('expressions', () => {
     '%s is refused: another answer each time, or code out of data',
     (expression) => {
       const fault = onlyFault(`mapping: { p: { expression: "${expression}" } }\nexpressions: allowed`);
-      expect(fault).toMatch(/the function \$\w+ is refused/);
+      expect(fault).toMatch(/the function \$\w+ is not allowed/);
     },
   );
 
@@ -164,7 +166,9 @@ describe('the target that holds the contacts', () => {
   });
 
   test('is not named by patients', () => {
-    expect(onlyFault('mapping: { p: email }\ncontacts: people')).toContain('patients are contacts themselves');
+    expect(onlyFault('mapping: { p: email }\ncontacts: people')).toContain(
+      'contacts is not allowed for patients, which are contacts',
+    );
   });
 });
 

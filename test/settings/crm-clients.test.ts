@@ -108,39 +108,39 @@ describe('logins at CRMs', () => {
 
 describe('a fault of a login at a CRM names its field and what to do', () => {
   test.each([
-    ['{ kind: hubspot, client: main, account: {} }', HUBSPOT, /work\.account: .* give at least one of: subject/],
+    ['{ kind: hubspot, client: main, account: {} }', HUBSPOT, /work\.account: .* set at least one of: subject/],
     // What these vendors do not vouch for.
     ['{ kind: hubspot, client: main, account: { address: a@b.test } }', HUBSPOT, /work\.account.*address/],
     ['{ kind: salesforce, client: main, account: { domain: b.test } }', salesforce(''), /work\.account.*domain/],
     [
       '{ kind: hubspot, client: mian }',
       HUBSPOT,
-      /work\.client: there is no HubSpot client "mian" → did you mean main\? .*add it to hubspotClients/,
+      /work\.client: HubSpot client "mian" does not exist → did you mean main\? .*add the name to hubspotClients/,
     ],
     [
       '{ kind: salesforce, client: main }',
       HUBSPOT,
-      /work\.client: there is no Salesforce client "main" → none is defined yet; add it to salesforceClients/,
+      /work\.client: Salesforce client "main" does not exist → none is defined; add the name to salesforceClients/,
     ],
     [
       '{ kind: oauth, client: crm }',
       oauth(),
-      /work\.client: there is no OAuth client "crm" → there are: main; add it to oauthClients/,
+      /work\.client: OAuth client "crm" does not exist → available: main; add the name to oauthClients/,
     ],
     [
       '{ kind: salesforce-app, client: main, subject: bot@clinic.test }',
       salesforce(`, clientSecret: ${SECRET}`),
-      /client: the Salesforce client main has no certificate, so it cannot connect as a named user → give it a certificate in .*, or remove subject/,
+      /client: the Salesforce client main has no certificate and cannot connect as a named user → add certificate to the client in .*, or remove subject/,
     ],
     [
       '{ kind: salesforce-app, client: main }',
       salesforce(', certificate: { env: PEM }'),
-      /client: the Salesforce client main has no secret, so it cannot connect without a user → give it a clientSecret in .*, or name a subject/,
+      /client: the Salesforce client main has no secret and cannot connect without a user → add clientSecret to the client in .*, or set a subject/,
     ],
     [
       '{ kind: salesforce-app, client: main }',
       salesforce(`, clientSecret: ${SECRET}`),
-      /client: the loginUrl of the Salesforce client main accepts no secret without a user → set its loginUrl .*own URL/,
+      /client: the loginUrl of the Salesforce client main accepts no secret without a user → set loginUrl .*URL of the org/,
     ],
     [
       '{ kind: salesforce-app, client: main }',
@@ -152,7 +152,7 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
     [
       `{ kind: api-key, header: "X Key", key: ${OWN_SECRET} }`,
       '',
-      /work\.header: is not valid: "X Key" → give the name of a header/,
+      /work\.header: is not valid: "X Key" → enter the name of a header/,
     ],
     [`{ kind: api-key, header: Content-Type, key: ${OWN_SECRET} }`, '', /work\.header: .* → choose another header/],
     ['{ kind: basic, username: "a:b", password: { env: TENANT_UNO__SECRET } }', '', /work\.username: .* → .* no colon/],
@@ -168,7 +168,7 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
   ])('an endpoint such as %s has %s', (address) => {
     const clients = oauth().replace('https://crm.test/token/', `"${address}"`);
     const lines = faults(directory('{ kind: oauth, client: main }', clients));
-    expect(lines).toMatch(/oauthClients\.main\.tokenEndpoint: .* → give an https:\/\/ URL without user and fragment/);
+    expect(lines).toMatch(/oauthClients\.main\.tokenEndpoint: .* → enter an https:\/\/ URL without user and fragment/);
     expect(lines).not.toContain('user:pass');
   });
 
@@ -176,7 +176,7 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
     'a login has %s from nobody but itself',
     (name) => {
       const lines = faults(directory('{ kind: oauth, client: main }', oauth(`    loginParameters: { ${name}: x }\n`)));
-      expect(lines).toMatch(/oauthClients\.main\.loginParameters\S*: .*the login sets this parameter itself/);
+      expect(lines).toMatch(/oauthClients\.main\.loginParameters\S*: .*remove this parameter/);
     },
   );
 

@@ -27,18 +27,18 @@ describe('the part for a CRM', () => {
   });
 
   test.each([
-    ['two origins of one value', '{ from: firstName, value: x }', 'give exactly one of from, value and expression'],
-    ['none', '{ transforms: [lower] }', 'give exactly one of from, value and expression'],
-    ['a kind without an expression', '{ from: firstName, kind: text }', 'give kind only with an expression'],
+    ['two origins of one value', '{ from: firstName, value: x }', 'set exactly one of from, value and expression'],
+    ['none', '{ transforms: [lower] }', 'set exactly one of from, value and expression'],
+    ['a kind without an expression', '{ from: firstName, kind: text }', 'set kind only together with an expression'],
     ['transforms of a constant', '{ value: X, transforms: [lower] }', 'without transforms'],
     ['words beside a constant', '{ value: X, values: { a: b } }', 'without transforms and values'],
-    ['words of two kinds', '{ from: language, values: { it: 1, en: English } }', 'give values of one kind'],
-    ['a number as a rule', '5', 'put it in quotes, so that it is a string'],
-    ['a list as a rule', '[firstName]', 'give a string'],
-    ['an empty rule', '""', 'write something here'],
+    ['words of two kinds', '{ from: language, values: { it: 1, en: English } }', 'use values of one type only'],
+    ['a number as a rule', '5', 'put the value in quotes to make it a string'],
+    ['a list as a rule', '[firstName]', 'set a string'],
+    ['an empty rule', '""', 'enter a text'],
     ['an unknown key', '{ from: firstName, transform: [lower] }', 'did you mean transforms?'],
     ['an unknown transform', '{ from: firstName, transforms: [titlecase] }', 'did you mean title-case?'],
-    ['a constant that is a list', '{ value: [1] }', 'give a string, a number, true or false'],
+    ['a constant that is a list', '{ value: [1] }', 'set a string, a number, true or false'],
     ['an unknown kind', '{ expression: firstName, kind: txt }', 'did you mean text?'],
   ])('%s is a fault at the rule, with a remedy', (_, rule, remedy) => {
     const [fault, ...others] = faultsOf(tenantWithPart(`mapping:\n  firstname: ${rule}`));
@@ -49,10 +49,10 @@ describe('the part for a CRM', () => {
   });
 
   test.each([
-    ["a property's label", 'mapping: { "First name": firstName }', 'not its label'],
-    ['a mapping of nothing', 'mapping: {}', 'name at least one property'],
-    ['an allowance without a reason', 'mapping: { a: taxCode }\nsensitive: { taxCode: "" }', 'write something here'],
-    ['a region that is no country', 'mapping: { a: phone }\nregion: Italy', 'two letters of a country'],
+    ["a property's label", 'mapping: { "First name": firstName }', 'not the label'],
+    ['a mapping of nothing', 'mapping: {}', 'add at least one property'],
+    ['an allowance without a reason', 'mapping: { a: taxCode }\nsensitive: { taxCode: "" }', 'enter a text'],
+    ['a region that is no country', 'mapping: { a: phone }\nregion: Italy', 'a country code of two letters'],
   ])('%s is a fault', (_, lines, remedy) => {
     expect(faultsOf(tenantWithPart(lines)).map((fault) => fault.remedy)).toEqual([expect.stringContaining(remedy)]);
   });

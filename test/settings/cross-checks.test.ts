@@ -22,7 +22,7 @@ const KNOWN: DefinedNames = {
 function twins(one: string, other: string): string[] {
   const target = (name: string, lines: string) => `  ${name}: { connector: hubspot, connection: crm, ${lines} }\n`;
   const faults = checkTenantReferences(tenantWith(target('one', one) + target('other', other)), KNOWN);
-  return faults.filter(({ message }) => message.includes('into the same CRM')).map(({ path }) => path);
+  return faults.filter(({ message }) => message.includes('to the same CRM')).map(({ path }) => path);
 }
 
 test.each([
@@ -78,78 +78,78 @@ describe('references', () => {
     [
       'connector: calendar',
       'connector: calender',
-      /connector: there is no connector "calender" → did you mean calendar\?/,
+      /connector: connector "calender" does not exist → did you mean calendar\?/,
     ],
-    ['connection: work', 'connection: wrok', /connection: there is no connection "wrok" → did you mean work\?/],
+    ['connection: work', 'connection: wrok', /connection: connection "wrok" does not exist → did you mean work\?/],
     ['connection: work', 'connection: clinic', /connection: the connection to the clinic cannot write to a target/],
     [
       'client: main, tenantId',
       'client: mian, tenantId',
-      /clinic\.client: there is no clinic client "mian" → did you mean main/,
+      /clinic\.client: clinic client "mian" does not exist → did you mean main/,
     ],
     [
       'google, client: main',
       'google, client: other',
-      /work\.client: there is no Google client "other" → there are: main/,
+      /work\.client: Google client "other" does not exist → available: main/,
     ],
     ['  work:', '  clinic:', /connections\.clinic: the key is not allowed → choose another name/],
     ['kind: google, client: main', 'kind: gogle', /connections\.work\.kind: is not valid: "gogle" → allowed: google, /],
     ['calendar: a', 'calender: a', /settings\.calender: unknown key → did you mean calendar\?/],
-    ['    settings: { calendar: a }', '', /settings\.calendar: is missing → add it: a string/],
-    ['agendas: all', 'agendas: ["1", "1"]', /agendas: is not valid: a list → name each one once/],
-    ['agendas: all', 'agendas: [12]', /agendas\.0: is not valid: 12 → put it in quotes/],
+    ['    settings: { calendar: a }', '', /settings\.calendar: is missing → add this setting: a string/],
+    ['agendas: all', 'agendas: ["1", "1"]', /agendas: is not valid: a list → list each element only once/],
+    ['agendas: all', 'agendas: [12]', /agendas\.0: is not valid: 12 → put the value in quotes/],
     ['agendas: all', 'agendas: []', /agendas: is not valid: a list → at least 1 element$/],
     ['agendas: all', 'agendas: al', /agendas: is not valid: "al" → /],
     [
       'agendas: all',
       'agendas: all\n    title: full',
-      /title: the title full identifies the patient, and no reason is given/,
+      /title: the title full identifies the patient and requires a reason/,
     ],
     [
       'agendas: all',
       'agendas: all\n    titleFormat: "{treatment}: {title}"',
-      /titleFormat: the title contains treatment, which is not among fields → add treatment to fields/,
+      /titleFormat: the title contains treatment, which fields does not allow → add treatment to fields/,
     ],
     [
       'agendas: all',
       'agendas: all\n    titleFormat: "{patient}"',
-      /titleFormat: is not valid: .* → write words and \{title\}, \{location\}, \{agenda\}, \{treatment\}, \{status\}; what is in/,
+      /titleFormat: is not valid: .* → write text and \{title\}, \{location\}, \{agenda\}, \{treatment\}, \{status\}; text in \[brackets\]/,
     ],
     [
       'agendas: all',
       'agendas: all\n    tentative: [booked, no_show]',
-      /tentative: no_show is also among free, which is cancelled, no_show → name each status in one of the two/,
+      /tentative: no_show is in this list and also in free \(cancelled, no_show\) → keep each status in only one of the two lists/,
     ],
     [
       'agendas: all',
       'agendas: all\n    labels: [{ colour: red }, { category: Surgery }]',
-      /labels\.0\.colour: calendar does not support it → give a category/,
+      /labels\.0\.colour: calendar does not support this setting → set a category/,
     ],
     [
       'agendas: all',
       'agendas: all\n    labels: [{ statuses: [booked] }]',
-      /labels\.0: is not valid: .* → give a colour or a category/,
+      /labels\.0: is not valid: .* → set a colour or a category/,
     ],
     [
       'agendas: all',
       'agendas: all\n    reminderMinutes: none',
-      /reminderMinutes: calendar does not support it → leave it out: events are written without reminders/,
+      /reminderMinutes: calendar does not support this setting → remove this setting: events have no reminders/,
     ],
     [
       'agendas: all',
       'agendas: all\n    links: [page, teleVisit]',
-      /links: the clinic profile has no URL for page → set appointments\.pageUrl there, or remove it/,
+      /links: the clinic profile has no URL for page → set appointments\.pageUrl in the profile, or remove this setting/,
     ],
-    ['zone: Europe/Rome', 'zone: "+01:00"', /zone: is not valid: "\+01:00" → give an IANA time zone/],
+    ['zone: Europe/Rome', 'zone: "+01:00"', /zone: is not valid: "\+01:00" → set an IANA time zone/],
     [
       '{ kind: google, client: main }',
       '{ kind: microsoft, client: other }',
-      /work\.client: there is no Microsoft client "other" → none is defined yet; add it to microsoftClients/,
+      /work\.client: Microsoft client "other" does not exist → none is defined; add the name to microsoftClients/,
     ],
     [
       '{ kind: google, client: main }',
       '{ kind: microsoft, client: other, directory: "a/b" }',
-      /work\.directory: is not valid: "a\/b" → give the id or a domain of the directory/,
+      /work\.directory: is not valid: "a\/b" → enter the id or a domain of the directory/,
     ],
   ])('must hold: %j written as %j', (from, to, expected) => {
     const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT.replace(from, to) }));
@@ -163,15 +163,15 @@ describe('references', () => {
     const connection = '{ kind: caldav, username: u, password: { env: TENANT_UNO__SECRET } }';
     const tenant = TENANT.replace('{ kind: google, client: main }', connection);
     expect(faultLines(writeConfiguration({ 'tenants/uno.yaml': tenant }))).toEqual([
-      'tenants/uno.yaml:11 targets.rossi.connection: the connection work is of the kind caldav, which this connector cannot ' +
-        'use → name a connection of the kind google or google-service-account',
+      'tenants/uno.yaml:11 targets.rossi.connection: this connector does not support the connection work of the kind caldav ' +
+        '→ choose a connection of the kind google or google-service-account',
     ]);
   });
 
   test('to a profile must hold', () => {
     const dir = writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace('profile: plain', 'profile: plian') });
     expect(faultLines(dir)[0]).toMatch(
-      /clinicClients\.main\.profile: there is no profile "plian" → did you mean plain\?/,
+      /clinicClients\.main\.profile: profile "plian" does not exist → did you mean plain\?/,
     );
   });
 
@@ -179,7 +179,9 @@ describe('references', () => {
     const twin = (agendas: string) =>
       `${TENANT}  verdi: { connector: calendar, connection: work, agendas: ${agendas}, settings: { calendar: a } }\n`;
     const common = faultLines(writeConfiguration({ 'tenants/uno.yaml': twin('["1"]') }));
-    expect(common).toEqual([expect.stringMatching(/targets\.verdi: writes to the same calendar as the target rossi/)]);
+    expect(common).toEqual([
+      expect.stringMatching(/targets\.verdi: writes the same agendas to the same calendar as the target rossi/),
+    ]);
     const apart = twin('["1"]').replace('agendas: all', 'agendas: ["2"]');
     expect(load(writeConfiguration({ 'tenants/uno.yaml': apart })).tenants.get('uno')?.targets.size).toBe(2);
   });
@@ -197,7 +199,7 @@ describe('references', () => {
     ])('those that write %s are refused in the later file, with the other named', (_what, one, other) => {
       expect(faultLines(writeConfiguration({ 'tenants/uno.yaml': one, 'tenants/zwei.yaml': other }))).toEqual([
         expect.stringMatching(
-          /^tenants\/zwei\.yaml:9 targets\.rossi: the tenant uno writes the same agendas into the same calendar → keep one file .*clinic\.tenantId/,
+          /^tenants\/zwei\.yaml:9 targets\.rossi: the tenant uno writes the same agendas to the same calendar → keep one file .*clinic\.tenantId/,
         ),
       ]);
     });

@@ -30,9 +30,9 @@ describe('triggers of a tenant', () => {
     ['a secret that is none', 'env: TENANT_UNO__HOOK', 'env: TENANT_UNO__PLAIN', 'whsec_'],
     ['no secret', '[{ env: TENANT_UNO__HOOK }]', '[]', 'secrets'],
     ['an event that is not there', 'invoice.issued', 'invoice.paid', 'events'],
-    ['an event twice', 'invoice.issued', 'report.available', 'name each one once'],
+    ['an event twice', 'invoice.issued', 'report.available', 'list each element only once'],
     ['no event', '[report.available, invoice.issued]', '[]', 'events'],
-    ['no endpoint', TRIGGERS.slice(TRIGGERS.indexOf('endpoints:')), 'endpoints: {}\n', 'name at least one'],
+    ['no endpoint', TRIGGERS.slice(TRIGGERS.indexOf('endpoints:')), 'endpoints: {}\n', 'add at least one element'],
     ['a key that nobody knows', 'events:', 'fields: [text], events:', 'fields'],
   ])('are refused with %s', (_, sound, broken, told) => {
     expect(faultLines(written(TRIGGERS.replace(sound, broken)), options).join('\n')).toContain(told);
@@ -42,7 +42,7 @@ describe('triggers of a tenant', () => {
     const again =
       '    twin: { url: "https://portal.example/in", secrets: [{ env: TENANT_UNO__HOOK }], events: [invoice.issued] }\n';
     const [fault, ...others] = faultLines(written(TRIGGERS + again), options);
-    expect(fault).toContain('triggers.endpoints.twin: has the same address as the endpoint portal');
+    expect(fault).toContain('triggers.endpoints.twin: has the same URL and the same events as the endpoint portal');
     expect(others).toEqual([]);
     const apart = TRIGGERS.replace('[report.available, invoice.issued]', '[report.available]');
     expect(load(written(apart + again), options).tenants.get('uno')?.triggers?.endpoints.size).toBe(2);

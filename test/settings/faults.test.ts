@@ -21,14 +21,14 @@ describe('faults', () => {
     expect(lines[2]).toMatch(/^profiles\/plain\.yaml:1 scopePrefx: unknown key → did you mean scopePrefix\?/);
     expect(lines[3]).toBe('tenants/due.yaml:4 zone: is not valid: "Europe/Roma" → did you mean Europe/Rome?');
     expect(lines[4]).toBe(
-      'tenants/due.yaml:5 clinic.tenantId: is not valid: 8 → put it in quotes, so that it is a string',
+      'tenants/due.yaml:5 clinic.tenantId: is not valid: 8 → put the value in quotes to make it a string',
     );
   });
 
   test('of a missing key name the line of what should hold it', () => {
     const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('    agendas: all\n', '') }));
     expect(lines).toEqual([
-      'tenants/uno.yaml:9 targets.rossi: agendas are not named → name the ids of the agendas that go into this calendar, or all',
+      'tenants/uno.yaml:9 targets.rossi: agendas is missing → set the ids of the agendas for this calendar, or all',
     ]);
   });
 
@@ -40,11 +40,11 @@ describe('faults', () => {
     });
     expect(faultLines(dir).toSorted()).toEqual([
       expect.stringMatching(/^tenants\/Four!\.yaml:- : the name of the file cannot be an id →/),
-      'tenants/due.yaml:- : the file is empty → fill it in, or remove it',
-      'tenants/tre.yml:- : the file is not read, since its name does not end in .yaml → rename it to end in .yaml',
+      'tenants/due.yaml:- : the file is empty → fill the file, or remove it',
+      'tenants/tre.yml:- : the file is ignored: its name does not end in .yaml → rename the file to end in .yaml',
     ]);
     expect(faultLines(join(dir, 'nowhere'))[0]).toMatch(
-      /clinic-mirror\.yaml:- : the file does not exist → create it with .clinic-mirror init., or name the folder that holds it with --config/,
+      /clinic-mirror\.yaml:- : the file does not exist → create the file with .clinic-mirror init., or pass its folder with --config/,
     );
   });
 
@@ -55,7 +55,7 @@ describe('faults', () => {
     });
     const error = loadError(dir);
     expect(error).toBeInstanceOf(ConfigurationError);
-    expect(error.message).toMatch(/^\d+ faults in the configuration\n\n\S+clinic-mirror\.yaml\n {2}line 15, shedule/);
+    expect(error.message).toMatch(/^\d+ errors in the configuration\n\n\S+clinic-mirror\.yaml\n {2}line 15, shedule/);
     expect(Math.max(...error.message.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   });
 });

@@ -138,7 +138,7 @@ describe('tenants that no file configures', () => {
     const { readAgain, dir, files } = await world(all(due));
     rmSync(join(dir, 'tenants'), { recursive: true });
     expect(readAgain(all(due))).toMatchObject({
-      ...{ removed: [], refused: [{ tenant: null, faults: [{ message: 'no file of a tenant would remain' }] }] },
+      ...{ removed: [], refused: [{ tenant: null, faults: [{ message: 'all tenant files would be removed' }] }] },
     });
     expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
     // Adopted: there is no tenant of a file any more.
@@ -165,7 +165,9 @@ describe('a document that somebody wants', () => {
         [8, 'connections.dav.password'],
       ]),
     );
-    expect(await told('tre', `formerly: uno\n${documentOf('3')}`)).toEqual([[1, 'formerly', 'there is a tenant uno']]);
+    expect(await told('tre', `formerly: uno\n${documentOf('3')}`)).toEqual([
+      [1, 'formerly', 'the tenant uno already exists'],
+    ]);
     expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
   });
 
@@ -177,7 +179,9 @@ describe('a document that somebody wants', () => {
     ]);
     writeFileSync(join(dir, 'tenants/tre.yaml'), documentOf('3'));
     const { unusable } = (await open(all(managed('due', documentOf('2'))))).configuration;
-    expect(unusable).toMatchObject([{ id: 'tre', faults: [{ message: 'only a managed tenant has sealed secrets' }] }]);
+    expect(unusable).toMatchObject([
+      { id: 'tre', faults: [{ message: 'only a managed tenant has encrypted secrets' }] },
+    ]);
   });
 
   test('becomes a file with variables in place of what is sealed, and keeps every comment', () => {

@@ -49,14 +49,17 @@ describe('where Redis is', () => {
   });
 
   test.each([
-    ['{}', 'redis: the address of Redis is missing → give url, sentinels or cluster'],
-    [`{ url: "redis://127.0.0.1:6390", cluster: ${HERE} }`, 'redis: url and cluster are both given → keep one of them'],
-    [`{ sentinels: ${HERE} }`, 'redis.name: is missing → give the name under which the sentinels monitor the master'],
-    ['{ cluster: [] }', 'redis.cluster: is not valid: a list → name at least one'],
-    [`{ cluster: ${HERE}, name: mirror }`, 'redis.name: has no effect with cluster → leave it out'],
+    ['{}', 'redis: the URL of Redis is missing → set url, sentinels or cluster'],
+    [
+      `{ url: "redis://127.0.0.1:6390", cluster: ${HERE} }`,
+      'redis: url and cluster are both set → keep only one setting',
+    ],
+    [`{ sentinels: ${HERE} }`, 'redis.name: is missing → set the name under which the sentinels monitor the master'],
+    ['{ cluster: [] }', 'redis.cluster: is not valid: a list → add at least one element'],
+    [`{ cluster: ${HERE}, name: mirror }`, 'redis.name: has no effect with cluster → remove this setting'],
     [
       '{ url: "redis://127.0.0.1:6390", password: { env: CLIENT_SECRET } }',
-      'redis.password: has no effect with url → write it into the url',
+      'redis.password: has no effect with url → move the value into the url',
     ],
     [`{ cluster: ${HERE}, password: plain }`, 'redis.password: is not valid: (not shown)'],
   ])('is refused as %s', (section, expected) => {

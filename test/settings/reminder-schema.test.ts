@@ -43,13 +43,13 @@ describe('reminders of a tenant', () => {
   });
 
   test.each([
-    ['an unknown field in a text', '{firstName}', '{surname}', 'fields in braces are'],
-    ['a brace alone', '{firstName}', '{', 'fields in braces are'],
+    ['an unknown field in a text', '{firstName}', '{surname}', 'use only these fields in braces'],
+    ['a brace alone', '{firstName}', '{', 'use only these fields in braces'],
     [
       'a rule for a channel that is not there',
       'before: P1D, channels: [post]',
       'before: P1D, channels: [sms]',
-      'there are: post',
+      'available: post',
     ],
     ['a kind that is not there', 'kind: post', 'kind: pots', 'did you mean post?'],
     ['a consent that is not read', 'consent: privacy', 'consent: letters', 'marketing'],
@@ -58,17 +58,17 @@ describe('reminders of a tenant', () => {
       'a rule with two times',
       'before: P1D',
       'before: P1D, at: { daysBefore: 1, time: "10:00" }',
-      'give either before or at',
+      'set either before or at',
     ],
-    ['a rule without a time', 'before: P1D, ', '', 'give either before or at'],
+    ['a rule without a time', 'before: P1D, ', '', 'set either before or at'],
     ['a month', 'P1D', 'P1M', 'such as P1D or PT2H'],
-    ['nothing', 'P1D', 'PT0H', 'more than nothing'],
-    ['an hour that no clock shows', '"18:00"', '"24:00"', 'give a local time'],
+    ['nothing', 'P1D', 'PT0H', 'duration above zero'],
+    ['an hour that no clock shows', '"18:00"', '"24:00"', 'enter a local time'],
     [
       'a channel named twice',
       'before: P1D, channels: [post]',
       'before: P1D, channels: [post, post]',
-      'name each one once',
+      'list each element only once',
     ],
     [
       'a day that is all night',
@@ -100,7 +100,7 @@ describe('links in reminders', () => {
     (url) => {
       const faults = loadError(withLinks(url)).faults.map((fault) => JSON.stringify(fault));
       expect(faults).toHaveLength(1);
-      expect(faults[0]).toContain('links in reminders require a public address');
+      expect(faults[0]).toContain('links in reminders require a public URL');
       expect(faults[0]).toContain('reminders.links');
     },
   );

@@ -97,7 +97,7 @@ describe('secrets', () => {
     });
     expect(lines.map((line) => line.split(' → ')[0])).toEqual([
       'clinic-mirror.yaml:2 redis.url: the environment variable REDIS_URL is not set',
-      "clinic-mirror.yaml:5 secrets.sealingKeys.0.key: the secret's file cannot be read (ENOENT)",
+      'clinic-mirror.yaml:5 secrets.sealingKeys.0.key: the file of the secret cannot be read (ENOENT)',
       'clinic-mirror.yaml:12 clinicClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
       'clinic-mirror.yaml:14 googleClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
     ]);

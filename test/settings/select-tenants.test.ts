@@ -77,7 +77,7 @@ describe('a file that breaks', () => {
     renameSync(join(dir, 'tenants'), join(dir, 'elsewhere'));
     const { refused, removed } = readAgain();
     expect(refused).toMatchObject([
-      { tenant: null, faults: [{ message: 'no file of a tenant would remain' }] },
+      { tenant: null, faults: [{ message: 'all tenant files would be removed' }] },
       { tenant: 'due' },
     ]);
     expect(removed).toEqual([]);

@@ -59,7 +59,8 @@ describe('a valid configuration', () => {
     const settings = SETTINGS.replace('https://api.clinic.test/', address);
     const dir = writeConfiguration({ 'clinic-mirror.yaml': settings });
     if (isAllowed) expect(load(dir).settings.clinicClients.get('main')?.baseUrl).toBe(address);
-    else expect(faultLines(dir)).toEqual([expect.stringMatching(/baseUrl: is not valid: .* → give an https:\/\/ URL/)]);
+    else
+      expect(faultLines(dir)).toEqual([expect.stringMatching(/baseUrl: is not valid: .* → enter an https:\/\/ URL/)]);
   });
 });
 
@@ -88,7 +89,7 @@ describe('logins at Microsoft', () => {
 
   test('of an application itself need a secret or a certificate', () => {
     expect(faultLines(withClient('', 'microsoft-app')).join('\n')).toMatch(
-      /work\.client: the Microsoft client clinics has no secret and no certificate for connections as an app → give it a clientSecret or a certificate/,
+      /work\.client: the Microsoft client clinics has no secret and no certificate, which connections as an application require → add clientSecret or certificate/,
     );
   });
 

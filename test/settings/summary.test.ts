@@ -20,7 +20,7 @@ test('the summary tells what is configured and what was set aside, and no secret
         '    all agendas, 7 days back and 180 ahead',
         '    title appointment, no other fields; first run: apply',
       ].join('\n'),
-      'due: set aside, 1 fault in the configuration',
+      'due: set aside, 1 error in the configuration',
     ].join('\n\n'),
   );
   expect(summary).not.toContain(ENV.CLIENT_SECRET);

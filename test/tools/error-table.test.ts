@@ -60,17 +60,17 @@ describe('the table of errors', () => {
 
   test('tells what several connectors mean alike once, of no vendor', () => {
     expect(rowOf('rate-limited')).toBe(
-      'wait | target | `acme`, `zeta`: the vendor asks for fewer requests. Waits 1.5 min unless the answer says how long |',
+      'wait | target | `acme`, `zeta`: the vendor limits the number of requests. Waits 1.5 min unless the answer says how long |',
     );
   });
 
   test('tells each meaning of a code', () => {
     expect(rowOf('writes-locked')).toBe(
-      'wait, operator | record | `acme`: HubSpot has locked this kind of record for a moment<br>`acme`: HubSpot does not allow this to the login → look in HubSpot whether the app and the account may use this part of the CRM |',
+      'wait, operator | record | `acme`: HubSpot has temporarily locked this kind of record<br>`acme`: HubSpot does not allow the connected account to use this part of the CRM → check in HubSpot whether the app and the account may use this part of the CRM |',
     );
   });
 
   test('names nobody where it may be any', () => {
-    expect(rowOf('answer-missing')).toMatch(/^wait \| record \| the answer to a batch lacks a part\./);
+    expect(rowOf('answer-missing')).toMatch(/^wait \| record \| the response to a batch is incomplete\./);
   });
 });

@@ -10,20 +10,20 @@ const NAMED = 40;
 type Words = typeof EN;
 
 const EN = {
-  begun: 'This needs a hand:',
-  again: 'This still needs a hand:',
-  over: 'This is over:',
-  others: (count: number) => `${count} more that you were told of before ${count === 1 ? 'is' : 'are'} as they were.`,
-  all: 'All of it, as it is now:',
-  isOver: 'over',
+  begun: 'Action required:',
+  again: 'Action still required:',
+  over: 'Resolved:',
+  others: (count: number) => `${count} other reported ${count === 1 ? 'problem is' : 'problems are'} unchanged.`,
+  all: 'Full list:',
+  isOver: 'resolved',
   problems: (count: number) => `${count} problems`,
   ofClinics: (count: number) => ` of ${count} ${count === 1 ? 'clinic' : 'clinics'}`,
   more: (count: number) => `and ${count} more`,
   since: (age: string) => `for ${age}`,
   until: (age: string) => `in ${age}`,
   nextTry: (minutes: number) => `retrying, next try in ${minutes} min`,
-  waiting: (count: number) => `${count} ${count === 1 ? 'change waits' : 'changes wait'}`,
-  clinics: (count: number, ids: string) => `${count} ${count === 1 ? 'clinic waits' : 'clinics wait'} (${ids})`,
+  waiting: (count: number) => `${count} ${count === 1 ? 'pending change' : 'pending changes'}`,
+  clinics: (count: number, ids: string) => `${count} ${count === 1 ? 'affected clinic' : 'affected clinics'} (${ids})`,
   stands: (syncHealth: SyncHealth) =>
     `the clinic: ${SYNC_HEALTH_WORDS.en[syncHealth.sync]}, ${SYNC_HEALTH_WORDS.en[syncHealth.health]}`,
   underAnHour: 'less than an hour',
@@ -34,23 +34,23 @@ const EN = {
 const WORDS = {
   en: EN,
   it: {
-    begun: 'Serve un intervento:',
-    again: 'Serve ancora un intervento:',
+    begun: 'Intervento richiesto:',
+    again: 'Intervento ancora richiesto:',
     over: 'Risolto:',
     others: (count) =>
       count === 1
-        ? 'Un altro problema già segnalato è come prima.'
-        : `Altri ${count} problemi già segnalati sono come prima.`,
-    all: 'Tutto, com’è ora:',
+        ? '1 altro problema già segnalato è invariato.'
+        : `Altri ${count} problemi già segnalati sono invariati.`,
+    all: 'Elenco completo:',
     isOver: 'risolto',
     problems: (count) => `${count} problemi`,
     ofClinics: (count) => ` in ${count} ${count === 1 ? 'clinica' : 'cliniche'}`,
     more: (count) => `e altri ${count}`,
     since: (age) => `da ${age}`,
     until: (age) => `tra ${age}`,
-    nextTry: (minutes) => `si riprova tra ${minutes} min`,
-    waiting: (count) => `${count} ${count === 1 ? 'modifica attende' : 'modifiche attendono'}`,
-    clinics: (count, ids) => `${count} ${count === 1 ? 'clinica attende' : 'cliniche attendono'} (${ids})`,
+    nextTry: (minutes) => `nuovi tentativi in corso, riprova tra ${minutes} min`,
+    waiting: (count) => `${count} ${count === 1 ? 'modifica in coda' : 'modifiche in coda'}`,
+    clinics: (count, ids) => `${count} ${count === 1 ? 'clinica interessata' : 'cliniche interessate'} (${ids})`,
     stands: (syncHealth) =>
       `la clinica: ${SYNC_HEALTH_WORDS.it[syncHealth.sync]}, ${SYNC_HEALTH_WORDS.it[syncHealth.health]}`,
     underAnHour: 'meno di un’ora',

@@ -34,7 +34,7 @@ describe('clinic profiles', () => {
     ['an unknown key', { pagging: {} }, 'Unrecognized key: "pagging"'],
     ['an unknown field', { agendas: { fields: { nome: ['name'] } } }, 'Unrecognized key: "nome"'],
     ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: give an IANA time zone'],
-    ['a broken pattern', { errors: { missingClaim: ['('] } }, 'must be a regular expression'],
+    ['a broken pattern', { errors: { missingClaim: ['('] } }, 'use a regular expression'],
     ['a status that is not ours', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],
     [
       'a rule that the style can not follow',

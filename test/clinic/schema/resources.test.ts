@@ -61,7 +61,7 @@ describe('the rules of appointments', () => {
     const rereading = { changedSince: { parameter: 'updatedSince' } };
     expect(faultsOf({ rereading })).toEqual([]);
     expect(faultsOf({ rereading, fields: { updatedAt: [] } })).toEqual([
-      'rereading.changedSince.parameter: needs fields.updatedAt: without it the time of the last change is not known',
+      'rereading.changedSince.parameter: fields.updatedAt is required: without it, the time of the last change is unknown',
     ]);
     expect(faultsOf({ fields: { updatedAt: [] } })).toEqual([]);
   });
@@ -69,7 +69,7 @@ describe('the rules of appointments', () => {
   test('name both ends of a window, or neither', () => {
     expect(faultsOf({ filters: { from: null, to: null } })).toEqual([]);
     for (const filters of [{ from: null }, { to: null }])
-      expect(faultsOf({ filters })).toEqual(['filters: from and to go together']);
+      expect(faultsOf({ filters })).toEqual(['filters: from and to are required together']);
   });
 
   test.each([

@@ -235,7 +235,7 @@ describe('discovery', () => {
     await expect(prepare(server, ownIn('discover', server.url))).rejects.toMatchObject({
       actor: 'settings',
       code: 'discovery-failed',
-      remedy: expect.stringContaining('address'),
+      remedy: expect.stringContaining('URL of the calendar'),
     });
     expect(server.log().length).toBeLessThanOrEqual(2);
   });

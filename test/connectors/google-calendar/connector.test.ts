@@ -318,7 +318,7 @@ describe('a calendar at the sandbox', () => {
       const made = target.proxy.requests.find((request) => request.method === 'POST');
       expect(JSON.parse(made?.body ?? '')).toEqual({
         summary: 'Appointments',
-        description: `Kept by clinic-mirror, which finds this calendar by the next line.\n[clinic-mirror ${MARK}]`,
+        description: `Managed by clinic-mirror, which identifies this calendar by the next line.\n[clinic-mirror ${MARK}]`,
       });
       expect(target.proxy.requests.every((request) => !request.url.includes('/acl'))).toBe(true);
       expect(target.sandbox.counts.mails).toBe(0);

@@ -78,14 +78,18 @@ describe('a pipeline and its stages by their names', () => {
     [
       'a pipeline that is not there',
       { pipeline: ['Cures'], stage: ['Booked'] },
-      /deals\.pipeline has no "Cures"; there are default, Treatments \(\d+\), Courses \(\d+\)/,
+      /deals\.pipeline has no "Cures"; available: default, Treatments \(\d+\), Courses \(\d+\)/,
     ],
     [
       'a stage of another pipeline',
       { pipeline: ['Courses'], stage: ['Offered'] },
-      /deals\.dealstage has no "Offered"; there are Booked \(\d+\), Paid \(\d+\)/,
+      /deals\.dealstage has no "Offered"; available: Booked \(\d+\), Paid \(\d+\)/,
     ],
-    ['a stage of two, without a pipeline', { stage: ['Paid'] }, /deals\.dealstage has several called "Paid"/],
+    [
+      'a stage of two, without a pipeline',
+      { stage: ['Paid'] },
+      /deals\.dealstage has several options with the name "Paid"/,
+    ],
   ])('are refused before anything is written: %s', async (_, words, message) => {
     const { prepare } = await open(words);
     await expect(prepare()).rejects.toMatchObject({ code: 'option-missing', message: expect.stringMatching(message) });

@@ -46,7 +46,7 @@ describe('a rule of the account', () => {
       );
       expect(outcomes.map(describeOutcome).sort()).toEqual(['failed property-required-by-rule', 'written created']);
       const error = failure(outcomes.find(({ recordId }) => recordId === 'won'));
-      expect(error.about).toBe('deals.closedate by the value of deals.dealstage');
+      expect(error.about).toBe('deals.closedate, required by the value of deals.dealstage');
       expect(`${error.message} ${error.remedy}`).not.toMatch(/closedwon|Secret/);
     },
   );

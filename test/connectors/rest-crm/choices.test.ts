@@ -43,7 +43,7 @@ describe.each(CASES)('lists of $profile', (one) => {
     const { sandbox, target } = await openDeals(one, [seen, 'Lost']);
     const error = await target.connector.prepare(null, signal()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'option-missing', actor: 'settings' });
-    expect(String(error)).toContain(`${stage} has no "Lost"; there are`);
+    expect(String(error)).toContain(`${stage} has no "Lost"; available`);
     expect(String(error)).toContain(`${seen} (${value})`);
     expect(sandbox.records(kind)).toEqual([]);
   });

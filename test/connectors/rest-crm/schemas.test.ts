@@ -57,12 +57,16 @@ describe('the settings of a target', () => {
     ['neither profile nor description', BASE, /^description\.streams: /],
     ['an address with a login', { baseUrl: 'https://me:secret@crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
     ['plain http to elsewhere', { baseUrl: 'http://crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
-    ['a page that names no record', withPatients({ page: 'https://crm.example.com/people' }), /page: needs {{id}}/],
-    ['a page by another scheme', withPatients({ page: 'javascript:alert({{id}})' }), /page: give an address/],
+    [
+      'a page that names no record',
+      withPatients({ page: 'https://crm.example.com/people' }),
+      /page: {{id}} is required/,
+    ],
+    ['a page by another scheme', withPatients({ page: 'javascript:alert({{id}})' }), /page: enter an http/],
     [
       'a placeholder where it has no meaning',
       withPatients({ delete: { call: { path: '/Contact/{{page}}' } } }),
-      /delete\.call: \{\{page\}\} has no meaning here; there are \{\{id\}\}/,
+      /delete\.call: \{\{page\}\} has no meaning here; available: \{\{id\}\}/,
     ],
     [
       'values of patients in an address',
@@ -72,31 +76,35 @@ describe('the settings of a target', () => {
     [
       'a search for several keys that names one',
       withPatients({ find: { call: { query: { 'where[0][value][]': '{{key}}' } } } }),
-      /find\.size: several keys at once need/,
+      /find\.size: a call with several keys requires/,
     ],
     [
       'a search without a key',
       withPatients({ find: { call: { query: { 'where[0][value][]': 'x' } } } }),
-      /find\.call: needs \{\{key\}\} or \{\{keys\}\}/,
+      /find\.call: \{\{key\}\} or \{\{keys\}\} is required/,
     ],
-    ['a create without the properties', withPatients({ create: { call: { body: { a: 1 } } } }), /create\.call: needs/],
-    ['a create whose answer says no id', withPatients({ create: { row: null } }), /create: say where/],
+    [
+      'a create without the properties',
+      withPatients({ create: { call: { body: { a: 1 } } } }),
+      /create\.call: .* is required/,
+    ],
+    ['a create whose answer says no id', withPatients({ create: { row: null } }), /create: set where/],
     [
       'pages that would all be the first',
       withPatients({ list: { paging: { by: 'page' } } }),
-      /list\.paging: the call needs/,
+      /list\.paging: the call requires/,
     ],
     ['a path with a query', withPatients({ delete: { call: { path: '/Contact?id={{id}}' } } }), /delete\.call\.path: /],
     ['a header of the transport', withPatients({ delete: { call: { headers: { Authorization: 'x' } } } }), /headers/],
     [
       'appointments without a stamp',
       { ...BASE, profile: 'espocrm', description: { streams: { appointments: { stampField: null } } } },
-      /stampField: needed here/,
+      /stampField: this field is required/,
     ],
     [
       'appointments without contacts',
       { ...BASE, profile: 'espocrm', description: { streams: { patients: null } } },
-      /patients: needed to find/,
+      /patients: this field is required to find/,
     ],
   ])('refuse %s', (_, settings, fault) => {
     expect(faultOf(settings)).toMatch(fault);
@@ -104,7 +112,7 @@ describe('the settings of a target', () => {
 
   test.each([
     ['finds: {}', /line 6, description\.streams\.patients\.finds: unknown key\s+→ did you mean find\?/],
-    ['keyField: 7', /line 6, description\.streams\.patients\.keyField: is not valid: 7\s+→ put it in quotes/],
+    ['keyField: 7', /line 6, description\.streams\.patients\.keyField: is not valid: 7\s+→ put the value in quotes/],
   ])('name the place of a fault in the description, and its remedy: %s', (line, fault) => {
     const lines = [`baseUrl: ${BASE.baseUrl}`, 'profile: espocrm', 'description:', '  streams:', '    patients:'];
     const read = readYaml('uno.yaml', Buffer.from([...lines, `      ${line}`].join('\n')));

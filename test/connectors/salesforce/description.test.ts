@@ -104,7 +104,7 @@ describe('picklists', () => {
     const worker = open('patients', { properties: mapped(['Unknown']) });
     await expect(worker.prepare(null, signal())).rejects.toMatchObject({
       code: 'crm-setup-incomplete',
-      message: expect.stringContaining('Contact.Group__c has no "Unknown"; there are New patient (10), Known (20)'),
+      message: expect.stringContaining('Contact.Group__c has no "Unknown"; available: New patient (10), Known (20)'),
     });
   });
 });

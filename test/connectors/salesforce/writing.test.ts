@@ -146,13 +146,13 @@ describe('what the org or the mapping lacks is named before anything is written'
       'a key field',
       { ...OPTIONS, customFields: { ...OPTIONS.customFields, Individual: [] } },
       RULES,
-      /Individual\.Clinic_Key__c is not there/,
+      /Individual\.Clinic_Key__c does not exist/,
     ],
     [
       'a consent that is mapped',
       OPTIONS,
       [{ property: 'LastName', optOut: 'HasOptedOutSolicit' }],
-      /the mapping fills no LastName from a consent/,
+      /the mapping does not fill LastName from a consent/,
     ],
   ])('%s', async (_, options, rules, message) => {
     const { worker } = await open(options, rules);

@@ -80,8 +80,8 @@ describe('by mail', () => {
     expect(text).toContain(
       'belvedere, connection doctor-2: the connection has expired or was revoked: a new sign-in is required (login-ended), for 3 hours, 14 changes wait\n  clinic-mirror login belvedere doctor-2\n',
     );
-    expect(text).toContain('This still needs a hand:');
-    expect(text).toContain('2 more that you were told of before are as they were.');
+    expect(text).toContain('Action still required:');
+    expect(text).toContain('2 other reported problems are unchanged.');
   });
 
   test('in Italian where that is chosen; codes and commands stay as they are', async () => {
@@ -91,7 +91,7 @@ describe('by mail', () => {
     expect(text).toContain(
       'belvedere, accesso doctor-2: collegamento scaduto o revocato: è necessario un nuovo accesso (login-ended), da 3 ore, 14 modifiche attendono\n  clinic-mirror login belvedere doctor-2\n',
     );
-    expect(text).toContain('Altri 2 problemi già segnalati sono come prima.');
+    expect(text).toContain('Altri 2 problemi già segnalati sono invariati.');
   });
 
   test('a server that refuses is an error that names who must act', async () => {

@@ -73,7 +73,7 @@ test('a digest names 40 problems of each kind, counts the others, and those that
   const { text } = textOf({ ...NOTHING, begun: Array(43).fill(problemOf('aurora')), others: 2 }, NOW, 'en');
   expect(text.split('(login-ended)')).toHaveLength(41);
   expect(text).toContain('and 3 more');
-  expect(text).toContain('2 more that you were told of before are as they were.');
+  expect(text).toContain('2 other reported problems are unchanged.');
   expect(text.trimEnd()).toMatch(/clinic-mirror status --problems$/);
 });
 

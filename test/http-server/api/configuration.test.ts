@@ -93,7 +93,7 @@ describe('a managed tenant', () => {
       return (body.faults as { path: string; message: string }[]).map(({ path, message }) => [path, message]);
     };
     expect(await told({ secrets: { other: 'x' } })).toEqual([
-      ['secrets.other', 'the configuration does not name this secret'],
+      ['secrets.other', 'the configuration does not use this secret'],
     ]);
     expect(await told({ secrets: { dav: ' ' } })).toEqual([['secrets.dav', 'the secret is empty']]);
     expect(await told({ tenant: 'No Id' })).toEqual([['', 'the id is not valid']]);
@@ -170,7 +170,7 @@ describe('an owner of some tenants', () => {
     const read = (visitor: string) => as(visitor)('GET', '/tenants/aurora/configuration');
     expect((await read('owner')).body.faults).toEqual([{ ...fault, remedy: 'keep one file' }]);
     const limited = await read('owner-of-aurora');
-    expect(limited.body.faults).toMatchObject([{ path: 'clinic.tenantId', message: 'another tenant has it' }]);
+    expect(limited.body.faults).toMatchObject([{ path: 'clinic.tenantId', message: 'another tenant uses this value' }]);
     expect(JSON.stringify(limited.body)).not.toContain(ROSSI);
     await app.close();
   });

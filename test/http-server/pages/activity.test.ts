@@ -37,11 +37,11 @@ describe('the page of what was done', () => {
   test('tells in words what was done, and marks what was refused or failed with its code', async () => {
     const { see } = await open([noted({}), noted({ verb: 'forget', outcome: 'refused', code: 'not-allowed' })]);
     const page = await see('/activity');
-    expect(page).toContain('had a patient forgotten');
+    expect(page).toContain('erased a patient');
     expect(page.match(/<span class="act">[^<]*<\/span>( <code>[\w-]+<\/code>)?/g)).toEqual([
       '<span class="act">refused</span> <code>not-allowed</code>',
     ]);
-    expect(await see('/activity', { 'accept-language': 'it' })).toContain('ha fatto dimenticare un paziente');
+    expect(await see('/activity', { 'accept-language': 'it' })).toContain('ha cancellato un paziente');
   });
 
   test('leaves out facts that say nothing, and keeps a zero', async () => {

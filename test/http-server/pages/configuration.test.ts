@@ -97,7 +97,7 @@ describe('a clinic that is managed', () => {
 test('a clinic of a file says which one, in both languages, and takes no change', async () => {
   const { see, post } = await open();
   const page = await see('/tenants/studio-rossi/configuration');
-  expect(page).toContain(`This clinic is configured by the file ${FILE}`);
+  expect(page).toContain(`The file ${FILE}`);
   expect(page).not.toContain('<textarea');
   const italian = await see('/tenants/studio-rossi/configuration', { 'accept-language': 'it' });
   expect(italian).toContain(`Questa clinica è configurata dal file ${FILE}`);

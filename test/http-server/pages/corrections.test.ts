@@ -44,13 +44,13 @@ test('the hold of many corrections shows what was told and what is so now, and s
   expect(await see(`${CLINIC}/holds`)).toContain(page);
   const shown = await see(page);
   expect(shown).toContain('Are these changes true?');
-  expect(shown).toContain('Patients had been told of 12 appointments ahead');
+  expect(shown).toContain('Patients had received reminders for 12 future appointments');
   expect(shown).toContain('More than 10 and more than 20 %');
   expect(shown).toMatch(/time<\/span> <time[^>]*>[^<]*10:00[^<]*<\/time> → <time[^>]*>[^<]*09:00[^<]*<\/time>/);
   expect(shown).not.toContain('Anna');
   const seen = /name="seen" value="([^"]+)"/.exec(shown)?.[1] ?? '';
   const asked = await post(page, { step: 'show', choice: 'all', seen });
-  expect(asked.body).toContain('The patients of 12 appointments get a message that says what is true now');
+  expect(asked.body).toContain('The next run sends a correction to the patients of 12 appointments');
   expect((await post(page, { step: 'decide', choice: 'all', seen })).statusCode).toBe(303);
   await world.cycle();
   await world.advance(MINUTE_MS);

@@ -32,6 +32,6 @@ describe('what nobody can have', () => {
     const { app } = await openActsPages(redis.connect(), { visitor: null });
     const { statusCode, body } = await app.inject({ url: `/tenants/${TENANT}/sync`, method: 'POST', headers: asked });
     expect(statusCode).toBe(401);
-    expect(body).toMatch(/The session has ended[\s\S]*Nothing was done[\s\S]*href="\/sign-in"/);
+    expect(body).toMatch(/Session expired[\s\S]*Nothing was changed[\s\S]*href="\/sign-in"/);
   });
 });

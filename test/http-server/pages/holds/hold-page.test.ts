@@ -27,12 +27,12 @@ describe('a hold', () => {
   test('tells why, what is usual here, and its items by day and agenda; to viewers without buttons', async () => {
     const { body } = await world().open('operator', page());
     expect(body).toContain('The clinic’s list no longer shows these appointments');
-    expect(body).toContain('Usual here');
+    expect(body).toContain('Usual');
     expect(body).toContain('0 a day');
     expect(body).toContain('name="day" value="2026-06-16"');
     expect(body).toContain('Remove all 28…');
     expect(body).toMatch(
-      /Field by field<\/summary><ul class="changes"><li><span class="quiet">time<\/span> <time[^>]*>[^<]+<\/time>–\d\d:00<\/li>/,
+      /Fields<\/summary><ul class="changes"><li><span class="quiet">time<\/span> <time[^>]*>[^<]+<\/time>–\d\d:00<\/li>/,
     );
     expect(body).not.toContain('Mario');
     expect((await world().open('viewer', page())).body).not.toContain('Remove');
@@ -122,7 +122,7 @@ describe('a hold', () => {
     ];
     const first = await send('operator', page(), all);
     expect([first.status, first.body.includes('is noted')]).toEqual([200, true]);
-    expect((await open('bruno', page())).body).toContain('operator wants to approve 26 of these already');
+    expect((await open('bruno', page())).body).toContain('operator has requested approval of 26 changes');
     const second = await send('bruno', page(), all);
     expect(second.status).toBe(303);
     expect((await tenant.holds.list()).map(({ state }) => state)).toEqual(['approved', 'approved']);

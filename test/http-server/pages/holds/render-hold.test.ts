@@ -80,7 +80,7 @@ describe('a hold', () => {
     const words = wordsOf(shown(viewOf(items, { usual: [2, 0, 5], unread: 'server-error', requests })));
     expect(words).toMatch(/0–5 a day \(2, 0, 5: /);
     expect(words).toContain('server-error');
-    expect(words).toContain('anna wants to approve 3');
+    expect(words).toContain('anna has requested approval of 3');
   });
 
   test('writes an id and the name of an agenda as text', () => {
