@@ -6,7 +6,7 @@ import { type Instant, SECOND_MS } from '../model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
 
 /** What the setting `calendar.create` is. */
-export const OWN_CALENDAR = { description: 'Name of a calendar of our own, made once' };
+export const OWN_CALENDAR = { description: 'Name of a calendar that clinic-mirror creates once.' };
 
 /** For whom a container of ours is, beside its owner tag: told by its description, to whoever has another identity key. */
 export interface Owner {
