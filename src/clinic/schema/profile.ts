@@ -185,7 +185,7 @@ export const clinicProfileSchema = z.strictObject({
   paging: pagingSchema
     .prefault({ style: 'offset-limit' })
     .describe(
-      'Paging of all lists. Further pages that a response announces in a usual field or header always count, whatever the profile says.',
+      'Paging of all lists. A list is `partial` if a `Link` header announces another page under a different style, or if a usual field does and the list has no total.',
     ),
   listPath: path
     .nullable()
