@@ -178,8 +178,8 @@ function valuesOf(schema: Schema, root: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${flow(value)}\``).join(', ');
   const choices = schema.oneOf ?? schema.anyOf;
   if (choices !== undefined) {
-    const words = choices.map((choice) => valuesOf(resolve(choice, root), root)).filter((word) => word !== '');
-    return [...new Set(words)].join(' or ');
+    const words = [...new Set(choices.map((choice) => valuesOf(resolve(choice, root), root)))];
+    return words.every((word) => word === '') ? '' : words.map((word) => word || 'mapping').join(' or ');
   }
   if (schema.type === 'array') {
     const entries = schema.items === undefined ? '' : valuesOf(resolve(schema.items, root), root);

@@ -63,8 +63,7 @@ export function redisSection(secrets: SecretSchemas) {
         .optional()
         .meta({
           description:
-            "URL of a single Redis server, or the path of the server's Unix socket. Use `rediss://` for a server on another host, and a reference if the URL contains a password. One of `url`, `sentinels` and `cluster` is required.",
-          examples: ['rediss://clinic-mirror@redis.example.org:6379'],
+            "URL of a single Redis server, or the path of the server's Unix socket. Use `rediss://` for a server on another host, and a reference if the URL contains a password. One of `url`, `sentinels` and `cluster` is required. Example: `rediss://redis.example.org:6379`.",
         }),
       sentinels: addresses(26_379)
         .optional()

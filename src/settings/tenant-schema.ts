@@ -276,8 +276,7 @@ const target = z.strictObject({
     .optional()
     .meta({
       description:
-        'Format of the title, with `{title}` and the values in `fields`. Text in [square brackets] is omitted if a value is missing.',
-      examples: ['[{agenda}: ]{title}'],
+        'Format of the title, with `{title}` and the values in `fields`. Text in [square brackets] is omitted if a value is missing. Example: `[{agenda}: ]{title}`.',
     }),
   fields: distinctList(z.enum(FIELDS))
     .default([])

@@ -209,7 +209,10 @@ const rereading = z
         'Maximum minutes between two full reads. A deletion, or a wrong ETag, can stay undetected for this period.',
       ),
   })
-  .prefault({});
+  .prefault({})
+  .describe(
+    'Methods to transfer only changed appointments. The daemon reads in full after a process start, a manual sync, plan or audit, a changed connection or configuration, and a failed or partial read.',
+  );
 
 /** How a list is asked for a window of time and for some agendas. */
 export const windowFilters = {
