@@ -33,7 +33,7 @@ export function renderErrors(catalogues: ReadonlyMap<string, VendorErrors>): str
     const samples = meanings(found, ({ message }) => message);
     return `| \`${code}\` | ${who} | ${concerns} | ${samples} | ${meanings(found, remedyOf) || '–'} |`;
   });
-  return ['| code | who must act | concerns | sample message | remedy |', '|---|---|---|---|---|', ...lines].join('\n');
+  return ['| code | who acts | concerns | sample message | remedy |', '|---|---|---|---|---|', ...lines].join('\n');
 }
 
 interface Found {
