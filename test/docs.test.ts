@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { commandsOf, createProgram } from '../src/cli/program.ts';
+import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
 import { addFeatureMetrics } from '../src/features/metrics.ts';
@@ -121,6 +123,20 @@ test.each([...connectors.keys()])('docs/configuration.md has a section for the c
     needed.filter((line) => !lines.includes(line)),
     'lines that are missing',
   ).toEqual([]);
+});
+
+test('docs/clinic-profile.md shows a profile that the schema accepts', () => {
+  const [, example = ''] = /```yaml\n([\s\S]*?)```/.exec(read('docs/clinic-profile.md')) ?? [];
+  expect(example).not.toBe('');
+  expect(clinicProfileSchema.safeParse(parse(example)).error).toBeUndefined();
+});
+
+test.each(['settings', 'tenant'])('docs/configuration.md has one heading for each setting of %s', (name) => {
+  const block =
+    new RegExp(`<!-- reference: ${name} -->[\\s\\S]*?<!-- end -->`).exec(read('docs/configuration.md'))?.[0] ?? '';
+  const headings = [...block.matchAll(/^#{3,4} `(.+)`$/gm)].map((match) => match[1]);
+  expect(headings.length).toBeGreaterThan(100);
+  expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([]);
 });
 
 describe.each([

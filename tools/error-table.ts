@@ -1,17 +1,19 @@
 import type { ErrorKind, VendorErrors } from '../src/connectors/errors.ts';
-import { render } from '../src/messages/message.ts';
+import { type Message, namesIn, render } from '../src/messages/message.ts';
 import type { Actor } from '../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/model/time.ts';
 
-/** Who acts, in the words of `docs/errors.md`. */
-const WHO: Readonly<Record<Actor, string>> = {
-  settings: 'operator',
-  authorization: 'person',
-  guard: 'person',
-  remote: 'wait',
-  conflict: 'daemon',
-  contract: 'developer',
+/** Who must act, on the scale of `docs/errors.md`. */
+const WHO: Readonly<Record<Actor, 'action required' | 'retrying'>> = {
+  settings: 'action required',
+  authorization: 'action required',
+  guard: 'action required',
+  contract: 'action required',
+  remote: 'retrying',
+  conflict: 'retrying',
 };
+/** Values of sample messages. Templates without a value here show the name of the value in angle brackets. */
+const SAMPLES: Readonly<Record<string, string>> = { target: 'doctor-1', tenant: 'aurora', calendar: 'Appointments' };
 
 /** Under this name stands what any connector may meet. */
 export const ANY = 'any';
@@ -21,54 +23,73 @@ export function codesOf(catalogues: ReadonlyMap<string, VendorErrors>): string[]
   return [...kindsByCode(catalogues).keys()].sort();
 }
 
-/** A Markdown table with a row for each code; what connectors mean by it differently stands under their names. */
+/** Renders a Markdown table with one line per code; different meanings of a code follow the connectors' names. */
 export function renderErrors(catalogues: ReadonlyMap<string, VendorErrors>): string {
   const byCode = kindsByCode(catalogues);
-  const rows = codesOf(catalogues).map((code) => {
+  const lines = codesOf(catalogues).map((code) => {
     const found = byCode.get(code)!;
     const who = distinct(found.map(({ kind }) => WHO[kind.actor])).join(', ');
     const concerns = distinct(found.map(({ kind }) => (kind.scope === 'item' ? 'record' : 'target'))).join(', ');
-    return `| \`${code}\` | ${who} | ${concerns} | ${meanings(found)} |`;
+    const samples = meanings(found, ({ message }) => message);
+    return `| \`${code}\` | ${who} | ${concerns} | ${samples} | ${meanings(found, remedyOf) || '–'} |`;
   });
-  return ['| code | who acts | concerns | what happened → what to do |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| code | who acts | concerns | sample message | remedy |', '|---|---|---|---|---|', ...lines].join('\n');
 }
 
 interface Found {
   connector: string;
   vendor: string;
   kind: ErrorKind;
-  /** What happened and what to do, with `{vendor}` for the vendor's name. */
-  said: string;
+  /** Sample message, with `{vendor}` for the vendor's name. */
+  message: string;
+  /** What to do, with `{vendor}` for the vendor's name; null if the error has no remedy. */
+  remedy: string | null;
 }
 
 function kindsByCode(catalogues: ReadonlyMap<string, VendorErrors>): Map<string, Found[]> {
   const all = [...catalogues].flatMap(([connector, { vendor, kinds, textsOf }]) =>
     Object.entries(kinds).map(([name, kind]) => {
       const { message, remedy } = textsOf(name, '{vendor}');
-      const said = [message, ...(remedy === null ? [] : [remedy])].map((text) => render(text)).join(' → ');
-      return { code: kind.code ?? name, connector, vendor: render(vendor), kind, said };
+      const texts = { message: sample(message), remedy: remedy === null ? null : sample(remedy) };
+      return { code: kind.code ?? name, connector, vendor: render(vendor), kind, ...texts };
     }),
   );
   return Map.groupBy(all, ({ code }) => code);
 }
 
-function meanings(found: readonly Found[]): string {
-  const groups = Map.groupBy(found, meaningOf);
+/** Returns a text with sample values, as a sentence. */
+function sample(text: Message): string {
+  const names = namesIn(render({ code: text.code })).filter((name) => text.values?.[name] === undefined);
+  const samples = Object.fromEntries(names.map((name) => [name, SAMPLES[name] ?? `\\<${name}>`]));
+  return sentence(render({ code: text.code, values: { ...text.values, ...samples } }));
+}
+
+/** Returns a text with a full stop, and with a capital letter unless the first word is a code or a name. */
+function sentence(text: string): string {
+  const first = /^[a-z]+[ ,:]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+  return /[.!?]$/.test(first) ? first : `${first}.`;
+}
+
+/** Joins the texts of the connectors that share a code; a text of all connectors names no connector. */
+function meanings(found: readonly Found[], textOf: (one: Found) => string): string {
+  const groups = Map.groupBy(found, textOf);
   return [...groups]
+    .filter(([meaning]) => meaning !== '')
     .map(([meaning, those]) => {
       const connectors = distinct(those.map(({ connector }) => connector));
       const text = meaning.replaceAll('{vendor}', connectors.length === 1 ? those[0]!.vendor : 'the vendor');
-      return connectors.includes(ANY) ? text : `${connectors.map((name) => `\`${name}\``).join(', ')}: ${text}`;
+      const shown = text.charAt(0) === 't' ? `T${text.slice(1)}` : text;
+      return connectors.includes(ANY) ? shown : `${connectors.map((name) => `\`${name}\``).join(', ')}: ${shown}`;
     })
     .join('<br>');
 }
 
-function meaningOf({ said, kind: { detail: note, pauseMs, leastPauseMs } }: Found): string {
-  const sentences = [said];
-  if (note !== undefined) sentences.push(note);
-  if (leastPauseMs !== undefined) sentences.push(`Waits ${duration(leastPauseMs)} at least`);
-  if (pauseMs !== undefined) sentences.push(`Waits ${duration(pauseMs)} unless the answer says how long`);
-  return sentences.join('. ');
+function remedyOf({ remedy, kind: { detail: note, pauseMs, leastPauseMs } }: Found): string {
+  const sentences = remedy === null ? [] : [remedy];
+  if (note !== undefined) sentences.push(sentence(note));
+  if (leastPauseMs !== undefined) sentences.push(`Retry after at least ${duration(leastPauseMs)}.`);
+  if (pauseMs !== undefined) sentences.push(`Retry after ${duration(pauseMs)}, or after the time in the response.`);
+  return sentences.join(' ');
 }
 
 function duration(ms: number): string {

@@ -1,6 +1,7 @@
 /** Writes the tables between `<!-- reference: … -->` and `<!-- end -->`, from schemas of settings, catalogues of errors and decision records. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RESOURCES } from '../src/clinic/schema/resources.ts';
 import { shared, type VendorErrors } from '../src/connectors/errors.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
@@ -14,8 +15,9 @@ import { ANY, renderErrors } from './error-table.ts';
 import { FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
 import { renderMetrics } from './metrics-table.ts';
+import { renderProfile } from './profile-table.ts';
 import { renderRoutes } from './route-table.ts';
-import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
+import { keysOfSchema, renderKeys, renderSettings, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
 const decisions = join(docs, '../decisions');
@@ -23,7 +25,7 @@ const FILES = [
   '../decisions/README.md',
   'api.md',
   'configuration.md',
-  'clinic-profile.md',
+  'clinic-profile-reference.md',
   'errors.md',
   'glossary.md',
   'monitoring.md',
@@ -85,9 +87,9 @@ function referenceTables(): Map<string, string> {
     ({ path }) => !path.startsWith(VENDOR_PART) && !path.startsWith(CHANNEL_PART),
   );
   const tables = new Map([
-    ['settings', renderKeys(keys('settings.json'))],
-    ['tenant', renderKeys(tenant)],
-    ['profile', renderKeys(keys('clinic-profile.json'))],
+    ['settings', renderSettings(keys('settings.json'), 3)],
+    ['tenant', renderSettings(tenant, 3)],
+    ['profile', renderProfile(keys('clinic-profile.json'), Object.keys(RESOURCES))],
     ['errors', renderErrors(catalogues)],
     ['api', renderRoutes(openApiDocument(ROUTES))],
     ['faults', renderFaults(FAULTS)],

@@ -8,8 +8,17 @@ import type { SecretSchemas } from './secret-reference.ts';
 const rights = {
   level: z
     .enum(ACCESS_LEVELS)
-    .describe('viewer looks; operator decides, syncs and connects too; owner does what can not be taken back too'),
-  tenants: z.array(name).min(1).optional().describe('These tenants alone, by their ids; without it all'),
+    .describe(
+      '`viewer` can read. `operator` can also decide, sync and connect. `owner` can also run irreversible actions.',
+    ),
+  tenants: z
+    .array(name)
+    .min(1)
+    .optional()
+    .meta({
+      description: 'Ids of the tenants that the rule covers. Without a value the rule covers all tenants.',
+      examples: [['aurora']],
+    }),
 };
 
 const person = z
@@ -17,8 +26,8 @@ const person = z
     email: z
       .email(issueText(message('bad-address.email')))
       .optional()
-      .describe('By an address that the provider has verified'),
-    subject: text.optional().describe("By the provider's own id of the person (the claim sub)"),
+      .meta({ description: 'E-mail address that the provider has verified.', examples: ['anna@practice.example'] }),
+    subject: text.optional().describe("The provider's id of the user (claim `sub`)."),
     ...rights,
   })
   .refine(
@@ -27,7 +36,7 @@ const person = z
   );
 
 const group = z.strictObject({
-  value: text.describe('Whoever has this value in groupsClaim'),
+  value: text.meta({ description: 'Value of `groupsClaim` that the rule applies to.', examples: ['clinic-admins'] }),
   ...rights,
 });
 
@@ -35,20 +44,26 @@ const group = z.strictObject({
 function oidcSection(secrets: SecretSchemas) {
   return z
     .strictObject({
-      issuer: address.describe('Address of the provider, exactly as its discovery document names it'),
-      clientId: text.describe('Id of the registration; it comes back to <publicUrl>/sign-in/callback'),
+      issuer: address.meta({
+        description: "URL of the provider, exactly equal to `issuer` in the provider's discovery document.",
+        examples: ['https://accounts.google.com'],
+      }),
+      clientId: text.meta({
+        description: 'Client id of the registration. The redirect URL is `<publicUrl>/sign-in/callback`.',
+        examples: ['1234567890-abc.apps.googleusercontent.com'],
+      }),
       clientSecret: optionalClientSecret(secrets),
       scopes: z
         .array(text)
         .default(['openid', 'email', 'profile'])
         .refine((scopes) => scopes.includes('openid'), issueText(message('settings.openid')))
-        .describe('What is asked for. Default: openid, email, profile'),
-      groupsClaim: text.default('groups').describe('Claim of the id_token that holds the values of groups'),
+        .describe('Scopes of the sign-in request.'),
+      groupsClaim: text.default('groups').describe("Claim of the id_token that contains the user's groups."),
       people: z
         .array(person)
         .default([])
-        .describe('Who gets in; of rules that fit, the first counts, people before groups'),
-      groups: z.array(group).default([]).describe('Who else gets in. Nobody without a rule does'),
+        .describe('Users with access. The first matching rule applies; rules for people precede rules for groups.'),
+      groups: z.array(group).default([]).describe('Groups with access. Users without a matching rule have no access.'),
     })
     .refine(({ people, groups }) => people.length + groups.length > 0, issueText(message('settings.no-visitors')));
 }
@@ -68,25 +83,29 @@ function perMinute(usual: number) {
 export function accessSection(secrets: SecretSchemas) {
   return z
     .strictObject({
-      oidc: oidcSection(secrets).optional().describe('Administrators sign in at an OpenID provider'),
+      oidc: oidcSection(secrets).optional().describe('Sign-in of administrators through an OpenID provider.'),
       passphrase: z
         .boolean()
         .optional()
         .describe(
-          'An owner signs in with a passphrase, set with the address that the daemon shows at its first start. Default: without oidc',
+          'Allows an owner to sign in with a passphrase. The owner sets the passphrase through the URL that the daemon prints at the first start. Default: `true` without `oidc`.',
         ),
       sessionHours: wholeNumber(1, LONGEST_SESSION_HOURS)
         .default(12)
-        .describe('Who signed in does so again after this'),
-      idleMinutes: wholeNumber(5, 1_440).default(60).describe('And after this time without looking'),
+        .describe('Maximum length of a session, in hours.'),
+      idleMinutes: wholeNumber(5, 1_440)
+        .default(60)
+        .describe('Minutes without activity after which a session expires.'),
       requestsPerMinute: z
         .strictObject({
-          token: perMinute(1_200).describe('Of a program that shows a token'),
-          session: perMinute(600).describe('Of one sign-in of a person, in all of its tabs'),
-          address: perMinute(120).describe('Of whoever is not signed in, by the address they come from'),
+          token: perMinute(1_200).describe('Limit for a program with an access token.'),
+          session: perMinute(600).describe('Limit for one session of a user, across all browser tabs.'),
+          address: perMinute(120).describe('Limit for one IP address without a session.'),
         })
         .prefault({})
-        .describe('More requests for pages and of the API are answered 429, by all processes together'),
+        .describe(
+          'Rate limits for pages and API, for all processes together. The daemon answers further requests with 429.',
+        ),
     })
     .transform(({ passphrase, ...others }) => ({ ...others, passphrase: passphrase ?? others.oidc === undefined }));
 }
@@ -104,16 +123,22 @@ export type OidcSettings = NonNullable<AccessSettings['oidc']>;
 
 const holdsAbove = wholeNumber(0)
   .optional()
-  .describe('A hold of more items than this is approved by two persons; without it one is enough');
+  .meta({
+    description:
+      'Number of changes in a hold above which two people must approve. Without a value one approval is enough.',
+    examples: [50],
+  });
 
 /** The log of what persons do, in `dataDirectory`. */
 export const auditLog = z
   .strictObject({
-    keepMonths: wholeNumber(1, 1_200).default(60).describe('How long entries are kept, at least'),
+    keepMonths: wholeNumber(1, 1_200)
+      .default(60)
+      .describe('Minimum number of months for which audit log records are kept.'),
     reasonFor: z
       .array(z.enum(ACT_VERBS))
       .default([])
-      .describe('What is done only with a reason (`--reason`), by the words of the audit log'),
+      .meta({ description: 'Actions that require a reason (`--reason`).', examples: [['forget', 'approve']] }),
   })
   .prefault({});
 
@@ -121,18 +146,18 @@ export const auditLog = z
 export const approvals = z
   .strictObject({
     holdsAbove,
-    forget: z.boolean().default(false).describe('Forgetting a patient needs a second person'),
-    restore: z.boolean().default(false).describe('Restoring a backup needs a second person'),
+    forget: z.boolean().default(false).describe('Requires a second person to forget a patient.'),
+    restore: z.boolean().default(false).describe('Requires a second person to restore a backup.'),
     configuration: z
       .boolean()
       .default(false)
-      .describe('Adding, changing and removing a managed tenant needs a second person'),
-    expireAfterHours: wholeNumber(1, 720).default(24).describe('The second person has this long'),
+      .describe('Requires a second person to add, change or remove a managed tenant.'),
+    expireAfterHours: wholeNumber(1, 720).default(24).describe('Hours within which the second person must approve.'),
     persons: z
       .enum(['system', 'named'])
       .default('system')
       .describe(
-        'What tells persons apart: the login at the machine, or the name that they give (`--as`), which nobody checks; for containers, where all are one user',
+        'How clinic-mirror identifies people. `system`: the user account on the host. `named`: the name given with `--as`, which clinic-mirror does not verify; use `named` in containers, where every operator has the same user account.',
       ),
   })
   .prefault({});
@@ -140,12 +165,12 @@ export const approvals = z
 /** A tenant's own, beside those of the settings: it can ask for more, never for less. */
 export const tenantApprovals = z.strictObject({
   holdsAbove,
-  forget: z.literal(true).optional().describe('Forgetting a patient of this clinic needs a second person'),
-  restore: z.literal(true).optional().describe('Restoring a backup of this clinic needs a second person'),
+  forget: z.literal(true).optional().describe('Requires a second person to forget a patient of this tenant.'),
+  restore: z.literal(true).optional().describe('Requires a second person to restore a backup of this tenant.'),
   configuration: z
     .literal(true)
     .optional()
-    .describe('Changing and removing this clinic, where it is managed, needs a second person'),
+    .describe('Requires a second person to change or remove this tenant, if the tenant is managed.'),
 });
 
 /** What two persons have to want, and for how long the first is remembered. */

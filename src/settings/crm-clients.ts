@@ -9,14 +9,16 @@ import type { SecretSchemas } from './secret-reference.ts';
  */
 export function budget(defaults: { requestsPerMinute: number; burst: number; requestsPerDay?: number }) {
   const perDay = wholeNumber().describe(
-    'Requests in 24 hours that the other side allows one account of it; nothing is held back, and status warns from four fifths of it',
+    'Daily quota of one account with the vendor. The daemon does not enforce the quota; `status` warns at 80 %.',
   );
   return z
     .strictObject({
       requestsPerMinute: wholeNumber()
         .default(defaults.requestsPerMinute)
-        .describe('Requests per minute over all tenants together; each call in a batch counts'),
-      burst: wholeNumber().default(defaults.burst).describe('Requests that may be sent at once after a pause'),
+        .describe(
+          'Requests per minute for all tenants and all replicas together, shared fairly. Each call in a batch is one request. For a clinic the limit includes the token endpoint.',
+        ),
+      burst: wholeNumber().default(defaults.burst).describe('Requests that the daemon may send at once after a pause.'),
       requestsPerDay:
         defaults.requestsPerDay === undefined ? perDay.optional() : perDay.default(defaults.requestsPerDay),
     })
@@ -25,19 +27,22 @@ export function budget(defaults: { requestsPerMinute: number; burst: number; req
 
 /** Id that an issuer gave a registration. */
 export function registrationId() {
-  return text.describe('Id of the registration');
+  return text.describe('Client id of the registration.');
 }
 
 /** Secret of a registration, where its issuer gives one. */
 export function optionalClientSecret(secrets: SecretSchemas) {
-  return secrets.text.optional().describe('For a registration that was given one');
+  return secrets.text.optional().describe('Client secret, if the registration has a secret.');
 }
 
 /** When a registration's secret ends, where its issuer lets it end. */
 export const secretEndsOn = z.iso
   .date(issueText(message('settings.day')))
   .optional()
-  .describe('Day on which clientSecret ends, as the registration shows it: status and alerts tell it a month ahead');
+  .meta({
+    description: 'Date on which the client secret expires. Status and alerts warn one month earlier.',
+    examples: ['2027-03-31'],
+  });
 
 const PEM_BLOCKS = [/-----BEGIN CERTIFICATE-----/, /-----BEGIN (RSA )?PRIVATE KEY-----/];
 
@@ -82,15 +87,15 @@ export const HUBSPOT_VERSION = '2026-09';
  */
 export function hubSpotClient(secrets: SecretSchemas) {
   return z.strictObject({
-    clientId: text.describe('Id of the application'),
-    clientSecret: secrets.text.describe('Secret of the application'),
+    clientId: text.describe('Client id of the app.'),
+    clientSecret: secrets.text.describe('Client secret of the app.'),
     clientSecretEndsOn: secretEndsOn,
     authorizeUrl: endpoint
       .default('https://app.hubspot.com/oauth/authorize')
-      .describe('Where a person installs the application'),
+      .describe('URL at which an administrator installs the app.'),
     tokenUrl: endpoint
       .default(`https://api.hubapi.com/oauth/${HUBSPOT_VERSION}/token`)
-      .describe('Where tokens are given'),
+      .describe('URL of the token endpoint.'),
     budget: budget({ requestsPerMinute: 540, burst: 20 }),
   });
 }
@@ -101,17 +106,19 @@ export function hubSpotClient(secrets: SecretSchemas) {
  */
 export function salesforceClient(secrets: SecretSchemas) {
   return z.strictObject({
-    loginUrl: loginAddress
-      .default('https://login.salesforce.com')
-      .describe(
-        "Address of the login: test.salesforce.com for sandboxes; for logins by secret without a person the organisation's own (My Domain). Default: https://login.salesforce.com",
-      ),
-    clientId: text.describe('Id (consumer key) of the application'),
-    clientSecret: secrets.text.optional().describe('Secret (consumer secret), for an application that has one'),
+    loginUrl: loginAddress.default('https://login.salesforce.com').meta({
+      description:
+        "URL of the authorization server. Use `https://test.salesforce.com` for sandboxes. Connections of kind `salesforce-app` with a client secret require the org's My Domain URL. Default: `https://login.salesforce.com`.",
+      examples: ['https://example.my.salesforce.com'],
+    }),
+    clientId: text.describe('Consumer key of the connected app.'),
+    clientSecret: secrets.text.optional().describe('Consumer secret, if the connected app has a secret.'),
     clientSecretEndsOn: secretEndsOn,
     certificate: certificate(secrets)
       .optional()
-      .describe('PEM with the private RSA key and its certificate, for logins without a person as a named user'),
+      .describe(
+        'PEM file with an RSA private key and the certificate, for connections of kind `salesforce-app` with a `subject`.',
+      ),
     budget: budget({ requestsPerMinute: 600, burst: 50, requestsPerDay: 100_000 }),
   });
 }
@@ -135,29 +142,38 @@ const OWN_PARAMETERS = new Set([
 /** Any authorization server by the code flow with PKCE; the budget is low, since nothing is known of it. */
 export function oauthClient(secrets: SecretSchemas) {
   return z.strictObject({
-    authorizationEndpoint: endpoint.describe("Where a person's browser goes to log in"),
-    tokenEndpoint: endpoint.describe('Where tokens are given'),
+    authorizationEndpoint: endpoint.meta({
+      description: "URL that the administrator's browser opens to authorize.",
+      examples: ['https://crm.example/oauth/authorize'],
+    }),
+    tokenEndpoint: endpoint.describe('URL of the token endpoint.'),
     revocationEndpoint: endpoint
       .optional()
-      .describe('Where a login is ended (RFC 7009); without it logout only forgets'),
-    deviceEndpoint: endpoint.optional().describe('For logins by device code (RFC 8628)'),
+      .describe('URL that revokes tokens (RFC 7009). Without a value `logout` only deletes the stored tokens.'),
+    deviceEndpoint: endpoint.optional().describe('URL of the device code flow (RFC 8628).'),
     userinfoEndpoint: endpoint
       .optional()
-      .describe('Tells whose a login is (OpenID Connect Core, section 5.3); without it the account is not known'),
+      .describe(
+        'URL that returns the account of a connection (OpenID Connect Core, section 5.3). Without a value the account is unknown.',
+      ),
     issuer: text
       .optional()
-      .describe("How the server names itself in its answers (RFC 9207). Default: the authorizationEndpoint's origin"),
+      .describe("Value of `iss` in the server's responses (RFC 9207). Default: origin of `authorizationEndpoint`."),
     scopes: z
       .array(z.string().regex(/^\S+$/, issueText(message('settings.scope'))))
       .default([])
-      .describe('Asked for at the login'),
+      .meta({ description: 'Scopes to request.', examples: [['offline_access', 'contacts.write']] }),
     loginParameters: z
       .record(
         z.string().refine((name) => !OWN_PARAMETERS.has(name), issueText(message('settings.login-parameter'))),
         text,
       )
       .default({})
-      .describe('Added to the address of the login, such as audience or prompt; no secrets'),
+      .meta({
+        description:
+          'Additional parameters of the authorization URL, such as `audience` or `prompt`. Write no secrets.',
+        examples: [{ prompt: 'consent' }],
+      }),
     clientId: registrationId(),
     clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,

@@ -155,27 +155,28 @@ const hasFewParents = (expression: string) => parentsIn(expression) <= MOST_PARE
 /** Where a property's value comes from. */
 const source = z
   .strictObject({
-    from: text.optional().describe('A field of the record, such as lastName or derived.nextAppointmentAt'),
+    from: text.optional().meta({ description: 'Field of the record.', examples: ['derived.nextAppointmentAt'] }),
     value: z
       .union([z.string(), z.number(), z.boolean()], { error: issueText(message('mapping.value')) })
       .optional()
-      .describe('The same for every record, written as it stands here'),
+      .meta({ description: 'Constant value for every record.', examples: ['clinic'] }),
     expression: text
       .max(LONGEST_EXPRESSION, issueText(message('mapping.longest', { count: LONGEST_EXPRESSION })))
       .refine(hasFewParents, issueText(message('mapping.parents', { count: MOST_PARENTS })))
       .optional()
-      .describe('A JSONata expression over the record; needs expressions: allowed in the same target'),
-    transforms: z.array(z.enum(TRANSFORMS)).max(10).default([]).describe('Applied in this order'),
+      .describe('JSONata expression over the record. Requires `expressions: allowed`.'),
+    transforms: z.array(z.enum(TRANSFORMS)).max(10).default([]).describe('Transformations, applied in this order.'),
     values: mapOf(z.union([z.string(), z.number(), z.boolean()]), text)
       .refine(
         (values) => new Set([...values.values()].map((value) => typeof value)).size <= 1,
         issueText(message('mapping.kinds')),
       )
       .optional()
-      .describe(
-        "The CRM's own value for each of the field's, such as booked: SCHEDULED; what is not listed is left empty",
-      ),
-    kind: z.enum(KINDS).optional().describe('What an expression gives; text unless told'),
+      .meta({
+        description: 'CRM value for each value of the field. Values without a translation become empty.',
+        examples: [{ booked: 'SCHEDULED' }],
+      }),
+    kind: z.enum(KINDS).optional().describe('Result type of the expression. Default: `text`.'),
   })
   .refine(
     ({ from, value, expression }) => [from, value, expression].filter((one) => one !== undefined).length === 1,
@@ -201,53 +202,56 @@ export const crmSchema = z.strictObject({
   stream: z
     .enum(['patients', 'appointments', 'invoices'])
     .default('patients')
-    .describe('patients become contacts, appointments activities, invoices deals'),
+    .describe('`patients` become contacts, `appointments` become activities, `invoices` become deals.'),
   contacts: name
     .optional()
     .describe(
-      'For appointments and invoices: the target that holds their patients; those whom it leaves out are left out here',
+      'Target that contains the contacts. Required for the streams `appointments` and `invoices`, which omit patients that the contacts target omits.',
     ),
   consents: z
     .array(name)
     .default([])
-    .describe("What a patient must have agreed to, by the names of the clinic profile's patients.consents"),
+    .meta({
+      description: "Consents that a patient must have given, by the names in the profile's `patients.consents`.",
+      examples: [['marketing']],
+    }),
   withdrawn: z
     .enum(['remove', 'keep'])
     .default('remove')
-    .describe('A patient who no longer agrees is removed, or kept as last written'),
+    .describe('Handling of patients who withdraw consent: `remove` the object, or `keep` the last version.'),
   inactive: z
     .enum(['keep', 'remove'])
     .default('keep')
-    .describe('Patients that the clinic has closed: kept up to date like others, or removed'),
+    .describe('Handling of inactive patients: `keep` up to date, or `remove`.'),
   mapping: mapOf(rule, property)
     .refine((rules) => rules.size > 0, issueText(message('mapping.empty')))
-    .describe('What each property of the CRM holds'),
+    .meta({ description: 'Source of each CRM property.', examples: [{ firstname: { from: 'firstName' } }] }),
   sensitive: mapOf(text, text)
     .prefault({})
-    .describe('Sensitive fields that may be mapped, each with the reason: who decided, and on what ground'),
-  expressions: z.enum(['refused', 'allowed']).default('refused').describe('Whether the mapping may hold expressions'),
+    .describe('Sensitive fields that the mapping may contain, with a reason: the decision maker and the legal basis.'),
+  expressions: z.enum(['refused', 'allowed']).default('refused').describe('Allows JSONata expressions in the mapping.'),
   region: z
     .string()
     .regex(/^[A-Z]{2}$/, issueText(message('mapping.country')))
     .default('IT')
-    .describe('Country of phone numbers that are written without one'),
+    .describe('Country of phone numbers without an international prefix.'),
   derived: z
     .strictObject({
       historyDays: wholeNumber(1, 3_660)
         .default(DEFAULT_DAYS.historyDays)
-        .describe('Days before today whose appointments count'),
+        .describe('Days in the past from which appointments are included.'),
       periodDays: wholeNumber(1, 3_660)
         .default(DEFAULT_DAYS.periodDays)
-        .describe('Days before today in which visits and no-shows count'),
+        .describe('Days in the past from which visits and no-shows are counted.'),
       lapsedAfterDays: wholeNumber(1, 3_660)
         .default(DEFAULT_DAYS.lapsedAfterDays)
-        .describe('A patient without a visit for so long, and without an appointment ahead, has lapsed'),
+        .describe('Days without a visit after which a patient without a future appointment has lapsed.'),
     })
     .prefault({})
-    .describe('How the derived fields are computed'),
+    .describe('Calculation of derived fields.'),
   everyMinutes: wholeNumber(1, 1_440)
     .default(15)
-    .describe('How often patients and invoices are read; appointments are read with each pull'),
+    .describe('Minutes between two reads of patients and invoices. The daemon reads appointments on every pull.'),
 });
 
 /** The part of a target in a CRM, as read. */

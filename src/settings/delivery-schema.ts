@@ -22,21 +22,35 @@ export interface MailServer {
 /** The keys that every mail server has in a file; {@link hasSafeServer} and {@link withPort} complete them. */
 export function mailServerKeys(secrets: SecretSchemas) {
   return {
-    host: z.hostname().describe('Mail server that takes our mails'),
-    port: z.int().min(1).max(65_535).optional().describe('Default 587, for tls 465, for none 25'),
+    host: z.hostname().meta({ description: 'Host of the mail server.', examples: ['smtp.example.org'] }),
+    port: z
+      .int()
+      .min(1)
+      .max(65_535)
+      .optional()
+      .describe('Port of the mail server. Default: 587 for `starttls`, 465 for `tls`, 25 for `none`.'),
     security: z
       .enum(['starttls', 'tls', 'none'])
       .default('starttls')
-      .describe('Encryption: required from the first mail on (starttls), from the first byte on (tls), or none'),
+      .describe(
+        'Encryption of the connection. `starttls` is mandatory before the first mail; `tls` encrypts from the first byte.',
+      ),
     login: z
-      .strictObject({ user: z.string().min(1), password: secrets.text })
+      .strictObject({ user: z.string().min(1).describe('User name.'), password: secrets.text.describe('Password.') })
       .optional()
-      .describe('Login at the mail server'),
+      .describe('User and password for the mail server.'),
     certificateAuthority: secrets.plainOrReference
       .optional()
-      .describe("Certificate that the server's own is signed by, PEM, where it is not one that everybody trusts"),
-    from: z.email(ADDRESS_REMEDY).describe('Mail address that the mails come from'),
-    timeoutSeconds: z.int().min(1).max(75).default(60).describe('Until the mail server has taken a mail'),
+      .describe(
+        "PEM certificate of the authority that signed the server's certificate, if the authority is not publicly trusted.",
+      ),
+    from: z.email(ADDRESS_REMEDY).meta({ description: 'Sender of the mails.', examples: ['mirror@practice.example'] }),
+    timeoutSeconds: z
+      .int()
+      .min(1)
+      .max(75)
+      .default(60)
+      .describe('Seconds within which the mail server must accept a mail.'),
   };
 }
 
@@ -75,12 +89,16 @@ export function webhookKeys(secrets: SecretSchemas) {
     error: issueText(message('settings.signing-secret')),
   });
   return {
-    url: z.url({ protocol: /^https?$/ }).describe('Where messages are posted to'),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .meta({ description: 'URL that receives the messages.', examples: ['https://alerts.example.org/clinic-mirror'] }),
     secrets: z
       .array(secret)
       .min(1)
       .max(5)
-      .describe('Signing secrets, newest first; each signs, so that a receiver may change at its own time'),
+      .describe(
+        'Signing secrets, newest first. Every secret signs, so the receiver can change the secret at any time.',
+      ),
   };
 }
 
@@ -97,38 +115,42 @@ export function alertsSection(secrets: SecretSchemas) {
     .strictObject({
       checkEveryMinutes: wholeNumber(1, 60)
         .default(5)
-        .describe('How often it is looked whether something needs a person'),
+        .describe('Minutes between two checks for problems that require action.'),
       outageAfterMinutes: wholeNumber(1, 1_440)
         .default(15)
-        .describe('After how long it is told that a server is away that clinics wait for'),
-      language: z.enum(['en', 'it']).default('en').describe('Language of mails'),
+        .describe('Minutes after which the daemon alerts about an unavailable server.'),
+      language: z.enum(['en', 'it']).default('en').describe('Language of alert mails.'),
       email: z
         .strictObject({
           ...mailServerKeys(secrets),
-          to: z.array(z.email(ADDRESS_REMEDY)).min(1).max(20).describe('Mail addresses of those who are told'),
+          to: z
+            .array(z.email(ADDRESS_REMEDY))
+            .min(1)
+            .max(20)
+            .meta({ description: 'Recipients of the mails.', examples: [['it@practice.example']] }),
         })
         .refine(hasSafeServer, SERVER_FAULT)
         .transform(withPort)
         .optional()
-        .describe('Tells by mail'),
+        .describe('Alerts by e-mail.'),
       webhook: z
         .strictObject({
           ...webhookKeys(secrets),
           allowPrivateAddresses: z
             .boolean()
             .default(false)
-            .describe('The receiver is in your own network: private addresses and http are allowed'),
+            .describe('Allows private IP addresses and http, for a receiver in your own network.'),
         })
         .refine(({ url, allowPrivateAddresses }) => allowPrivateAddresses || url.startsWith('https:'), {
           path: ['url'],
           message: issueText(message('settings.private-receiver')),
         })
         .optional()
-        .describe('Tells a program, by a message signed as Standard Webhooks 1.0 has it'),
+        .describe('Alerts to a program, by messages signed according to Standard Webhooks 1.0.'),
     })
     .prefault({})
     .describe(
-      'Who is told of what needs a person, before a practitioner notices: at first, on days 3, 7 and 14, and when it is over',
+      'Recipients of alerts about problems that require action. The daemon sends an alert at the start of the problem, on days 3, 7 and 14, and at the end.',
     );
 }
 

@@ -46,9 +46,13 @@ const targetsOfTenant = z.object({
 function withConnectors(tenant: JsonSchema, connectors: ReadonlyMap<string, ConnectorDescription>): JsonSchema {
   if (connectors.size === 0) return tenant;
   const target = targetsOfTenant.parse(tenant).properties.targets.additionalProperties;
+  const connector = target.properties.connector;
   const described = {
     ...target,
-    properties: { ...target.properties, connector: { enum: [...connectors.keys()] } },
+    properties: {
+      ...target.properties,
+      connector: { ...z.looseObject({}).parse(connector), enum: [...connectors.keys()] },
+    },
     anyOf: [...connectors].map(([name, { settingsSchema: vendorSchema }]) => {
       const { $schema: _draft, ...settings } = toJsonSchema(vendorSchema);
       return { properties: { connector: { const: name }, settings } };

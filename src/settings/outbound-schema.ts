@@ -135,13 +135,28 @@ const networks = z.array(network.refine(isReachable, issueText(message('settings
 /** Which networks of your own may be reached for addresses in tenants' files. */
 export const outboundSection = z
   .strictObject({
-    calendars: networks.describe(
-      'Networks of your own, in CIDR (10.1.0.0/16), in which calendar servers that tenants name may be. Without it only the public internet is reached',
-    ),
-    crms: networks.describe('The same for CRMs'),
-    webhooks: networks.describe('The same for receivers of reminders and triggers; http is allowed there'),
-    mail: networks.describe('The same for mail servers of reminders'),
-    sms: networks.describe('The same for gateways of text messages'),
+    calendars: networks.meta({
+      description:
+        "Your own networks in CIDR notation in which tenants' calendar servers may run. Without a value the daemon connects only to public internet hosts.",
+      examples: [['10.1.0.0/16']],
+    }),
+    crms: networks.meta({
+      description: 'Your own networks in CIDR notation in which CRMs may run.',
+      examples: [['10.1.0.0/16']],
+    }),
+    webhooks: networks.meta({
+      description:
+        'Your own networks in CIDR notation in which receivers of reminders and triggers may run. Plain http is allowed in these networks.',
+      examples: [['10.1.0.0/16']],
+    }),
+    mail: networks.meta({
+      description: 'Your own networks in CIDR notation in which mail servers for reminders may run.',
+      examples: [['10.1.0.0/16']],
+    }),
+    sms: networks.meta({
+      description: 'Your own networks in CIDR notation in which SMS gateways may run.',
+      examples: [['10.1.0.0/16']],
+    }),
   })
   .prefault({});
 

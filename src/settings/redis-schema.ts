@@ -48,8 +48,8 @@ const KEYS_OF_WAYS = {
 /** @param defaultPort where the address names none */
 function addresses(defaultPort: number) {
   const address = z.strictObject({
-    host: text.describe('Name or address'),
-    port: wholeNumber(1, 65_535).default(defaultPort).describe('Port'),
+    host: text.meta({ description: 'Host name or IP address.', examples: ['redis-1.example.org'] }),
+    port: wholeNumber(1, 65_535).default(defaultPort).describe('TCP port.'),
   });
   return z.array(address).min(1, AT_LEAST_ONE);
 }
@@ -61,27 +61,40 @@ export function redisSection(secrets: SecretSchemas) {
       url: secrets.plainOrReference
         .refine((url) => isAddress(url.reveal()), issueText(message('redis.url')))
         .optional()
-        .describe(
-          'Of one server: rediss://user:password@host:6379 (redis:// on this machine), or the path of its Unix socket; a reference when it holds a password. This, `sentinels` or `cluster` is needed',
-        ),
-      sentinels: addresses(26_379).optional().describe('Sentinels that know which server is the master'),
-      name: text.optional().describe('What the sentinels call the master; needed with them'),
-      cluster: addresses(6_379).optional().describe('Some servers of a Redis Cluster; they name the others'),
-      username: text.optional().describe('User at the servers that sentinels or cluster name; the url holds its own'),
-      password: secrets.text.optional().describe('Password at those servers'),
-      sentinelUsername: text.optional().describe('User at the sentinels'),
-      sentinelPassword: secrets.text.optional().describe('Password at the sentinels'),
-      tls: z.boolean().optional().describe('TLS to servers and sentinels; a url says it by rediss://'),
+        .meta({
+          description:
+            "URL of a single Redis server, or the path of the server's Unix socket. Use `rediss://` for a server on another host, and a reference if the URL contains a password. One of `url`, `sentinels` and `cluster` is required. Example: `rediss://redis.example.org:6379`.",
+        }),
+      sentinels: addresses(26_379)
+        .optional()
+        .describe('Sentinels that know the current master. `redis.name` is then required.'),
+      name: text.optional().meta({
+        description: "Name of the master in the sentinels' configuration. Required with `sentinels`.",
+        examples: ['mymaster'],
+      }),
+      cluster: addresses(6_379)
+        .optional()
+        .describe('Some servers of a Redis Cluster. clinic-mirror discovers the other servers.'),
+      username: text
+        .optional()
+        .describe('Redis user for `sentinels` or `cluster`. With `redis.url`, write the user into the URL.'),
+      password: secrets.text.optional().describe('Redis password for `sentinels` or `cluster`.'),
+      sentinelUsername: text.optional().describe('User of the sentinels.'),
+      sentinelPassword: secrets.text.optional().describe('Password of the sentinels.'),
+      tls: z
+        .boolean()
+        .optional()
+        .describe('Uses TLS for servers and sentinels. With `redis.url`, write `rediss://` instead.'),
       plaintext: z
         .enum(['private-network'])
         .optional()
         .describe(
-          'Do without TLS to other machines, since nobody else is in the network between, such as that of Compose. Passwords are needed all the same',
+          'Allows connections without TLS to other hosts. Use only in an isolated network, such as a Compose network. A password is still required.',
         ),
       replicas: wholeNumber(0, 10)
         .optional()
         .describe(
-          'Replicas that must know of a decision before a message goes out. Default: one, while any is connected',
+          'Number of replicas that must confirm a decision before the daemon sends a message. Default: 1 if any replica is connected.',
         ),
     })
     .superRefine((redis, context) => {

@@ -52,54 +52,62 @@ function oneOrAll(value: z.ZodType<string, string>) {
 }
 
 const correctionTexts = z.strictObject({
-  subject: template(CORRECTION_FIELDS).optional(),
-  text: template(CORRECTION_FIELDS),
+  subject: template(CORRECTION_FIELDS).optional().describe('Subject of the e-mail.'),
+  text: template(CORRECTION_FIELDS).describe('Text of the message.'),
 });
 const texts = z.strictObject({
-  subject: template(TEXT_FIELDS).optional(),
-  text: template(TEXT_FIELDS),
+  subject: template(TEXT_FIELDS).optional().describe('Subject of the e-mail.'),
+  text: template(TEXT_FIELDS).describe('Text of the message.'),
   moved: correctionTexts
     .optional()
-    .describe(`When the appointment begins at another time than was told. Besides: ${inBraces(ANNOUNCED_FIELDS)}`),
+    .describe(`Text for a changed time after a reminder was sent. Additional fields: ${inBraces(ANNOUNCED_FIELDS)}.`),
   cancelled: correctionTexts
     .optional()
-    .describe(`When an appointment that was told does not take place. The fields are those of moved`),
+    .describe('Text for a cancelled appointment after a reminder was sent. Fields: see `moved`.'),
 });
 
 const rule = z
   .strictObject({
-    before: offset
-      .optional()
-      .describe('How long before the start: P1D is the same local time a day before, PT2H exactly two hours'),
+    before: offset.optional().meta({
+      description:
+        'Time before the start: `P1D` means the same local time one day earlier, `PT2H` exactly two hours earlier.',
+      examples: ['P1D'],
+    }),
     at: z
       .strictObject({
-        daysBefore: wholeNumber(0, 60).describe('Days before that of the appointment'),
-        time: localTime.describe('Local time, such as "18:00"'),
+        daysBefore: wholeNumber(0, 60).describe('Days before the day of the appointment.'),
+        time: localTime.meta({ description: 'Local time.', examples: ['18:00'] }),
       })
       .optional()
-      .describe('A fixed local time in place of before'),
+      .describe('Fixed local time, as an alternative to `before`.'),
     channels: distinctList(z.string().regex(NAME, issueText(NAME_REMEDY)))
       .min(1)
-      .describe('Names of channels above; each gets the reminder'),
-    agendas: oneOrAll(text).describe('Ids of the agendas whose appointments are reminded of, or all'),
-    treatments: oneOrAll(text).describe('Ids of the treatments whose appointments are reminded of, or all'),
-    statuses: z.array(z.enum(STATUSES)).min(1).default(['booked', 'confirmed']).describe('Appointments to remind of'),
-    minimumLeadMinutes: wholeNumber(0, 10_080).optional().describe('In place of the one above'),
-    graceMinutes: wholeNumber(1, 1_440).optional().describe('In place of the one above'),
+      .describe('Channels from `reminders.channels`. Each channel sends the reminder.'),
+    agendas: oneOrAll(text).describe('Ids of agendas whose appointments have reminders, or `all`.'),
+    treatments: oneOrAll(text).describe('Ids of treatments whose appointments have reminders, or `all`.'),
+    statuses: z
+      .array(z.enum(STATUSES))
+      .min(1)
+      .default(['booked', 'confirmed'])
+      .describe('Statuses of appointments that have reminders.'),
+    minimumLeadMinutes: wholeNumber(0, 10_080).optional().describe('Overrides the general value for this rule.'),
+    graceMinutes: wholeNumber(1, 1_440).optional().describe('Overrides the general value for this rule.'),
     texts: z
       .strictObject({ it: texts.optional(), en: texts.optional() })
       .optional()
-      .describe(`Texts of your own by language. Fields: ${inBraces(TEXT_FIELDS)}`),
+      .describe(`Your own texts by language, instead of the default texts. Fields: ${inBraces(TEXT_FIELDS)}.`),
     corrections: z
       .strictObject({
         moved: z
           .boolean()
           .default(true)
-          .describe('The appointment begins at another time, or at another place that the message named'),
-        cancelled: z.boolean().default(true).describe('The appointment is cancelled'),
+          .describe(
+            'Sends a correction if the time changes, or if the message named a location and the location changes.',
+          ),
+        cancelled: z.boolean().default(true).describe('Sends a correction if the appointment is cancelled.'),
       })
       .prefault({})
-      .describe('What a patient who was reminded is told when it is no longer true'),
+      .describe('Messages to patients whose reminder is no longer correct.'),
   })
   .refine(
     ({ before, at }) => (before === undefined) !== (at === undefined),
@@ -107,45 +115,51 @@ const rule = z
   );
 
 const channel = z.strictObject({
-  kind: z.string().describe('What kind of channel this is'),
+  kind: z.string().describe('Kind of channel.'),
   consent: name
     .optional()
     .describe(
-      "Name among patients.consents of the clinic profile: only who agreed to it gets this channel's reminders",
+      "Consent that a patient must have given for this channel, by a name in the profile's `patients.consents`.",
     ),
-  settings: z.unknown().optional().describe("The channel's own part"),
+  settings: z.unknown().optional().describe('Settings of the channel, described below by kind.'),
 });
 
 /** Schema of `reminders` in a tenant file. Each channel's own part is left to its module. */
 export const reminderSchema = z.strictObject({
   sender: text
     .optional()
-    .describe("Name that reminders come from; a neutral one where the clinic's own tells of health"),
-  phone: text.optional().describe('Telephone number of the clinic, for texts'),
+    .describe("Sender name of reminders. Use a neutral name if the clinic's name reveals health data."),
+  phone: text.optional().describe('Phone number of the clinic in reminder texts.'),
   phoneRegion: z
     .string()
     .regex(/^[A-Z]{2}$/, issueText(message('settings.country')))
     .default('IT')
-    .describe('Country of telephone numbers without an international prefix'),
-  calendarEntry: z.boolean().default(false).describe('E-mails carry a calendar entry'),
+    .describe('Country of phone numbers without an international prefix.'),
+  calendarEntry: z.boolean().default(false).describe('Attaches a calendar event to e-mails.'),
   quietHours: z
     .strictObject({
-      from: localTime.default('21:00').describe('Local time from which nothing is sent'),
-      to: localTime.default('08:00').describe('Local time until which nothing is sent'),
+      from: localTime.default('21:00').describe('Local time at which the period starts.'),
+      to: localTime.default('08:00').describe('Local time at which the period ends.'),
     })
     .prefault({})
     .refine(leavesADay, issueText(message('settings.quiet-hours')))
-    .describe('In the zone of the location, else of the tenant'),
+    .describe(
+      'Period without messages, in the time zone of the location, or of the tenant if the location has no zone.',
+    ),
   minimumLeadMinutes: wholeNumber(0, 10_080)
     .default(60)
     .describe(
-      'A reminder comes at least this long before the start, and none at all when the appointment was booked or moved less than this before the reminder is due',
+      'Minimum minutes between reminder and start. If the appointment was booked or moved later than this limit before the due time, the daemon sends no reminder.',
     ),
-  graceMinutes: wholeNumber(1, 1_440).default(120).describe('A late reminder is still sent this long, never at night'),
+  graceMinutes: wholeNumber(1, 1_440)
+    .default(120)
+    .describe('Minutes for which a late reminder is still sent, outside quiet hours.'),
   unreachableMinutes: wholeNumber(1, 1_440)
     .default(60)
-    .describe('A due reminder waits this long for a clinic that does not answer; then it is dropped'),
-  maxPerHour: wholeNumber(1, 100_000).default(200).describe('Most reminders that begin to be sent in an hour'),
+    .describe('Minutes for which a due reminder waits for an unavailable clinic. After that the reminder is dropped.'),
+  maxPerHour: wholeNumber(1, 100_000)
+    .default(200)
+    .describe('Maximum number of reminders that the daemon starts to send per hour.'),
   correctionGuard: z
     .strictObject({
       share: z
@@ -153,26 +167,28 @@ export const reminderSchema = z.strictObject({
         .min(0)
         .max(1)
         .default(0.2)
-        .describe('Limit as a share of the appointments ahead that patients were told of, from 0 to 1'),
-      count: wholeNumber(0, 100_000).default(10).describe('Limit as a number of appointments'),
+        .describe('Limit as a share of the future appointments with a sent reminder, from 0 to 1.'),
+      count: wholeNumber(0, 100_000).default(10).describe('Limit as a number of appointments.'),
       holdExpiresAfterHours: wholeNumber(1, 8_760)
         .default(168)
-        .describe('A hold without a decision is rejected after this'),
+        .describe('Hours after which an undecided hold is rejected.'),
     })
     .prefault({})
-    .describe('Corrections wait for a decision when an hour calls for more than both limits'),
-  keepDays: wholeNumber(1, 1_096).default(90).describe('How long it is kept what became of each reminder'),
+    .describe('Limits for corrections in one hour. The daemon holds corrections that exceed both limits.'),
+  keepDays: wholeNumber(1, 1_096).default(90).describe('Days for which the result of each reminder is kept.'),
   links: z
     .strictObject({
-      cancel: z.boolean().default(false).describe('Patients may also cancel there'),
+      cancel: z.boolean().default(false).describe('Allows patients to cancel on the page.'),
       cancelUntilHours: wholeNumber(0, 720)
         .default(24)
-        .describe('Nearer to the start than this nobody cancels there; the page says to call'),
+        .describe(
+          "Hours before the start after which patients cannot cancel online. The page then shows the clinic's phone number.",
+        ),
     })
     .optional()
-    .describe('Reminders carry an address at which the patient confirms the appointment; needs http.publicUrl'),
-  channels: mapOf(channel).describe('Ways to reach a patient'),
-  rules: mapOf(rule).describe('When to remind of what'),
+    .describe('Adds a URL to reminders at which the patient confirms the appointment. Requires `http.publicUrl`.'),
+  channels: mapOf(channel).describe('Channels that reach patients.'),
+  rules: mapOf(rule).describe('Times of reminders and the appointments concerned.'),
 });
 
 /** `reminders` of a tenant file as read. */

@@ -128,7 +128,7 @@ export function secretSchemas(source: SecretSource) {
   const reference = z
     .union(references, { error: issueText(HOW_TO_REFER) })
     .describe(
-      `Where the secret is: { env: NAME } or { file: path }${source.sealed === undefined ? '' : '; of a managed tenant also { sealed: NAME }'}`,
+      `Reference to the secret: { env: NAME } or { file: path }${source.sealed === undefined ? '' : '; in a managed tenant also { sealed: NAME }'}.`,
     );
   const text = reference.transform((where, context) => {
     const found = find(where);

@@ -36,26 +36,32 @@ export function telemetrySection(secrets: SecretSchemas) {
         .url({ protocol: /^https?$/ })
         .refine(isBase, issueText(message('settings.collector')))
         .transform((written) => written.replace(/\/+$/, ''))
-        .describe('Address of the collector, before /v1/traces and /v1/logs'),
+        .meta({
+          description: 'Base URL of the collector, without `/v1/traces` and `/v1/logs`.',
+          examples: ['https://otel.example.org'],
+        }),
       allowPrivateAddresses: z
         .boolean()
         .default(false)
-        .describe('The collector is in your own network: private addresses and http are allowed'),
-      protocol: z.enum(['http/protobuf', 'http/json']).default('http/protobuf').describe('How OTLP is spoken'),
+        .describe('Allows private IP addresses and http, for a collector in your own network.'),
+      protocol: z.enum(['http/protobuf', 'http/json']).default('http/protobuf').describe('OTLP encoding.'),
       headers: mapOf(headerValue, z.string().regex(HEADER_NAME, issueText(message('settings.header-name'))))
         .prefault({})
-        .describe('Headers of each request, such as a key, by their names'),
-      traces: z.boolean().default(true).describe('Send traces'),
-      logs: z.boolean().default(true).describe('Send log lines'),
-      sampledShare: z.number().min(0).max(1).default(1).describe('Share of traces that are sent, from 0 to 1'),
-      serviceName: text.default('clinic-mirror').describe('What the collector calls this installation (service.name)'),
+        .describe('Additional request headers by name, such as an API key.'),
+      traces: z.boolean().default(true).describe('Sends traces.'),
+      logs: z.boolean().default(true).describe('Sends log lines.'),
+      sampledShare: z.number().min(0).max(1).default(1).describe('Share of traces to send, from 0 to 1.'),
+      serviceName: text.default('clinic-mirror').describe('Value of `service.name`.'),
       resource: mapOf(text, z.string().regex(ATTRIBUTE_NAME, issueText(message('settings.attribute-name'))))
         .prefault({})
-        .describe('More of what tells it from others, such as deployment.environment.name'),
+        .meta({
+          description: 'Additional resource attributes.',
+          examples: [{ 'deployment.environment.name': 'production' }],
+        }),
       tellOthers: z
         .boolean()
         .default(false)
-        .describe('Send the trace context (traceparent) along with requests to clinics, vendors and gateways'),
+        .describe('Adds the trace context (`traceparent`) to requests to clinics, vendors and gateways.'),
     })
     .refine(({ endpoint, allowPrivateAddresses }) => allowPrivateAddresses || endpoint.startsWith('https:'), {
       path: ['endpoint'],
@@ -63,7 +69,7 @@ export function telemetrySection(secrets: SecretSchemas) {
     })
     .optional()
     .describe(
-      'A collector of OpenTelemetry that is sent traces and log lines; without it nothing is sent, and nothing of it is loaded',
+      'OpenTelemetry collector for traces and log lines. Without a value the daemon sends nothing and does not load OpenTelemetry.',
     );
 }
 
@@ -76,21 +82,31 @@ function isBase(written: string): boolean {
 export type TelemetrySettings = NonNullable<z.output<ReturnType<typeof telemetrySection>>>;
 
 /** What `clinicClients.*.baseUrl` is. */
-export const CLINIC_BASE_URL = { description: 'Address of the clinic API' };
+export const CLINIC_BASE_URL = { description: 'Base URL of the clinic API.' };
 
 function clinicClient(secrets: SecretSchemas) {
   return z.strictObject({
-    profile: name.describe('Name of a file in profiles/, without .yaml: how this clinic system answers'),
+    profile: name.meta({
+      description: "Name of a file in `profiles/`, without `.yaml`. The file describes the clinic system's API.",
+      examples: ['documented'],
+    }),
     baseUrl: baseAddress.meta(CLINIC_BASE_URL),
-    authUrl: baseAddress.describe('Address of the authorization server'),
+    authUrl: baseAddress.meta({
+      description: 'Base URL of the authorization server.',
+      examples: ['https://login.clinic.example'],
+    }),
     clientId: registrationId(),
     clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,
     discovery: z
       .boolean()
       .default(true)
-      .describe('Read the endpoints from the discovery document; else those of the specification are taken'),
-    deviceEndpoint: baseAddress.optional().describe('Address for logins by device code, where discovery names none'),
+      .describe(
+        "Reads the endpoints from the server's discovery document. `false` uses the endpoints of the clinic API specification.",
+      ),
+    deviceEndpoint: baseAddress
+      .optional()
+      .describe('URL for the device code flow, if the discovery document contains none.'),
     budget: budget({ requestsPerMinute: 60, burst: 10 }),
   });
 }
@@ -100,9 +116,9 @@ function googleClient(secrets: SecretSchemas) {
   return z.strictObject({
     issuer: baseAddress
       .default('https://accounts.google.com')
-      .describe('Address of the authorization server. Default: https://accounts.google.com'),
+      .describe('URL of the authorization server. Default: `https://accounts.google.com`.'),
     clientId: registrationId(),
-    clientSecret: secrets.text.describe('Secret of the registration'),
+    clientSecret: secrets.text.describe('Client secret of the registration.'),
     clientSecretEndsOn: secretEndsOn,
     budget: budget({ requestsPerMinute: 6_000, burst: 100 }),
   });
@@ -116,19 +132,21 @@ function microsoftClient(secrets: SecretSchemas) {
   return z.strictObject({
     authority: baseAddress
       .default('https://login.microsoftonline.com')
-      .describe('Address of the authorization server. Default: https://login.microsoftonline.com'),
+      .describe('URL of the authorization server. Default: `https://login.microsoftonline.com`.'),
     clientId: registrationId(),
     clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,
     certificate: certificate(secrets)
       .optional()
-      .describe('PEM with the private RSA key and its certificate, for logins of the application itself'),
+      .describe('PEM file with an RSA private key and the certificate, for connections of kind `microsoft-app`.'),
     budget: budget({ requestsPerMinute: 12_000, burst: 400 }),
   });
 }
 
-const share = z.number().min(0).max(1).describe('Limit as a share of what the target holds, from 0 to 1');
-const count = wholeNumber(0).describe('Limit as a number of items; removals are held when both limits are exceeded');
+const share = z.number().min(0).max(1).describe("Limit as a share of the target's content, from 0 to 1.");
+const count = wholeNumber(0).describe(
+  'Limit as a number of appointments. The daemon holds removals only if the number exceeds both limits.',
+);
 
 /** Limits of the guard: removals beyond both share and count are held for a person. */
 const guard = z
@@ -136,12 +154,16 @@ const guard = z
     vanished: z
       .strictObject({ share: share.default(0.2), count: count.default(10) })
       .prefault({})
-      .describe('For appointments that are no longer in the clinic system'),
+      .describe(
+        'Limits for appointments that are missing from the clinic system. The daemon holds removals that exceed `count` and `share`, together with the removals of the last hour or of the last seven days. Removing half of a target also causes a hold, from three missing appointments on, unless `share` is 0.5 or more.',
+      ),
     cancelled: z
       .strictObject({ share: share.default(0.6), count: count.default(50) })
       .prefault({})
-      .describe('For appointments that the clinic cancelled'),
-    holdExpiresAfterHours: wholeNumber(1, 8_760).default(168).describe('A hold that nobody decided ends after this'),
+      .describe(
+        'Limits for appointments that the clinic cancelled. The daemon holds removals that exceed `count` and `share`, together with the removals of the last hour. Cancelled and missing appointments have separate totals.',
+      ),
+    holdExpiresAfterHours: wholeNumber(1, 8_760).default(168).describe('Hours after which an undecided hold expires.'),
   })
   .prefault({});
 
@@ -150,46 +172,61 @@ export const guardOverrides = z
   .strictObject({
     vanished: z.strictObject({ share: share.optional(), count: count.optional() }).prefault({}),
     cancelled: z.strictObject({ share: share.optional(), count: count.optional() }).prefault({}),
-    holdExpiresAfterHours: wholeNumber(1, 8_760).optional().describe('A hold that nobody decided ends after this'),
+    holdExpiresAfterHours: wholeNumber(1, 8_760).optional().describe('Hours after which an undecided hold expires.'),
   })
   .prefault({});
 
 function secretKeys(secrets: SecretSchemas) {
   const sealingKey = z.strictObject({
-    id: name.describe('Stands beside every value that the key sealed'),
-    key: secrets.key.describe('32 bytes in base64 or hexadecimal'),
+    id: name.meta({
+      description: 'Id of the key. clinic-mirror stores the id next to every encrypted value.',
+      examples: ['k1'],
+    }),
+    key: secrets.key.describe('32 bytes in base64 or hexadecimal. To create a key, run `openssl rand -base64 32`.'),
   });
   return z.strictObject({
-    identityKey: secrets.key.describe('32 bytes that the names of remote objects derive from. Never change it.'),
+    identityKey: secrets.key.describe(
+      '32 bytes from which clinic-mirror derives the names of remote events and objects. Never change the key: a new key would write everything a second time.',
+    ),
     sealingKeys: z
       .array(sealingKey)
       .min(1)
       .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, issueText(message('settings.key-ids')))
-      .describe('Keys that seal tokens and waiting content. The first seals, all open: put a new one first to rotate.'),
+      .describe(
+        'Keys that encrypt tokens and queued content. The first key encrypts; every key decrypts. To rotate, add a new key in first position.',
+      ),
   });
 }
 
 const schedule = z
   .strictObject({
-    pullEverySeconds: wholeNumber(10, 86_400).default(300).describe('How often a tenant is read from the clinic'),
+    pullEverySeconds: wholeNumber(10, 86_400).default(300).describe("Seconds between two reads of a tenant's clinic."),
     auditEverySeconds: wholeNumber(60, 604_800)
       .default(21_600)
-      .describe('How often what the targets hold is read back and compared'),
-    tokenCheckEverySeconds: wholeNumber(10, 86_400).default(120).describe('How often logins are looked after'),
+      .describe(
+        'Seconds between two audits. An audit reads the events and objects of a target and compares the content with the saved state.',
+      ),
+    tokenCheckEverySeconds: wholeNumber(10, 86_400)
+      .default(120)
+      .describe('Seconds between two checks of all connections.'),
     subscriptionCheckEverySeconds: wholeNumber(10, 3_600)
       .default(300)
-      .describe('How often notifications are looked after'),
+      .describe("Seconds between two checks of the vendors' notification subscriptions."),
   })
   .prefault({});
 
 const notifications = z
   .strictObject({
-    url: baseAddress
-      .optional()
-      .describe('How Google and Microsoft reach /notifications of http.port; without it targets are only polled'),
+    url: baseAddress.optional().meta({
+      description:
+        'Public URL through which Google and Microsoft reach `/notifications` on the public port. Requires https with a certificate that browsers trust. Without a value the daemon finds manual changes only by polling.',
+      examples: ['https://mirror.example.org'],
+    }),
     settleMs: wholeNumber(0, 60_000)
       .default(1_000)
-      .describe('A target that is said to have changed is looked at after this time, once for all that was said in it'),
+      .describe(
+        "Milliseconds between a vendor's notification and the check of the target. The daemon combines all notifications of this period into one check.",
+      ),
   })
   .prefault({});
 
@@ -197,7 +234,9 @@ const journal = z
   .strictObject({
     keepDays: wholeNumber(1, 366)
       .default(30)
-      .describe('How long it is kept what each run changed and deleted, for undo; no content is'),
+      .describe(
+        'Days for which the journal keeps the changes and deletions of each run, for `clinic-mirror undo`. The journal contains no content.',
+      ),
   })
   .prefault({});
 
@@ -206,28 +245,40 @@ const removed = z
     keepDays: wholeNumber(1, 3_660)
       .default(30)
       .describe(
-        'How long what is kept here of a removed target, connection or tenant stays, from when it is first missed',
+        'Days for which clinic-mirror keeps the state of a removed target, connection or tenant. The period starts when the daemon first misses the name.',
       ),
   })
   .prefault({});
 
 const push = z
   .strictObject({
-    sliceOperations: wholeNumber(1, 10_000).default(200).describe('Most operations of one turn of a target'),
-    sliceSeconds: wholeNumber(1, 300).default(20).describe('Longest turn of a target'),
+    sliceOperations: wholeNumber(1, 10_000)
+      .default(200)
+      .describe('Maximum number of operations in one work slice of a target.'),
+    sliceSeconds: wholeNumber(1, 300)
+      .default(20)
+      .describe('Maximum duration of one work slice of a target, in seconds.'),
     targetConcurrency: wholeNumber(1, 1_000)
       .default(128)
-      .describe('Targets that are written to at once; those of one vendor are half of them at most'),
+      .describe(
+        'Maximum number of targets that the daemon writes at the same time. Targets of one vendor use at most half of this number.',
+      ),
   })
   .prefault({});
 
 const tokens = z
   .strictObject({
-    refreshMarginSeconds: wholeNumber(30, 3_600).default(300).describe('A token is refreshed this long before it ends'),
+    refreshMarginSeconds: wholeNumber(30, 3_600)
+      .default(300)
+      .describe('Seconds before expiry at which the daemon refreshes a token.'),
     confirmRefusalAfterSeconds: wholeNumber(1, 3_600)
       .default(120)
-      .describe('A refused login that had worked is tried once more after this time, before it counts as ended'),
-    keepAliveAfterHours: wholeNumber(1, 720).default(24).describe('An unused login is refreshed after this time'),
+      .describe(
+        'Seconds until the daemon retries a connection that the vendor refused but that worked before. After a second refusal the connection has ended.',
+      ),
+    keepAliveAfterHours: wholeNumber(1, 720)
+      .default(24)
+      .describe('Hours after which the daemon refreshes an unused connection.'),
   })
   .prefault({});
 
@@ -236,26 +287,34 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 /** The port for the outside, and how it is reached. Both are null where none is opened. */
 const http = z
   .strictObject({
-    host: text.default('127.0.0.1').describe('Address to listen on for the outside; 0.0.0.0 in a container'),
+    host: text.default('127.0.0.1').describe('IP address that the public port listens on. Use 0.0.0.0 in a container.'),
     port: wholeNumber(0, 65_535)
       .optional()
-      .describe(
-        'Port for browsers, vendors and gateways: logins by a link, notifications, reports and answers of patients; 0 takes a free one. Without it no such port is open',
-      ),
-    publicUrl: baseAddress
-      .optional()
-      .describe('How browsers reach this port; logins come back to it. Default: http://localhost:<port>'),
+      .meta({
+        description:
+          'Public port for browsers, vendors and gateways: sign-in links, notifications, delivery reports and patient answers. 0 selects a free port. Without a value the port is closed.',
+        examples: [8080],
+      }),
+    publicUrl: baseAddress.optional().meta({
+      description:
+        'Public URL of this port. Authorization servers redirect to `<publicUrl>/oauth/callback`. Default: `http://localhost:<port>`.',
+      examples: ['https://mirror.example.org'],
+    }),
     trustedProxies: z
       .array(network)
       .default([])
-      .describe(
-        'Networks of your reverse proxies, in CIDR (10.0.0.0/24). Only from these peers does X-Forwarded-For name the client, on this port and on the port of operator. Without it all clients behind a proxy share one limit',
-      ),
+      .meta({
+        description:
+          'Networks of your reverse proxies in CIDR notation. The daemon trusts the header X-Forwarded-For only from these proxies, on the public port and on the operator port. Without a value all clients behind a proxy share one rate limit.',
+        examples: [['10.0.7.0/24']],
+      }),
     loginPort: wholeNumber(0, 65_535)
       .default(0)
-      .describe(
-        'A login by browser on this machine comes back to http://127.0.0.1:<loginPort>/callback, which some authorization servers must know with its port; 0 takes a free port each time',
-      ),
+      .meta({
+        description:
+          'Port for a connection that you make in a browser on this host. The authorization server redirects to `http://127.0.0.1:<loginPort>/callback`; some servers require a fixed port. 0 selects a free port each time.',
+        examples: [8765],
+      }),
   })
   .transform(({ port = null, publicUrl, ...others }) => {
     if (port === null) return { ...others, port, publicUrl: null };
@@ -269,22 +328,29 @@ const OPERATOR_TOKEN = /^[\x21-\x7e]{32,}$/;
 function operatorSection(secrets: SecretSchemas) {
   return z
     .strictObject({
-      host: text.default('127.0.0.1').describe('Address to listen on for monitoring; any but the loopback needs token'),
+      host: text
+        .default('127.0.0.1')
+        .describe(
+          'IP address that the operator port listens on. Any value except the loopback address requires `operator.token`.',
+        ),
       port: wholeNumber(0, 65_535)
         .default(8_090)
-        .describe('Port of /metrics, /healthz and /readyz, of pages and API where access is set; 0 takes a free one'),
-      publicUrl: operatorUrl
-        .optional()
-        .describe('How browsers of administrators reach this port. Default: http://localhost:<port>'),
+        .describe(
+          'Port of `/metrics`, `/healthz` and `/readyz`, and of the pages and the API if `operator.access` is set. 0 selects a free port.',
+        ),
+      publicUrl: operatorUrl.optional().meta({
+        description: "URL of this port for administrators' browsers. Default: `http://localhost:<port>`.",
+        examples: ['https://mirror.example.org'],
+      }),
       token: secrets.text
         .refine((token) => OPERATOR_TOKEN.test(token.reveal()), issueText(message('settings.operator-token')))
         .optional()
         .describe(
-          'Whoever asks for metrics, or why the daemon is not ready, must show it: Authorization: Bearer <token>',
+          'Token that a client must send for metrics and for the reasons of a failed readiness check: `Authorization: Bearer <token>`.',
         ),
       access: accessSection(secrets)
         .optional()
-        .describe('Who may look at the pages and call the API of this port; without it there are none'),
+        .describe('Access to the pages and the API of this port. Without a value both are off.'),
     })
     .prefault({});
 }
@@ -293,26 +359,42 @@ function operatorSection(secrets: SecretSchemas) {
 export function settingsSchema(secrets: SecretSchemas) {
   return z.strictObject({
     redis: redisSection(secrets),
-    dataDirectory: text
-      .optional()
-      .describe(
-        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, the audit log is kept, and commands work on what a daemon runs where a file has faults',
-      ),
+    dataDirectory: text.optional().meta({
+      description:
+        'Directory for files that must survive a loss of Redis: copies of tombstones and opt-outs, the audit log and a marker that detects an old Redis. All daemons and commands of one installation need the same directory. Commands also use the directory to work with the last valid version of a faulty file.',
+      examples: ['/var/lib/clinic-mirror'],
+    }),
     http,
     operator: operatorSection(secrets),
     secrets: secretKeys(secrets),
-    clinicClients: mapOf(clinicClient(secrets)).prefault({}).describe('Registrations of this daemon at clinic systems'),
-    googleClients: mapOf(googleClient(secrets)).prefault({}).describe('Registrations of this daemon at Google'),
+    clinicClients: mapOf(clinicClient(secrets))
+      .prefault({})
+      .describe('Client registrations of this daemon with clinic systems.'),
+    googleClients: mapOf(googleClient(secrets))
+      .prefault({})
+      .describe(
+        'Client registrations of this daemon with Google. Connections of kind `google` refer to one of these names.',
+      ),
     microsoftClients: mapOf(microsoftClient(secrets))
       .prefault({})
-      .describe('Registrations of this daemon at Microsoft'),
-    hubspotClients: mapOf(hubSpotClient(secrets)).prefault({}).describe('Applications of this daemon at HubSpot'),
+      .describe(
+        'Client registrations of this daemon with Microsoft. Connections of kinds `microsoft` and `microsoft-app` refer to one of these names.',
+      ),
+    hubspotClients: mapOf(hubSpotClient(secrets))
+      .prefault({})
+      .describe(
+        'Apps of this daemon in HubSpot. Connections of kind `hubspot` refer to one of these names. A Service Key needs no app.',
+      ),
     salesforceClients: mapOf(salesforceClient(secrets))
       .prefault({})
-      .describe('Applications of this daemon at Salesforce'),
+      .describe(
+        'Connected apps of this daemon in Salesforce. Connections of kinds `salesforce` and `salesforce-app` refer to one of these names.',
+      ),
     oauthClients: mapOf(oauthClient(secrets))
       .prefault({})
-      .describe('Registrations of this daemon at any other authorization server'),
+      .describe(
+        'Client registrations with any other authorization server. clinic-mirror uses the authorization code flow with PKCE and sends client id and secret in the request body. The server must issue refresh tokens; if the server requires a scope such as `offline_access`, add that scope to `scopes`.',
+      ),
     schedule,
     outbound: outboundSection,
     notifications,
@@ -329,21 +411,25 @@ export function settingsSchema(secrets: SecretSchemas) {
       .strictObject({
         ttlMs: wholeNumber(1_000, 600_000)
           .default(30_000)
-          .describe('A lease that nobody renews ends after this, also when nothing else tells that its holder died'),
+          .describe(
+            'Milliseconds after which a lease without renewal expires, even if no other sign shows that the holder has died.',
+          ),
         silentMs: wholeNumber(4_000, 60_000)
           .default(6_000)
           .describe(
-            'A process that Redis has not heard of for so long has died: what it held is free. It gives up a tenth earlier',
+            'Milliseconds without contact to Redis after which a process is considered dead and the leases of the process are free. The process stops 10 % earlier.',
           ),
       })
       .prefault({}),
     log: z
       .strictObject({
-        level: z.enum(LOG_LEVELS).default('info').describe('The least level that is written'),
+        level: z.enum(LOG_LEVELS).default('info').describe('Lowest level that the daemon logs.'),
         format: z
           .enum(['json', 'text'])
           .optional()
-          .describe('json: one object a line; text: lines for people. Default: text in a terminal, else json'),
+          .describe(
+            '`json`: one object per line. `text`: readable lines. Default: `text` in a terminal, otherwise `json`.',
+          ),
       })
       .prefault({}),
   });

@@ -23,40 +23,48 @@ export function connection(secrets: SecretSchemas) {
   );
   return z.discriminatedUnion('kind', [
     z.strictObject({
-      kind: z.literal('google'),
-      client: name.describe(
-        'A name in the settings, by the kind: of googleClients, microsoftClients, hubspotClients, salesforceClients or oauthClients',
-      ),
+      kind: z
+        .literal('google')
+        .describe(
+          'Kind of the connection. An administrator connects `google`, `microsoft`, `hubspot`, `salesforce` and `oauth` once with `clinic-mirror login`. `google-service-account`, `microsoft-app` and `salesforce-app` act without a user. The other kinds use a fixed secret. The connection to the clinic needs no configuration here and has the name `clinic`.',
+        ),
+      client: name.meta({
+        description:
+          'Name from the settings: `googleClients`, `microsoftClients`, `hubspotClients`, `salesforceClients` or `oauthClients`, by kind.',
+        examples: ['main'],
+      }),
       account: expectedAccount.byDomain,
     }),
     z.strictObject({
       kind: z.literal('google-service-account'),
-      keyFile: serviceAccountKey.describe('The JSON key that Google gave for the service account'),
-      subject: z
-        .email(issueText(message('settings.service-account-user')))
-        .describe(
-          'User that the login acts for: of a service account the e-mail address; of salesforce-app the user name, without which its secret is used',
-        ),
+      keyFile: serviceAccountKey.describe('JSON key file of the service account.'),
+      subject: z.email(issueText(message('settings.service-account-user'))).meta({
+        description:
+          'User that the connection acts for. `google-service-account`: an e-mail address. `salesforce-app`: a user name; without `subject` the client secret is used.',
+        examples: ['dr.rossi@practice.example'],
+      }),
     }),
     z.strictObject({
       kind: z.literal('microsoft'),
-      client: name.describe('A name of microsoftClients in the settings'),
+      client: name.describe('Name from `microsoftClients` in the settings.'),
       directory: directory
         .default('organizations')
-        .describe("Id or domain of the organisation's directory; organizations takes that of whoever logs in"),
+        .describe(
+          "Id or domain of the organisation's directory. `organizations` selects the directory of the account that signs in.",
+        ),
       account: expectedAccount.byDomain,
     }),
     z.strictObject({
       kind: z.literal('microsoft-app'),
-      client: name.describe('A name of microsoftClients in the settings; it needs a clientSecret or a certificate'),
-      directory: directory.describe(
-        "Id or domain of the organisation's directory, where the application is consented to",
+      client: name.describe(
+        'Name from `microsoftClients` in the settings. The registration needs a client secret or a certificate.',
       ),
+      directory: directory.describe('Id or domain of the directory that granted consent to the app.'),
     }),
     z.strictObject({
       kind: z.literal('caldav'),
-      username: text.describe('Name of the login; no colon'),
-      password: secrets.text.describe('Its password; most hosted servers want one made for this application'),
+      username: text.describe('User name, without a colon.'),
+      password: secrets.text.describe('Password. Most hosted servers require an app password.'),
     }),
     z.strictObject({ kind: z.literal('feed') }),
     ...crmConnections(secrets),
@@ -85,31 +93,31 @@ function crmConnections(secrets: SecretSchemas) {
   return [
     z.strictObject({
       kind: z.literal('hubspot'),
-      client: name.describe('A name of hubspotClients in the settings'),
+      client: name.describe('Name from `hubspotClients` in the settings.'),
       account: expectedAccount.bySubject,
     }),
     z.strictObject({
       kind: z.literal('salesforce'),
-      client: name.describe('A name of salesforceClients in the settings'),
+      client: name.describe('Name from `salesforceClients` in the settings.'),
       account: expectedAccount.byAddress,
     }),
     z.strictObject({
       kind: z.literal('salesforce-app'),
-      client: name.describe('A name of salesforceClients in the settings'),
+      client: name.describe('Name from `salesforceClients` in the settings.'),
       subject: text
         .optional()
-        .describe('User name that the application acts for, by its certificate; without it its secret is used'),
+        .describe('User name that the app acts for, with a certificate. Without a value the client secret is used.'),
     }),
     z.strictObject({
       kind: z.literal('oauth'),
-      client: name.describe('A name of oauthClients in the settings'),
+      client: name.describe('Name from `oauthClients` in the settings.'),
       account: expectedAccount.byAddress,
     }),
     z.strictObject({
       kind: z.literal('bearer'),
       token: secrets.text
         .refine((token) => BEARER_TOKEN.test(token.reveal()), issueText(message('settings.bearer')))
-        .describe('A token without an end, such as a Service Key of HubSpot'),
+        .describe('Token that does not expire, such as a HubSpot Service Key.'),
     }),
     z.strictObject({
       kind: z.literal('api-key'),
@@ -118,34 +126,36 @@ function crmConnections(secrets: SecretSchemas) {
         .regex(HEADER_NAME, issueText(message('settings.header-name')))
         .refine((header) => !REQUEST_HEADERS.test(header), issueText(message('settings.header-refused')))
         .transform((header) => header.toLowerCase())
-        .describe('Name of the header that takes the key'),
+        .meta({ description: 'Name of the header that contains the key.', examples: ['X-Api-Key'] }),
       key: secrets.text
         .refine((key) => HEADER_VALUE.test(key.reveal()), issueText(message('settings.header-value')))
-        .describe("The header's whole value"),
+        .describe('Complete value of the header.'),
     }),
     z.strictObject({
       kind: z.literal('basic'),
       username: text
         .refine((username) => !username.includes(':'), issueText(message('username-invalid.remedy')))
-        .describe('Name of the login; no colon'),
-      password: secrets.text.describe('Its password'),
+        .describe('User name, without a colon.'),
+      password: secrets.text.describe('Password.'),
     }),
   ] as const;
 }
 
 const subject = text
   .optional()
-  .describe(
-    "The vendor's own id of the account, as status shows it in brackets; of HubSpot the id of the account (Hub ID)",
-  );
-const address = text
-  .optional()
-  .describe('E-mail address that the vendor has verified, or user name (Microsoft, Salesforce)');
+  .describe("The vendor's id of the account, shown by `status` in parentheses. For HubSpot: the Hub ID.");
+const address = text.optional().meta({
+  description: 'E-mail address that the vendor has verified, or user name (Microsoft, Salesforce).',
+  examples: ['calendar@practice.example'],
+});
 const domain = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i, issueText(message('settings.domain')))
   .optional()
-  .describe("Domain of the organisation's users: of Google Workspace, or of user names at Microsoft");
+  .meta({
+    description: "Domain of the organisation's users: Google Workspace domain, or domain of Microsoft user names.",
+    examples: ['practice.example'],
+  });
 
 /**
  * Whose login a connection must be, by what its vendor vouches for; a login with another account is refused. A HubSpot user may be in
@@ -192,10 +202,15 @@ const LONGEST_REMINDER_MINUTES = 40_320;
 
 const label = z
   .strictObject({
-    statuses: distinctList(z.enum(APPOINTMENT_STATUSES)).min(1).optional().describe('Of these statuses'),
-    agendas: distinctList(clinicId).min(1).optional().describe("Of these of the clinic's agendas, by id"),
-    treatments: distinctList(clinicId).min(1).optional().describe('Of these treatments, by id'),
-    colour: z.enum(COLOURS).optional().describe('For Google and CalDAV'),
+    statuses: distinctList(z.enum(APPOINTMENT_STATUSES)).min(1).optional().describe('Statuses that match.'),
+    agendas: distinctList(clinicId).min(1).optional().describe('Ids of the agendas that match.'),
+    treatments: distinctList(clinicId).min(1).optional().describe('Ids of the treatments that match.'),
+    colour: z
+      .enum(COLOURS)
+      .optional()
+      .describe(
+        "CSS name of the colour, for Google and CalDAV (`COLOR`, RFC 7986); not for Outlook. Apple's apps ignore the colour. Google calls the colours, in this order: lavender, sage, grape, flamingo, banana, tangerine, peacock, graphite, blueberry, basil and tomato.",
+      ),
     category: z
       .string()
       .trim()
@@ -203,44 +218,50 @@ const label = z
       .max(60)
       .regex(/^[^,;\p{Cc}]+$/u, issueText(message('settings.category-name')))
       .optional()
-      .describe('For Outlook and CalDAV'),
+      .describe(
+        "Category, for Outlook and CalDAV (`CATEGORIES`); not for Google. Users choose the colour of a category in Outlook. clinic-mirror manages only this category and leaves a user's other categories unchanged.",
+      ),
   })
   .refine(
     ({ colour, category }) => colour !== undefined || category !== undefined,
     issueText(message('settings.label')),
   )
-  .meta({ description: 'Appointments that meet every condition named, and what they get.' });
+  .meta({ description: 'Conditions, all of which must match, and the resulting colour or category.' });
 
 const target = z.strictObject({
-  connector: z.string().describe('What kind of target this is'),
-  connection: z.string().describe('A name of connections above'),
+  connector: z.string().describe('Connector of the target.'),
+  connection: z.string().describe('Name from `connections`.'),
   agendas: z
     .union([z.literal('all'), distinctList(clinicId).min(1)])
     .optional()
-    .describe(
-      "Ids of the clinic's agendas that go into this target, or all; a calendar must name them, for a CRM it is all",
-    ),
+    .meta({
+      description:
+        'Ids of the agendas that the target receives, or `all`. Required for calendars; a CRM receives all. Two targets must not write the same agenda into the same calendar.',
+      examples: [['12']],
+    }),
   treatments: z
     .union([z.literal('all'), distinctList(clinicId).min(1)])
     .default('all')
-    .describe('Ids of the treatments whose appointments go into this target, or all'),
+    .describe('Ids of the treatments that the target receives, or `all`.'),
   blockedTime: z
     .enum(['show', 'hide'])
     .default('show')
-    .describe('Time that is blocked for no patient: shown as busy, or left out'),
+    .describe('Blocked time without a patient: `show` as busy, or `hide`.'),
   window: z
     .strictObject({
-      pastDays: wholeNumber(0, 366).default(7).describe('Days before today that are kept up to date'),
-      futureDays: wholeNumber(1, 1_096).default(180).describe('Days ahead that are kept up to date'),
+      pastDays: wholeNumber(0, 366).default(7).describe('Days in the past that the daemon keeps up to date.'),
+      futureDays: wholeNumber(1, 1_096).default(180).describe('Days in the future that the daemon keeps up to date.'),
     })
     .prefault({}),
   title: z
     .enum(TITLES)
     .optional()
     .describe(
-      'What titles tell; initials and full tell of the patient and need titleReason. Default: appointment, and busy in a feed',
+      'Content of event titles. `initials` and `full` identify the patient and require `titleReason`; see [Privacy](privacy.md). Default: `appointment`; in a feed `busy`.',
     ),
-  titleReason: text.optional().describe('Why the titles may tell of patients: who decided, and on what ground'),
+  titleReason: text
+    .optional()
+    .describe('Reason for titles that identify patients: the decision maker and the legal basis.'),
   titleFormat: text
     .transform((format, context) => {
       const parsed = parseTitleFormat(format);
@@ -253,87 +274,128 @@ const target = z.strictObject({
       return z.NEVER;
     })
     .optional()
-    .describe(
-      'How a title is put together, such as `[{agenda}: ]{title}`; what is named beside title must be in fields',
-    ),
-  fields: distinctList(z.enum(FIELDS)).default([]).describe('What else an entry may tell'),
+    .meta({
+      description:
+        'Format of the title, with `{title}` and the values in `fields`. Text in [square brackets] is omitted if a value is missing. Example: `[{agenda}: ]{title}`.',
+    }),
+  fields: distinctList(z.enum(FIELDS))
+    .default([])
+    .meta({ description: 'Additional details of an event.', examples: [['location', 'treatment']] }),
   statuses: distinctList(z.enum(APPOINTMENT_STATUSES))
     .min(1)
     .default(SHOWN_BY_DEFAULT)
-    .describe('Appointments to show'),
+    .describe('Statuses of appointments that appear in the target.'),
   free: distinctList(z.enum(APPOINTMENT_STATUSES))
     .default([...FREE_BY_DEFAULT])
-    .describe('Appointments that are shown and leave their time free'),
+    .describe('Statuses of appointments that are visible but do not block time. These events have no reminder.'),
   tentative: distinctList(z.enum(APPOINTMENT_STATUSES))
     .default([])
-    .describe('Appointments that block their time and are shown as not yet certain'),
+    .meta({
+      description:
+        'Statuses of appointments that block time and appear as tentative: status `tentative` in Google, tentative in Outlook, `STATUS:TENTATIVE` in CalDAV.',
+      examples: [['booked']],
+    }),
   visibility: z
     .enum(['private', 'default'])
     .default('private')
-    .describe('Who may read an entry: private, or whoever may read its calendar (default)'),
+    .describe(
+      "`private`: only the calendar's owner sees details. `default`: every reader of the calendar sees details (Outlook sensitivity `normal`, CalDAV `CLASS:PUBLIC`).",
+    ),
   labels: z
     .array(label)
     .max(100)
     .default([])
-    .describe('Colours and categories of appointments; the first that fits counts. What people choose instead stands'),
+    .meta({
+      description:
+        "Colours and categories of events. The first matching label applies. If a user changes or removes a colour, category, reminder or URL in the calendar, the user's choice remains. A label by treatment can reveal a disease to every reader of the calendar.",
+      examples: [[{ statuses: ['no_show'], colour: 'gray' }]],
+    }),
   reminderMinutes: z
     .union([wholeNumber(0, LONGEST_REMINDER_MINUTES), z.literal('none')])
     .optional()
-    .describe(
-      "Minutes before the start at which calendars remind whoever reads them; none: no alert, also not Apple's own (CalDAV alone)",
-    ),
+    .meta({
+      description:
+        "Minutes before the start at which the calendar reminds the user. `none` prevents alerts, including Apple's default alert, and works only with CalDAV. For events with a reminder, colour or category, Google and Outlook need one additional read before each update.",
+      examples: [15],
+    }),
   links: distinctList(z.enum(['page', 'teleVisit']))
     .default([])
-    .describe("Addresses that an entry may show: the appointment's page in the clinic system, and its video visit"),
-  firstRun: z.enum(['apply', 'plan']).default('apply').describe('plan: the first run waits for a person to approve it'),
+    .meta({
+      description:
+        "URLs in the event. `page`: the appointment in the clinic system (profile key `appointments.pageUrl`), as the event's source in Google (visible only to the connected account), a line of text in Outlook, and `URL` in CalDAV. `teleVisit`: the video visit (profile key `appointments.teleVisitUrl`), as a line of text, or `CONFERENCE` in CalDAV. A video URL is omitted unless it is https and free of the patient's name and e-mail addresses.",
+      examples: [['page', 'teleVisit']],
+    }),
+  firstRun: z
+    .enum(['apply', 'plan'])
+    .default('apply')
+    .describe("`plan`: the first run waits for an operator's approval."),
   guard: guardOverrides,
   formerly: name
     .optional()
-    .describe('Id under which its entries were first written; keeps them its own when the target is given another id'),
+    .describe(
+      'Previous id of the target, if you renamed the target. clinic-mirror then recognizes the events and objects of the previous id.',
+    ),
   audit: z
     .strictObject({
       drift: z
         .enum(['repair', 'keep', 'report'])
         .default('repair')
         .describe(
-          'What is done about changes by hand: restore them, keep them until the appointment changes, or only tell',
+          "Handling of manual changes. `repair` restores the clinic's data. `keep` leaves the change until the appointment changes. `report` only reports the change.",
         ),
       rewritesPerDay: wholeNumber(1, 1_000)
         .default(10)
-        .describe('An entry that had to be restored more often than this in a day is left alone and reported'),
+        .describe(
+          'Maximum number of restores of one event per day. After that the daemon leaves the event unchanged and reports the conflict.',
+        ),
     })
     .prefault({}),
   paused: z
     .boolean()
     .default(false)
-    .describe('Nothing is planned or written for this target, but for the erasures of forgotten patients'),
-  crm: crmSchema.optional().describe('What a CRM is told; calendars have no such part, and CRMs need it'),
-  settings: z.unknown().optional().describe("The connector's own part"),
+    .describe('Stops plans and writes for this target. Erasures of forgotten patients continue.'),
+  crm: crmSchema.optional().describe('Content for a CRM. Required for CRM targets, not allowed for calendars.'),
+  settings: z.unknown().optional().describe('Settings of the connector, described below by connector.'),
 });
 
 /** What `language` is. */
-export const LANGUAGE = { description: 'Language of titles and pages' };
+export const LANGUAGE = { description: 'Language of titles and pages.' };
 
 /** Schema of `tenants/<tenant>.yaml`. Each target's own part is left to its connector's schema. */
 export function tenantSchema(secrets: SecretSchemas) {
   return z.strictObject({
-    name: text.describe('What people call the clinic'),
+    name: text.meta({ description: 'Name of the clinic for people.', examples: ['Studio Rossi'] }),
     language: z.enum(['it', 'en']).meta(LANGUAGE),
-    zone: zone().describe("The clinic's time zone, an IANA name"),
-    paused: z.boolean().default(false).describe('Nothing is read or written for this tenant'),
+    zone: zone().meta({ description: 'IANA time zone of the clinic.', examples: ['Europe/Rome'] }),
+    paused: z.boolean().default(false).describe('Stops all reads and writes for this tenant.'),
     formerly: name
       .optional()
-      .describe("Id under which its targets' entries were first written; keeps them its own when the file is renamed"),
+      .describe(
+        'Previous id of the tenant, if you renamed the file. clinic-mirror then recognizes the events and objects of the previous id.',
+      ),
     clinic: z.strictObject({
-      client: name.describe('A name of clinicClients in the settings'),
-      tenantId: clinicId.nullable().default(null).describe("The clinic's id; needed when the login sees several"),
+      client: name.meta({ description: 'Name from `clinicClients` in `clinic-mirror.yaml`.', examples: ['main'] }),
+      tenantId: clinicId
+        .nullable()
+        .default(null)
+        .meta({
+          description:
+            'Id of the clinic in the clinic system. Required if the connection has access to several clinics. Keep the quotes.',
+          examples: ['1001'],
+        }),
       scopes: z
         .array(z.enum(CLINIC_SCOPES))
         .default([])
-        .describe('Asked for at the login beside what targets, reminders and triggers need, for the command clinic'),
+        .meta({
+          description:
+            'Additional scopes for the command `clinic-mirror clinic`. Targets, reminders and triggers add the required scopes automatically.',
+          examples: [['episodes', 'invoices']],
+        }),
       account: expectedAccount.byAddress,
     }),
-    approvals: tenantApprovals.optional().describe('What two persons have to want here, beside what the settings say'),
+    approvals: tenantApprovals
+      .optional()
+      .describe('Stricter approval rules for this tenant, in addition to the settings.'),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),
     reminders: reminderSchema.optional(),
@@ -361,20 +423,20 @@ export const TRIGGER_EVENTS = [
 export function triggerSchema(secrets: SecretSchemas) {
   const endpoint = z.strictObject({
     ...webhookKeys(secrets),
-    events: distinctList(z.enum(TRIGGER_EVENTS)).min(1).describe('What this receiver is told of'),
+    events: distinctList(z.enum(TRIGGER_EVENTS)).min(1).describe('Events that the receiver gets.'),
   });
   return z.strictObject({
     everyMinutes: wholeNumber(1, 1_440)
       .default(10)
-      .describe('How often the lists of reports, invoices and appointments are read'),
+      .describe('Minutes between two reads of reports, invoices and appointments.'),
     mostAtOnce: wholeNumber(1, 100_000)
       .default(200)
       .describe(
-        'When one reading finds more new documents or changed or missing appointments than this, the receiver is told of none until a person looks',
+        'Maximum number of new documents and changed or missing appointments in one read. If the number is larger, the daemon sends no message until an operator decides.',
       ),
     endpoints: mapOf(endpoint)
       .refine((endpoints) => endpoints.size > 0, AT_LEAST_ONE)
-      .describe('Receivers of messages about reports, invoices and appointments, by name'),
+      .describe('Receivers of messages about reports, invoices and appointments, by name.'),
   });
 }
 

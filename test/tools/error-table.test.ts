@@ -52,12 +52,13 @@ describe('the table of errors', () => {
     expect(renderErrors(catalogues).split('\n')).toHaveLength(2 + 5);
   });
 
-  test('tells whose it is, what happened, what to add and how long is waited', () => {
+  test('shows who must act, a sample message, the note and the delay', () => {
     expect(rowOf('refused')).toBe(
-      'wait | target | `zeta`: Salesforce refused the record. For long. Waits 2 h at least |',
+      'retrying | target | `zeta`: Salesforce refused the record. | `zeta`: For long. Retry after at least 2 h. |',
     );
   });
 
+<<<<<<< HEAD
   test('tells what several connectors mean alike once, of no vendor', () => {
     expect(rowOf('rate-limited')).toBe(
       'wait | target | `acme`, `zeta`: the vendor limits the number of requests. Waits 1.5 min unless the answer says how long |',
@@ -72,5 +73,22 @@ describe('the table of errors', () => {
 
   test('names nobody where it may be any', () => {
     expect(rowOf('answer-missing')).toMatch(/^wait \| record \| the response to a batch is incomplete\./);
+=======
+  test('shows a meaning that several connectors share once, without a vendor', () => {
+    const row = rowOf('rate-limited');
+    expect(row?.startsWith('retrying | target | `acme`, `zeta`: The vendor ')).toBe(true);
+    expect(row?.endsWith('| `acme`, `zeta`: Retry after 1.5 min, or after the time in the response. |')).toBe(true);
+  });
+
+  test('shows each meaning of a code', () => {
+    const row = rowOf('writes-locked');
+    expect(row).toMatch(
+      /^retrying, action required \| record \| `acme`: HubSpot .+\.<br>`acme`: HubSpot .+\. \| `acme`: .+\. \|$/,
+    );
+  });
+
+  test('names no connector for an error of any connector', () => {
+    expect(rowOf('answer-missing')).toMatch(/^retrying \| record \| The answer to a batch lacks a part\. \|/);
+>>>>>>> h4
   });
 });

@@ -109,13 +109,13 @@ export const field = {
 export const paths = z
   .array(path)
   .max(10)
-  .describe('Tried in this order, the first that holds a value wins; [] = not told.');
+  .describe('Paths, in order of preference. The first path with a value applies. `[]`: the clinic provides no value.');
 
 const timePaths = z
   .array(timePath)
   .max(10)
   .describe(
-    'Tried in this order, the first that holds a value wins; [] = not told. Where the date and the time of day come apart: day + begin.',
+    'Paths, in order of preference. The first path with a value applies. `[]`: no value. For separate date and time fields: `day + begin`.',
   );
 
 /** Schema of an object whose every key has a default. */
@@ -147,7 +147,7 @@ export function choiceWords(described: Shape): Defaulted<ChoiceWords> {
     .strictObject(Object.fromEntries(fields))
     .prefault({})
     .describe(
-      'Our word → the clinic’s; null = it has none, and writing it is refused.',
+      "Translation of clinic-mirror's value to the clinic's value. `null`: the clinic has no such value, and clinic-mirror refuses to write the value.",
     ) as unknown as Defaulted<ChoiceWords>;
 }
 
@@ -155,16 +155,12 @@ export function choiceWords(described: Shape): Defaulted<ChoiceWords> {
 export const fullName = z
   .strictObject({
     path,
-    order: z.enum(['given-first', 'family-first']).describe('Mario De Luca, or De Luca Mario.'),
-    separator: z
-      .string()
-      .min(1)
-      .default(',')
-      .describe('Stands behind the family name where a name has it: Rossi, Mario.'),
+    order: z.enum(['given-first', 'family-first']).describe('`Mario De Luca` or `De Luca Mario`.'),
+    separator: z.string().min(1).default(',').describe('Separator after the family name, as in `Rossi, Mario`.'),
   })
   .nullable()
   .default(null)
-  .describe('A name in one field, parted where a row tells neither first nor last name; null = there is none.');
+  .describe('Field with the full name, split if a record has neither first nor last name. `null`: no such field.');
 
 /** The same, as a profile has it. */
 export type FullName = NonNullable<z.infer<typeof fullName>>;

@@ -7,18 +7,18 @@ export const path = z
   .string()
   .regex(new RegExp(`^${PATH_PATTERN}$`), issueText(message('profile.path')))
   .describe(
-    'Where a value is in a JSON object: field names joined by dots; in lists phones.0, phones[].number (first value), telecom[system=phone].value.',
+    'Path in a JSON object: field names joined by dots. In lists: `phones.0` (index), `phones[].number` (first value), `telecom[system=phone].value` (match).',
   );
 /** Where a time is in a row: at one place, or its date at one and its time of day at another. */
 export const timePath = z
   .string()
   .regex(new RegExp(`^${PATH_PATTERN}(?: \\+ ${PATH_PATTERN})?$`), issueText(message('profile.time-path')))
-  .describe('Where a time is in a JSON object: field names joined by dots; date + time of day where they come apart.');
+  .describe('Path of a time in a JSON object. Join two paths with ` + ` for separate date and time fields.');
 /** Where an answer tells something of paging: in its body, or in a header (RFC 9110 section 5.1 says what a header's name is made of). */
 const answerPath = z
   .string()
   .regex(/^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/, issueText(message('profile.answer-path')))
-  .describe('Where an answer tells it: field names joined by dots, or header:NAME.');
+  .describe('Path in the response: field names joined by dots, or `header:NAME`.');
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
 
@@ -29,21 +29,26 @@ const endings = {
   ends: z
     .array(z.enum(END_RULES))
     .min(1)
-    .describe('What proves that a page is the last; the first rule that can speak of a page decides.'),
+    .describe(
+      'Rules that recognize the last page. The first applicable rule decides. With wrong rules, lists remain `partial`, and no missing appointment is ever removed.',
+    ),
   hasMorePath: answerPath
     .nullable()
     .default('hasMore')
-    .describe('Where a page tells whether more follow; header:NAME = in that header.'),
+    .describe('Path of the flag for further pages. `header:NAME` reads a header.'),
   totalPath: answerPath
     .nullable()
     .default('total')
-    .describe(
-      'Where a list tells its total; header:NAME = in that header. It is compared with the rows whenever told.',
-    ),
+    .describe('Path of the total. `header:NAME` reads a header. clinic-mirror compares every total with the records.'),
 };
 const pageSize = {
-  size: z.int().min(1).max(10_000).default(200).describe('Rows asked for per page.'),
-  cap: z.int().min(1).nullable().default(null).describe('Most rows that the server gives per page; null = not known.'),
+  size: z.int().min(1).max(10_000).default(200).describe('Records to request per page.'),
+  cap: z
+    .int()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('Maximum number of records per page that the server returns. `null`: unknown.'),
 };
 const unpagedCap = z
   .int()
@@ -51,7 +56,7 @@ const unpagedCap = z
   .nullable()
   .default(null)
   .describe(
-    'Most rows that the server gives in one answer: one with so many doesn’t count as whole. A number that no list reaches says that there is no limit; null = not known.',
+    'Maximum number of records in one response. A response of this size is not complete. A number that no list reaches means no limit; `null` means unknown.',
   );
 const countingEnds = endings.ends.default(['has-more', 'empty-page']);
 const followingEnds = endings.ends.default(['no-next']);
@@ -72,7 +77,7 @@ export const pagingSchema = z
       ends: countingEnds,
       offsetParameter: parameter.default('offset'),
       limitParameter: parameter.default('limit'),
-      startIndex: z.int().min(0).max(1).default(0).describe('What the first row or page counts as.'),
+      startIndex: z.int().min(0).max(1).default(0).describe('Number of the first record or page.'),
     }),
     z.strictObject({
       style: z.literal('page-size'),
@@ -81,7 +86,7 @@ export const pagingSchema = z
       ends: countingEnds,
       pageParameter: parameter.default('page'),
       sizeParameter: parameter.default('pageSize'),
-      startIndex: z.int().min(0).max(1).default(1).describe('What the first row or page counts as.'),
+      startIndex: z.int().min(0).max(1).default(1).describe('Number of the first record or page.'),
     }),
     z.strictObject({
       style: z.literal('cursor'),
@@ -91,7 +96,7 @@ export const pagingSchema = z
       cursorParameter: parameter.default('cursor'),
       cursorPath: answerPath
         .default('nextCursor')
-        .describe('Where a page holds the cursor of the next; header:NAME = in that header.'),
+        .describe("Path of the next page's cursor. `header:NAME` reads a header."),
       sizeParameter: parameter.nullable().default('limit'),
     }),
     z.strictObject({
@@ -102,7 +107,7 @@ export const pagingSchema = z
       linkPath: answerPath
         .default('links.next')
         .describe(
-          'Where a page holds the address of the next: a text, an object with href or url, or a list of links, of which that with rel or relation "next" counts; header:NAME = in that header.',
+          "Path of the next page's URL: a string, an object with `href` or `url`, or a list of links with `rel` or `relation` equal to `next`. `header:NAME` reads a header.",
         ),
       sizeParameter: parameter.nullable().default('limit'),
     }),

@@ -19,7 +19,7 @@ const patients = z.strictObject({
   consents: z
     .record(z.string().regex(NAME, issueText(NAME_REMEDY)), paths)
     .default({ privacy: ['consents.privacy.granted'], marketing: ['consents.marketing.granted'] })
-    .describe('Names of our own for what patients agree to, and where their rows say yes or no to it.'),
+    .describe("Names for patients' consents, and the fields that contain yes or no."),
 });
 
 const availabilities = z.strictObject({
@@ -27,11 +27,13 @@ const availabilities = z.strictObject({
   ...windowFilters,
   placeFilters: z
     .strictObject({
-      location: parameter.nullable().default('locationId').describe('Name of the parameter for a location.'),
-      doctor: parameter.nullable().default('doctorId').describe('Name of the parameter for a doctor.'),
+      location: parameter.nullable().default('locationId').describe('Query parameter for a location.'),
+      doctor: parameter.nullable().default('doctorId').describe('Query parameter for a doctor.'),
     })
     .prefault({})
-    .describe('null = the server can not: all slots are read and filtered here.'),
+    .describe(
+      'Query parameters for the location and the doctor. `null`: the server has no such filter, so clinic-mirror reads all slots and filters locally.',
+    ),
 });
 
 const medicalReports = z.strictObject({
@@ -41,18 +43,20 @@ const medicalReports = z.strictObject({
       style: z
         .enum(['multipart', 'base64'])
         .default('multipart')
-        .describe('multipart: a form with the file as one part; base64: JSON with the file in one field.'),
-      filePart: z.string().min(1).default('file').describe('Name of the part or field that holds the file.'),
+        .describe('`multipart`: a form with the file as one part. `base64`: JSON with the file in one field.'),
+      filePart: z.string().min(1).default('file').describe('Name of the part or field that contains the file.'),
       metadata: z
         .enum(['part', 'fields'])
         .default('part')
-        .describe('In a form: one part with JSON, or one part for each field.'),
-      metadataPart: z.string().min(1).default('metadata').describe('Name of that one part.'),
+        .describe('In a form: one part with JSON, or one part per field.'),
+      metadataPart: z.string().min(1).default('metadata').describe('Name of the JSON part.'),
       maxBytes: z
         .int()
         .min(1)
         .default(25_000_000)
-        .describe('Largest PDF, checked before and while it is sent. 25 MB in the smaller reading.'),
+        .describe(
+          'Maximum size of a PDF, checked before and during the upload. Default: the smaller interpretation of 25 MB.',
+        ),
     })
     .prefault({}),
 });
@@ -60,73 +64,83 @@ const medicalReports = z.strictObject({
 const pattern = z.string().refine(isRegExp, issueText(message('profile.pattern')));
 
 const errors = z.strictObject({
-  codePaths: paths.default(['error', 'code']).describe('Where an error body holds its machine word.'),
+  codePaths: paths.default(['error', 'code']).describe('Paths of the error code in an error body.'),
   textPaths: paths
     .default(['message'])
-    .describe('Where it holds its text; read for the 403 patterns, and shown to the person who asked alone.'),
+    .describe('Paths of the error text. Used for the 403 patterns and shown only to the user who ran the command.'),
   detailPaths: paths
     .default(['details', 'errors', 'fields'])
-    .describe('Where it says which fields are wrong; shown to the person who asked alone.'),
+    .describe('Paths of the names of invalid fields. Shown only to the user who ran the command.'),
   missingClaim: z
     .array(pattern)
     .default(['^missing_claim$'])
-    .describe('403: code or text says the token lacks a scope.'),
+    .describe('403: the code or text means that the token lacks a scope.'),
   insufficientPermissions: z
     .array(pattern)
     .default(['^insufficient_permissions$'])
-    .describe('403: code or text says the user lacks a permission.'),
+    .describe('403: the code or text means that the user lacks a permission.'),
   tooLarge: z
     .array(z.int().min(400).max(499))
     .default([413])
-    .describe('Statuses that answer a report whose PDF is too large.'),
+    .describe('HTTP statuses for a report whose PDF is too large.'),
   outOfSequence: z
     .strictObject({
       statuses: z.array(z.int().min(400).max(499)).default([409]),
-      says: z.array(pattern).default([]).describe('Code or text says so; [] = such a status says it alone.'),
+      says: z.array(pattern).default([]).describe('Code or text in the response. `[]`: the status is sufficient.'),
     })
     .prefault({})
     .describe(
-      'Answers to an invoice that is not the next of its section: it is tried again after a look at the section.',
+      'Responses for an invoice with an unexpected number. clinic-mirror reads the section and retries. Without `says`, every response with that status matches.',
     ),
   htmlMeansAbsent: z
     .boolean()
     .default(false)
-    .describe('A 404 with an HTML page counts as "no such record"; otherwise it counts as a proxy’s answer.'),
+    .describe(
+      "Treats a 404 with an HTML page as a missing record. Otherwise such a 404 is treated as a proxy's error.",
+    ),
 });
 
 const limits = z.strictObject({
-  timeoutMs: z.int().min(100).default(30_000).describe('Longest time for one answer.'),
+  timeoutMs: z.int().min(100).default(30_000).describe('Maximum milliseconds for one response.'),
   maxAnswerBytes: z
     .int()
     .min(1024)
     .default(16 * 1024 * 1024)
     .describe(
-      'Longest answer that is read; one of as many bytes keeps the daemon’s other work waiting for a tenth of a second.',
+      "Maximum size of a response, in bytes. A response of the default maximum blocks the daemon's other work for 0.1 s.",
     ),
-  maxPages: z.int().min(1).default(10_000).describe('Most pages of one list.'),
-  rereads: z
+  maxPages: z.int().min(1).default(10_000).describe('Maximum number of pages of one list.'),
+  rereads: z.int().min(0).max(5).default(1).describe('Number of restarts of a list that changes during the read.'),
+  fileTimeoutMs: z
+    .int()
+    .min(100)
+    .default(300_000)
+    .describe('Maximum milliseconds for the upload or download of one PDF.'),
+  tries: z.int().min(1).max(10).default(3).describe('Attempts per page after 429, 5xx and timeouts.'),
+  firstWaitMs: z
+    .int()
+    .min(1)
+    .default(300)
+    .describe('Milliseconds before the second attempt. The delay doubles each time, with jitter.'),
+  longestWaitMs: z
     .int()
     .min(0)
-    .max(5)
-    .default(1)
-    .describe('Times that a list is begun again when it moved while being read.'),
-  fileTimeoutMs: z.int().min(100).default(300_000).describe('Longest time for sending or getting one PDF.'),
-  tries: z.int().min(1).max(10).default(3).describe('Requests for one page at 429, 5xx and timeouts.'),
-  firstWaitMs: z.int().min(1).default(300).describe('Wait before the second try; doubled, with jitter.'),
-  longestWaitMs: z.int().min(0).max(60_000).default(5_000).describe('A longer wait is the job’s, not sat through.'),
+    .max(60_000)
+    .default(5_000)
+    .describe('Longest delay, in milliseconds, within one call. For a longer delay the whole job is rescheduled.'),
 });
 
 const writes = z.strictObject({
   times: z
     .enum(['utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms'])
     .default('offset')
-    .describe('Form of times in what is written; dates are always 2026-03-29.'),
-  decimals: z.enum(['number', 'text']).default('number').describe('Form of money and quantities in what is written.'),
+    .describe('Format of times in requests. Dates are always `2026-03-29`.'),
+  decimals: z.enum(['number', 'text']).default('number').describe('Format of amounts and quantities in requests.'),
   updates: z
     .enum(['replace', 'merge'])
     .default('replace')
     .describe(
-      'What PUT means. replace: the whole record is sent, as it was read and changed; merge: only what changes.',
+      'Meaning of PUT. `replace`: clinic-mirror sends the complete record. `merge`: clinic-mirror sends only changes. With a wrong value `merge`, the clinic deletes all fields that are not sent.',
     ),
 });
 
@@ -139,43 +153,55 @@ export const clinicProfileSchema = z.strictObject({
     .string()
     .regex(/^(\/[\w.-]+)*$/)
     .default('/v2')
-    .describe('Goes between the base URL and every path.'),
-  scopePrefix: z.string().default('svc.').describe('Goes before patients, agenda, treatments, … in scope names.'),
+    .describe('Path between the base URL and every API path.'),
+  scopePrefix: z.string().default('svc.').describe('Prefix of scope names such as `patients` and `agenda`.'),
   zone: z
     .string()
     .refine(isZone, issueText(ZONE_REMEDY))
     .default('Europe/Rome')
-    .describe('Of times without an offset, of whole days and of dates in filters.'),
+    .describe(
+      'Time zone of times without an offset, of whole days and of dates in filters. A wrong zone shifts every appointment.',
+    ),
   epochUnit: z
     .enum(['seconds', 'ms'])
     .nullable()
     .default(null)
     .describe(
-      'Unit of times that are numbers, or digits in a text: since 1970-01-01T00:00Z; 0 = not told, but for dates; 19800301 is a date all the same. null = there are none.',
+      'Unit of numeric times since 1970-01-01T00:00Z. 0 means no value, except in dates; 19800301 is a date. `null`: the system has no numeric times.',
     ),
   localTimes: z
     .strictObject({
       gap: z
         .enum(['later', 'earlier', 'set-aside'])
         .default('later')
-        .describe('02:30 on the night that skips it: 03:30, 01:30, or the row is set aside.'),
+        .describe('02:30 in the skipped hour becomes 03:30 or 01:30, or the record is skipped.'),
       overlap: z
         .enum(['earlier', 'later', 'set-aside'])
         .default('earlier')
-        .describe('02:30 on the night that has it twice: the first, the second, or the row is set aside.'),
+        .describe('02:30 in the repeated hour is the first or the second occurrence, or the record is skipped.'),
     })
     .prefault({})
-    .describe('Times without an offset that a clock change skips (gap) or repeats (overlap).'),
-  paging: pagingSchema.prefault({ style: 'offset-limit' }),
-  listPath: path.nullable().default(null).describe('Where a list holds its rows; null = a bare array or a usual name.'),
-  recordPath: path.nullable().default(null).describe('Where a single record is; null = the answer itself.'),
+    .describe('Local times that a clock change skips (`gap`) or repeats (`overlap`).'),
+  paging: pagingSchema
+    .prefault({ style: 'offset-limit' })
+    .describe(
+      'Paging of all lists. A list is `partial` if a `Link` header announces another page under a different style, or if a usual field does and the list has no total.',
+    ),
+  listPath: path
+    .nullable()
+    .default(null)
+    .describe('Path of the list in a response. `null`: a bare array or a usual name.'),
+  recordPath: path
+    .nullable()
+    .default(null)
+    .describe('Path of a single record in a response. `null`: the response itself.'),
   tenants: z
     .strictObject({
       path: path
         .or(z.literal('.'))
         .default('tenants')
         .describe(
-          'Where the UserInfo answer has the clinics of the user: a list, one of them, or ids; . = the answer itself.',
+          "Path of the user's clinics in the UserInfo response: a list, a single object, or ids. `.`: the response itself.",
         ),
       fields: fieldPaths(tenantReference),
     })
@@ -196,7 +222,7 @@ export const clinicProfileSchema = z.strictObject({
   reimbursement: z
     .strictObject({ fields: fieldPaths(reimbursement) })
     .prefault({})
-    .describe('Where the body that adds a reimbursement holds what.'),
+    .describe('Paths in the request body that adds a reimbursement.'),
   writes: writes.prefault({}),
   errors: errors.prefault({}),
   limits: limits.prefault({}),

@@ -59,7 +59,7 @@ const ownPath = path.or(z.literal('.')).nullable().default(null);
 
 /** Where a single record is in the answers of one resource. */
 export const ownRecordPath = ownPath.describe(
-  'Only where a single record is at another place than the profile says; . = it is the answer itself.',
+  'Path of a single record, if different from the general `recordPath`. `.`: the response itself.',
 );
 
 /** A value as JSON has it. */
@@ -71,7 +71,7 @@ const raisedBy = z.strictObject({
   when: z
     .union([scalar, z.array(scalar).min(1)])
     .describe(
-      'The value that raises the flag, or a list of such values; true is also 1 or yes, false is also 0 or no; present, not in a list = any value but null, an empty text, and no (false or 0).',
+      'Value or list of values that sets the flag. `true` includes 1 and yes; `false` includes 0 and no. `present` (outside a list) means any value except null, an empty string, false, 0 and no.',
     ),
 });
 
@@ -88,29 +88,30 @@ const listRules = {
       { path: 'isDeleted', when: true },
     ])
     .describe(
-      'Fields that say that the record was deleted: such a row needs an id and nothing else. Read for appointments, patients and invoices.',
+      "Fields that mark a deleted record. Such a record needs only an id. Read for appointments, patients and invoices. clinic-mirror removes deleted records from targets in the same cycle, within the guard's limits.",
     ),
   query: z
     .record(parameter, z.string())
     .default({})
-    .describe('Parameters sent with every list call, such as one that includes cancelled rows.'),
+    .describe('Parameters of every list request, for example to include cancelled appointments.'),
   tenantId: z
     .array(path)
     .max(10)
     .default(['tenantId'])
     .describe(
-      'Where a row names its tenant, if it does: one that names another is set aside. [] = not told, or not to be compared.',
+      'Path of the tenant id in a record. clinic-mirror skips records of another tenant and treats the list as `partial`. `[]`: no tenant id, or no comparison.',
     ),
-  paging: pagingSchema.nullable().default(null).describe('Only where this list pages otherwise than the profile says.'),
-  listPath: ownPath.describe(
-    'Only where this list holds its rows at another place than the profile says; . = it is the answer itself.',
-  ),
+  paging: pagingSchema
+    .nullable()
+    .default(null)
+    .describe('Paging of this list, if different from the general `paging`.'),
+  listPath: ownPath.describe('Path of the list, if different from the general `listPath`. `.`: the response itself.'),
   recordPath: ownRecordPath,
   repeats: z
     .enum(['doubted', 'in-total', 'beside-total'])
     .default('doubted')
     .describe(
-      'Rows that come twice in one list. doubted: it moved while it was read; in-total: they are as they should be, and a total counts each; beside-total: the same, and a total counts each record once.',
+      'Meaning of a record that occurs twice in one list. `doubted`: the list changed during the read, and the list is `partial`. `in-total`: allowed, and the total includes each occurrence. `beside-total`: allowed, and the total includes each record once.',
     ),
 };
 
@@ -134,13 +135,17 @@ export function listProfile<Described extends Shape>(described: Described, ...bo
   const numbers = z
     .array(z.string().refine((name) => names.has(name), issueText(message('profile.number'))))
     .default([])
-    .describe('Fields of which the clinic takes numbers: ids and words made of digits, and 1 or 0 for yes or no.');
+    .describe('Fields that the clinic expects as numbers: ids and values made of digits, and 1 or 0 for yes or no.');
   return { fields: fieldPaths(described), words: choiceWords(described), numbers, ...listRules };
 }
 
 const flag = raisedBy.extend({
-  status: z.enum(STATUSES).describe('The status that the raised flag means.'),
-  over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
+  status: z.enum(STATUSES).describe('Status for the set flag.'),
+  over: z
+    .array(z.enum(STATUSES))
+    .nullable()
+    .default(null)
+    .describe('Statuses that the flag may override. `null`: any status.'),
 });
 
 const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
@@ -164,7 +169,7 @@ function isPageTemplate(template: string): boolean {
 /** Forms in which clinics take times. */
 const timeFormat = z.enum(['date', 'utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms']);
 const TIME_FORMATS =
-  'date 2026-03-29, utc …T07:00:00Z, offset …T09:00:00+02:00, local …T09:00:00, local-space … 09:00:00.';
+  'Format of times: date 2026-03-29, utc …T07:00:00Z, offset …T09:00:00+02:00, local …T09:00:00, local-space … 09:00:00.';
 
 /** How what was read before spares reading it again. */
 const rereading = z
@@ -172,14 +177,16 @@ const rereading = z
     notModified: z
       .boolean()
       .default(true)
-      .describe('Pages that came with an ETag are asked for with If-None-Match. false: never.'),
+      .describe(
+        "Sends If-None-Match for pages with an ETag. Set `false` if the clinic's ETag does not change with the data.",
+      ),
     changedSince: z
       .strictObject({
         parameter: parameter
           .nullable()
           .default(null)
           .describe(
-            'Name of the parameter that lists only what changed since a time; null = there is none, or it is not to be used.',
+            'Query parameter that returns only records changed since a time. `null`: not supported or not used.',
           ),
         format: timeFormat.default('offset').describe(TIME_FORMATS),
         overlapSeconds: z
@@ -188,58 +195,72 @@ const rereading = z
           .max(86_400)
           .default(600)
           .describe(
-            'Asks for so much more than what changed since the newest change seen: what the clinic wrote late, or by another clock.',
+            'Seconds by which an incremental read overlaps the latest known change, for late writes and clock differences.',
           ),
       })
       .prefault({})
-      .describe('It is sent without the window and the agendas, so that what moved out of them is told too.'),
+      .describe('Incremental reads without window and agendas, so moved appointments are included.'),
     wholeEveryMinutes: z
       .int()
       .min(1)
       .max(1_440)
       .default(30)
       .describe(
-        'Longest time between two readings of all without either: for as long a deletion, or a wrong ETag, may go unseen.',
+        'Maximum minutes between two full reads. A deletion, or a wrong ETag, can stay undetected for this period.',
       ),
   })
-  .prefault({});
+  .prefault({})
+  .describe(
+    'Methods to transfer only changed appointments. The daemon reads in full after a process start, a manual sync, plan or audit, a changed connection or configuration, and a failed or partial read.',
+  );
 
 /** How a list is asked for a window of time and for some agendas. */
 export const windowFilters = {
   filters: z
     .strictObject({
-      from: parameter.nullable().default('from').describe('Name of the parameter for the begin of a window.'),
-      to: parameter.nullable().default('to').describe('Name of the parameter for the end of a window.'),
-      agenda: parameter.nullable().default('agendaId').describe('Name of the parameter for agendas.'),
+      from: parameter.nullable().default('from').describe('Query parameter for the start of a window.'),
+      to: parameter.nullable().default('to').describe('Query parameter for the end of a window.'),
+      agenda: parameter.nullable().default('agendaId').describe('Query parameter for agendas.'),
     })
     .prefault({})
     .refine((filters) => (filters.from === null) === (filters.to === null), issueText(message('profile.filters')))
-    .describe('null = the server can not: the whole list is read and filtered here.'),
+    .describe(
+      'Query parameter. `null`: the server has no such filter, so clinic-mirror reads the full list and filters locally.',
+    ),
   agendaFilter: z
     .strictObject({
       style: z
         .enum(['repeated', 'comma'])
         .default('repeated')
-        .describe('How several agendas are asked for: agendaId=1&agendaId=2, or agendaId=1,2.'),
+        .describe('Format of several agendas: `agendaId=1&agendaId=2` or `agendaId=1,2`.'),
       maxPerCall: z
         .int()
         .min(1)
         .max(500)
         .default(20)
-        .describe('More agendas than this are asked for in several calls.'),
+        .describe('Maximum number of agendas per request. clinic-mirror sends several requests for more agendas.'),
     })
     .prefault({}),
   window: z
     .strictObject({
       format: timeFormat.default('offset').describe(TIME_FORMATS),
-      toIncluded: z.boolean().default(false).describe('With format date: the last day belongs to the answer.'),
-      maxDays: z.int().min(1).nullable().default(30).describe('Longest window of one call; null = any.'),
+      toIncluded: z.boolean().default(false).describe('With format `date`: the response includes the last day.'),
+      maxDays: z
+        .int()
+        .min(1)
+        .nullable()
+        .default(30)
+        .describe(
+          'Maximum length of a window, in days. `null`: no limit. If the value is too large, the clinic answers 400 or omits days.',
+        ),
       leadHours: z
         .int()
         .min(0)
         .max(24 * 31)
         .default(0)
-        .describe('Asks this much earlier, for a server that filters by start and not by overlap.'),
+        .describe(
+          'Hours by which the window starts earlier, for servers that filter by start time and not by overlap.',
+        ),
     })
     .prefault({}),
 };
@@ -255,33 +276,40 @@ export const appointments = z
       .record(z.string(), z.enum(STATUSES))
       .default(STATUS_WORDS)
       .describe(
-        'The clinic’s word or number → ours. Case, spaces, hyphens and underscores do not matter where no word is exactly so; others are unknown.',
+        "Translation of the clinic's values to clinic-mirror's values. An exact match wins; otherwise case, spaces, hyphens and underscores are ignored. Other values are unknown.",
       ),
     statusWords: z
       .partialRecord(z.enum(STATUSES), z.string().min(1))
       .default({})
-      .describe('Our status → the word that is written; else the first word of statuses that means it.'),
-    statusChange: fieldPaths(statusChange).describe('Where the body of a status operation holds what.'),
-    payment: fieldPaths(payment).describe('Where the body of a payment operation holds what.'),
-    statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
-    flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
+      .describe(
+        "Value to write for each of clinic-mirror's statuses. Default: the first value in `statuses` with that meaning.",
+      ),
+    statusChange: fieldPaths(statusChange).describe('Paths in the request body of a status operation.'),
+    payment: fieldPaths(payment).describe('Paths in the request body of a payment operation.'),
+    statusMissing: z.enum(STATUSES).default('unknown').describe('Status of a record without a status.'),
+    flags: z.array(flag).default([]).describe('Flags that override the status, in this order.'),
     pageUrl: z
       .string()
       .refine(isPageTemplate, issueText(message('profile.page-url', { placeholder: '{id}' })))
       .nullable()
       .default(null)
-      .describe('Address of an appointment in the clinic system, for people: {id} stands for its id; null = none.'),
+      .describe("URL of an appointment's page for users, with `{id}` for the appointment's id. `null`: no page."),
     teleVisitUrl: paths
       .default([])
-      .describe(
-        'Where a row holds the https address of a video visit; what is no such address, or names the patient, is left out.',
-      ),
+      .describe("Path of a video visit's URL. A URL that is not https or contains the patient's name is ignored."),
     durationUnit: z
       .enum(['minutes', 'seconds'])
       .default('minutes')
-      .describe('Unit of the field duration; PT30M and 0:30 name their own.'),
-    allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
-    longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
+      .describe('Unit of the field `duration`. Values such as `PT30M` and `0:30` contain the unit.'),
+    allDayEnd: z
+      .enum(['exclusive', 'inclusive'])
+      .default('exclusive')
+      .describe('Whether the end date of a whole-day appointment is included.'),
+    longestDays: z
+      .int()
+      .min(1)
+      .default(366)
+      .describe('Maximum length of an appointment, in days. Longer appointments are skipped.'),
   })
   .refine(({ rereading: { changedSince }, fields }) => changedSince.parameter === null || fields.updatedAt.length > 0, {
     path: ['rereading', 'changedSince', 'parameter'],

@@ -5,24 +5,27 @@ import { OWN_CALENDAR } from '../owner.ts';
 const address = z.url({ protocol: /^https?$/ }).refine(isAcceptableAddress, issueText(message('caldav.address')));
 
 const existingCalendar = z
-  .strictObject({ url: address.describe('CalDAV address of a calendar that is there already') })
-  .meta({ description: 'A calendar that is there already, by its CalDAV address.' });
+  .strictObject({ url: address.describe('CalDAV URL of an existing calendar.') })
+  .meta({ description: 'An existing calendar.' });
 
 const ownCalendar = z
   .strictObject({
     home: z
       .union([z.literal('discover'), address])
-      .describe("Address that holds the login's calendars, or discover to ask the server"),
+      .describe('URL of the calendar home, or `discover` to query the server.'),
     create: z.string().trim().min(1).max(200).meta(OWN_CALENDAR),
   })
-  .meta({ description: 'A calendar that is created once with this display name, in this calendar home.' });
+  .meta({ description: 'A calendar that clinic-mirror creates once, with this display name, in this calendar home.' });
 
 /** CalDAV-specific part of a target in the tenant file. */
 export const settingsSchema = z
   .strictObject({
     server: address
       .optional()
-      .describe('Where discovery starts, such as https://caldav.icloud.com; needed only for home: discover'),
+      .meta({
+        description: 'URL at which discovery starts. Required only for `home: discover`.',
+        examples: ['https://caldav.icloud.com'],
+      }),
     calendar: z.union([existingCalendar, ownCalendar]),
   })
   .refine(({ server, calendar }) => server !== undefined || !('home' in calendar) || calendar.home !== 'discover', {

@@ -19,7 +19,7 @@ export const settingsSchema = z
       .min(1)
       .max(100)
       .default('Calendar')
-      .describe('What programs call the calendar that they fetch; whoever has the address reads it'),
+      .describe('Calendar name in subscribing apps. Everyone with the URL can read the name.'),
   })
   .prefault({});
 

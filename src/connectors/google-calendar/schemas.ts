@@ -10,7 +10,7 @@ export const settingsSchema = z.strictObject({
         .string()
         .min(1)
         .max(1_024)
-        .describe('Id of an existing calendar, as its settings page shows it, or primary'),
+        .describe("Id of an existing calendar from the calendar's settings page, or `primary`."),
     }),
     z.strictObject({ create: z.string().min(1).max(254).meta(OWN_CALENDAR) }),
   ]),
@@ -18,7 +18,7 @@ export const settingsSchema = z.strictObject({
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ''))
     .default(DEFAULT_ROOT_URL)
-    .describe('Where the API is served, for tests and demonstrations. Default: https://www.googleapis.com'),
+    .describe('URL of the API, for tests and demonstrations. Default: `https://www.googleapis.com`.'),
 });
 
 /** Validated settings of one Google calendar target. */

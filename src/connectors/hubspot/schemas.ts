@@ -24,12 +24,12 @@ const LEGAL_BASES = [
 /** Consent of the clinic as a HubSpot subscription. */
 const subscriptionRule = z
   .strictObject({
-    property: internalName.describe('Property of the mapping that holds the consent: true, false or empty'),
-    subscription: wholeNumber(1, Number.MAX_SAFE_INTEGER).describe('Id of the subscription type in HubSpot'),
-    legalBasis: z.enum(LEGAL_BASES).describe('On what ground patients are written to, as HubSpot names it'),
+    property: internalName.describe('Mapped property that contains the consent: true, false or empty.'),
+    subscription: wholeNumber(1, Number.MAX_SAFE_INTEGER).describe('Id of the subscription type in HubSpot.'),
+    legalBasis: z.enum(LEGAL_BASES).describe("Legal basis of communication, with HubSpot's value."),
     explanation: text
       .optional()
-      .describe('Where and how patients agreed, in words; needed with every legal basis but NON_GDPR'),
+      .describe('How and where patients gave consent. Required for every legal basis except `NON_GDPR`.'),
   })
   .refine(
     ({ legalBasis, explanation }) => legalBasis === 'NON_GDPR' || explanation !== undefined,
@@ -42,38 +42,40 @@ export type SubscriptionRule = z.infer<typeof subscriptionRule>;
 export const settingsSchema = z.strictObject({
   apiUrl: baseAddress
     .default(DEFAULT_API_URL)
-    .describe(`Where HubSpot is served: tests, demonstrations. Default: ${DEFAULT_API_URL}`),
+    .describe(`URL of the API, for tests and demonstrations. Default: \`${DEFAULT_API_URL}\`.`),
   version: z
     .string()
     .regex(/^20\d{2}-(03|09)$/, issueText(message('hubspot.version')))
     .default(HUBSPOT_VERSION)
-    .describe('Version of the API, by its date'),
+    .describe('API version, by date.'),
   object: z
     .string()
     .regex(/^(2-\d{1,12}|p\d*_[a-z0-9_]{1,100})$/, issueText(message('hubspot.object')))
     .optional()
     .describe(
-      'Custom object that appointments or invoices become, by id or full name, in place of meetings or deals. Its keys are unique, those of meetings may not be',
+      'Id or full name of a custom object that replaces meetings or deals. Keys of custom objects are unique; keys of meetings are not guaranteed to be unique.',
     ),
   searchLagSeconds: wholeNumber(1, 3_600)
     .default(SEARCH_LAG_SECONDS)
-    .describe("How late HubSpot's search may show a meeting: after a lost answer none is made before"),
+    .describe(
+      "Seconds until HubSpot's search shows a new meeting. After a lost response the daemon waits this long before a retry.",
+    ),
   subscriptions: z
     .array(subscriptionRule)
     .max(20)
     .default([])
-    .describe("For patients: consents that are told as HubSpot's subscription statuses too, by which it sends"),
+    .describe(
+      'Consents of patients that also set HubSpot subscription statuses. HubSpot uses these statuses to allow mails.',
+    ),
   keyProperty: internalName
     .default('clinic_mirror_key')
     .describe(
-      'Property that holds our key, unique; made when it is absent. The same for all targets of an account, since activities and deals find their contacts by it',
+      "Unique property for clinic-mirror's key, created if missing. All targets of one account must use the same property, because activities and deals find contacts by this key.",
     ),
   stampProperty: internalName
     .default('clinic_mirror_stamp')
-    .describe('Property that holds our owner tag and the sealed record id; made when it is absent'),
-  propertyGroup: internalName
-    .default('clinic_mirror')
-    .describe('Group in which the two properties are made; made when it is absent'),
+    .describe("Property for clinic-mirror's owner tag and the encrypted record id, created if missing."),
+  propertyGroup: internalName.default('clinic_mirror').describe('Group of both properties, created if missing.'),
 });
 
 /** Validated settings of one HubSpot target. */

@@ -8,29 +8,35 @@ import { DEFAULT_ROOT_URL } from './limits.ts';
 export const settingsSchema = z.strictObject({
   mailbox: z
     .union([z.literal('me'), z.email(issueText(message('microsoft.mailbox')))])
-    .describe('me for the mailbox of the person who logged in, else the user principal name of the mailbox'),
+    .describe("`me` for the mailbox of the connected account, otherwise the mailbox's user principal name."),
   calendar: z.union([
     z.strictObject({
-      id: z.string().min(1).max(1_024).describe("Id of an existing calendar, or primary for the mailbox's own"),
+      id: z
+        .string()
+        .min(1)
+        .max(1_024)
+        .describe("Id of an existing calendar, or `primary` for the mailbox's default calendar."),
     }),
     z.strictObject({ create: z.string().trim().min(1).max(200).meta(OWN_CALENDAR) }),
   ]),
   deleteMode: z
     .enum(['soft', 'permanent'])
     .default('soft')
-    .describe('soft leaves what is deleted in Deleted Items; permanent removes it for good'),
+    .describe('`soft` moves deleted events to Deleted Items. `permanent` deletes without recovery.'),
   wholeDayZone: z
     .string()
     .refine(isZone, issueText(ZONE_REMEDY))
     .optional()
     .describe(
-      "Zone in which whole days begin; older Outlook programs show those of another zone than theirs as two days. Default: the tenant's zone",
+      "Time zone in which whole days begin. Older Outlook versions show a whole day of another zone as two days. Default: the tenant's zone.",
     ),
   rootUrl: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ''))
     .default(DEFAULT_ROOT_URL)
-    .describe(`Where Graph is served: national clouds, tests, demonstrations. Default: ${DEFAULT_ROOT_URL}`),
+    .describe(
+      `URL of Microsoft Graph, for national clouds, tests and demonstrations. Default: \`${DEFAULT_ROOT_URL}\`.`,
+    ),
 });
 
 /** Validated settings of one Outlook calendar target. */

@@ -28,28 +28,31 @@ export interface RestCrmSettings {
 /** CRM-specific part of a target in the tenant file. */
 export const settingsSchema: z.ZodType<RestCrmSettings> = z
   .strictObject({
-    baseUrl: baseAddress.describe("Where the CRM's API begins, such as https://crm.example.com/api/v1"),
+    baseUrl: baseAddress.meta({
+      description: "Base URL of the CRM's API.",
+      examples: ['https://crm.example.com/api/v1'],
+    }),
     profile: z
       .enum(Object.keys(profiles) as [string, ...string[]])
       .optional()
-      .describe('A description that comes with the program; without one, description is the whole'),
+      .describe('Name of a shipped profile. Without a profile, `description` must be complete.'),
     description: z
       .record(z.string(), z.unknown())
       .default({})
-      .describe("How the CRM's API is called, or what is otherwise than in the profile; null takes a part away"),
+      .describe("Description of the CRM's API, or the differences from the profile. `null` removes a part."),
     searchLagSeconds: z
       .int()
       .min(0)
       .max(3_600)
       .default(SEARCH_LAG_SECONDS)
       .describe(
-        'How late a search of this CRM may show what was written: a write whose answer was lost is looked for, and sent again, only after it',
+        'Seconds until a search of the CRM shows a write. After a lost response the daemon waits this long, searches, and writes again only if the search finds no object.',
       ),
     automations: z
       .enum(['run', 'held'])
       .default('run')
       .describe(
-        "Whether the CRM's workflows run on what is written; held for a first load, where the description says how, and run after it",
+        "Whether the CRM's workflows run on writes. During a first load the daemon suspends workflows, if the description supports suspension, and runs the workflows afterwards.",
       ),
   })
   .transform(({ baseUrl, profile, description, searchLagSeconds, automations }, context) => {

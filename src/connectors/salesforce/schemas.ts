@@ -20,8 +20,8 @@ const OPT_OUTS = [
 
 /** Consent of the clinic as a Salesforce opt-out. */
 const individualRule = z.strictObject({
-  property: apiName.describe('Field of the mapping that holds the consent: true, false or empty'),
-  optOut: z.enum(OPT_OUTS).describe('Field of Individual that is ticked for who does not agree'),
+  property: apiName.describe('Mapped field that contains the consent: true, false or empty.'),
+  optOut: z.enum(OPT_OUTS).describe('Field of Individual that is set for refused consent.'),
 });
 
 export type IndividualRule = z.infer<typeof individualRule>;
@@ -31,52 +31,56 @@ export const settingsSchema = z
   .strictObject({
     object: apiName
       .optional()
-      .describe('Object that is written; Contact for patients, Event for appointments, Opportunity for invoices'),
+      .describe(
+        'Object to write. Default: `Contact` for patients, `Event` for appointments, `Opportunity` for invoices.',
+      ),
     keyField: apiName
       .default('Clinic_Key__c')
-      .describe('Text field of the object, External ID and Unique, that holds the key'),
+      .describe("Text field of the object for clinic-mirror's key. The field must be External ID and Unique."),
     stampField: apiName
       .default('Clinic_Stamp__c')
-      .describe('Text field of the object, 255 characters, that tells whose record it is'),
+      .describe("Text field of the object (255 characters) for clinic-mirror's owner tag."),
     contactField: apiName
       .optional()
-      .describe('Field that refers to the contact; WhoId of an Event, else Contact__c. Not for patients'),
-    contactObject: apiName.default('Contact').describe("The patients' target's object"),
-    contactKeyField: apiName.default('Clinic_Key__c').describe("The patients' target's keyField"),
+      .describe(
+        'Field that refers to the contact. Default: `WhoId` for `Event`, otherwise `Contact__c`. Not for patients.',
+      ),
+    contactObject: apiName.default('Contact').describe('`object` of the patients target.'),
+    contactKeyField: apiName.default('Clinic_Key__c').describe('`keyField` of the patients target.'),
     apiVersion: z
       .string()
       .regex(/^([5-9]\d|\d{3})\.0$/, issueText(message('salesforce.version')))
       .default(API_VERSION)
-      .describe('Version of the REST API; at least 50.0'),
+      .describe('Version of the REST API, at least 50.0.'),
     stopAtShare: z
       .number()
       .min(0.05)
       .max(1)
       .default(STOP_AT_SHARE)
-      .describe("Share of the org's API calls in 24 hours, by whomever made, at which this target rests"),
+      .describe("Share of the org's daily API calls, by all apps, at which this target pauses."),
     allowDuplicates: z
       .boolean()
       .default(false)
-      .describe('Saves what a duplicate rule of the org only alerts to; what a rule blocks is refused all the same'),
+      .describe(
+        'Saves records that only cause a warning of a Salesforce duplicate rule. Records that a rule blocks are refused.',
+      ),
     emptyBin: z
       .boolean()
       .default(false)
       .describe(
-        'When a person is forgotten: takes the records out of the recycle bin at once, by a call of the SOAP API; else they lie there, emptied, for 15 days',
+        'When you forget a patient, `true` deletes the records from the recycle bin at once with a call of the SOAP API. Otherwise the cleared records remain in the bin for 15 days.',
       ),
     individuals: z
       .array(individualRule)
       .max(20)
       .default([])
-      .describe(
-        "For patients as contacts: consents whose refusal is noted in Salesforce's Individual too, where its consent tools look",
-      ),
+      .describe("Refused consents of contacts that also go to Salesforce's Individual object."),
     individualKeyField: apiName
       .default('Clinic_Key__c')
-      .describe('Text field of Individual, External ID and Unique, that holds the key'),
+      .describe("Text field of Individual for clinic-mirror's key. The field must be External ID and Unique."),
     instanceUrl: baseAddress
       .optional()
-      .describe("The org's address; needed only where the login does not bring it along"),
+      .describe('URL of the org. Required only if the connection does not contain the URL.'),
   })
   .refine(({ allowDuplicates, apiVersion }) => !allowDuplicates || Number(apiVersion) >= DUPLICATE_HEADER_SINCE, {
     message: issueText(message('salesforce.duplicates-version', { version: `${DUPLICATE_HEADER_SINCE}.0` })),

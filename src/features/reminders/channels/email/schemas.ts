@@ -13,11 +13,11 @@ export function emailSchema(secrets: SecretSchemas) {
   return z
     .strictObject({
       ...mailServerKeys(secrets),
-      replyTo: z.email(ADDRESS_REMEDY).optional().describe('Mail address that answers go to'),
+      replyTo: z.email(ADDRESS_REMEDY).optional().describe('E-mail address for replies.'),
       unsubscribe: z
         .email(ADDRESS_REMEDY)
         .optional()
-        .describe('Mail address for requests to get no more reminders; named in each mail'),
+        .describe('E-mail address for opt-out requests, included in each mail.'),
     })
     .refine(hasSafeServer, SERVER_FAULT)
     .transform(withPort);

@@ -31,35 +31,35 @@ function smsSchema(secrets: SecretSchemas) {
       accountSid: z
         .string()
         .regex(/^AC[0-9a-f]{32}$/, issueText(message('sms.account')))
-        .describe('Account at Twilio'),
-      authToken: secrets.text.describe("The account's auth token; it also proves what Twilio reports back"),
+        .describe('Account SID in Twilio.'),
+      authToken: secrets.text.describe("Auth token of the account. Also verifies Twilio's delivery reports."),
       from: z
         .string()
         .regex(SENDER, issueText(message('sms.sender')))
         .optional()
-        .describe('Number or name that messages come from'),
+        .describe('Phone number or name of the sender.'),
       messagingServiceSid: z
         .string()
         .regex(/^MG[0-9a-f]{32}$/, issueText(message('sms.service')))
         .optional()
-        .describe('A messaging service in place of from'),
+        .describe('Messaging service, as an alternative to `from`.'),
       maximumSegments: z
         .int()
         .min(1)
         .max(10)
         .default(3)
-        .describe('A text that would become more messages than this is refused, never cut'),
+        .describe('Maximum number of SMS segments. Longer texts are refused, never cut.'),
       validitySeconds: z
         .int()
         .min(1)
         .max(LONGEST_VALIDITY_SECONDS)
         .default(3_600)
-        .describe('A message that has not left the queue of the gateway by then is not sent'),
+        .describe('Seconds after which the gateway discards an unsent message.'),
       server: z
         .url({ protocol: /^https?$/ })
         .refine(isSafe, issueText(message('sms.server')))
         .default('https://api.twilio.com')
-        .describe("Twilio's API, such as that of a region"),
+        .describe('URL of the Twilio API, for example of another region.'),
     })
     .refine(({ from, messagingServiceSid }) => (from === undefined) !== (messagingServiceSid === undefined), {
       message: issueText(message('sms.one-sender')),

@@ -65,12 +65,9 @@ const PATIENT_FIELDS: readonly PayloadField[] = ['language', 'subject', 'text', 
 function webhookSchema(secrets: SecretSchemas) {
   const { url, ...keys } = webhookKeys(secrets);
   return z.strictObject({
-    url: url.describe('Where reminders are posted to'),
+    url: url.describe('URL that receives reminders.'),
     secrets: keys.secrets,
-    fields: z
-      .array(z.enum(PAYLOAD_FIELDS))
-      .default([])
-      .describe('What the payload holds beside ids; patient data leaves with it'),
+    fields: z.array(z.enum(PAYLOAD_FIELDS)).default([]).describe('Patient data in the payload, in addition to ids.'),
   });
 }
 
