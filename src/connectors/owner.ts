@@ -5,13 +5,8 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operation
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { shared, type VendorErrors } from './errors.ts';
 
-<<<<<<< HEAD
 /** Description of the setting `calendar.create`. */
-export const OWN_CALENDAR = { description: 'Name of a calendar of our own, made once' };
-=======
-/** What the setting `calendar.create` is. */
 export const OWN_CALENDAR = { description: 'Name of a calendar that clinic-mirror creates once.' };
->>>>>>> h4
 
 /** Owner of a container, in addition to its owner tag, readable in its description without the identity key. */
 export interface Owner {
