@@ -134,7 +134,7 @@ export const reminderSchema = z.strictObject({
     .string()
     .regex(/^[A-Z]{2}$/, issueText(message('settings.country')))
     .default('IT')
-    .describe('Country of phone numbers without an international prefix.'),
+    .describe('Country of patient phone numbers that have no international prefix.'),
   calendarEntry: z.boolean().default(false).describe('Attaches a calendar event to e-mails.'),
   quietHours: z
     .strictObject({

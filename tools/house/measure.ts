@@ -194,7 +194,7 @@ const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
   ],
   [
     'description',
-    /^src\/((control|features\/[a-z-]+)\/metrics(-definitions)?|http-server\/api\/openapi|mcp-server\/server)\.ts$/,
+    /^src\/((control|features\/[a-z-]+)\/metric(s|-definitions)|http-server\/api\/openapi|mcp-server\/server)\.ts$/,
   ],
   ['terminal', /^src\/(cli\/.+|cli|command-line|settings\/summary)\.ts$/],
 ];

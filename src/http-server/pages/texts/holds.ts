@@ -82,7 +82,7 @@ const en = {
 export const HOLDS: Texts<typeof en> = {
   en,
   it: {
-    title: 'In attesa di conferma',
+    title: 'Modifiche in attesa di conferma',
     empty:
       'Nessuna modifica è in attesa di conferma. Un’esecuzione che rimuoverebbe un numero insolito di eventi si ferma qui fino alla decisione di un operatore.',
     kind: 'Modifiche',

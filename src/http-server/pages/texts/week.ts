@@ -1,5 +1,6 @@
 import type { Texts } from '../../../documents/document.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
+import { SYNC_HEALTH_WORDS } from '../../../model/sync-state.ts';
 
 const en = {
   title: (target: string) => `Week of ${target}`,
@@ -111,7 +112,7 @@ export const WEEK: Texts<typeof en> = {
     person: 'intervento richiesto',
     waits: (time) => `in coda, riprova alle ${time}`,
     fails: (code, time) => `non riuscito (${code}), riprova alle ${time}`,
-    held: 'in attesa di conferma',
+    held: SYNC_HEALTH_WORDS.it['on-hold'],
     keep: EXPLAIN.it.keep,
     report: EXPLAIN.it.report,
     open: 'Apri nel calendario',

@@ -10,8 +10,8 @@ test.each([
   [it.changes(2), '2 modifiche'],
   [en.holdsOpen(1), '1 waiting for approval'],
   [en.holdsOpen(2), '2 waiting for approval'],
-  [it.holdsOpen(1), '1 in attesa di conferma'],
-  [it.holdsOpen(2), '2 in attesa di conferma'],
+  [it.holdsOpen(1), '1 da confermare'],
+  [it.holdsOpen(2), '2 da confermare'],
 ])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });
