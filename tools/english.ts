@@ -1,42 +1,61 @@
-/** `npm run english -- [file or folder …]`: idioms of each file, or the measure of every folder. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+/**
+ * `npm run english`: measures the English of documents, comments and texts.
+ * Without arguments it prints a line for each folder; with paths it lists the idioms of these files; with `--check` it compares all with
+ * tools/english/budget.json and exits with 1 if a limit is exceeded.
+ */
+import { readFileSync } from 'node:fs';
+import { type Budget, budgetFaults, idiomsPer100, type Measure, pronounPercent } from './english/budget.ts';
 import { pronounShare, wordsOf } from './english/density.ts';
+import { filesBelow, folderOf, proseOf } from './english/files.ts';
 import { idiomsIn } from './english/idioms.ts';
-import { type Prose, proseOfDocument, proseOfSource } from './english/prose.ts';
 
-const paths = process.argv.slice(2);
-const SKIPPED = /(^|\/)(node_modules|\.git|\.cache|coverage)$|messages\/(.*-)?it\.ts$/;
-function files(path: string): string[] {
-  if (SKIPPED.test(path)) return [];
-  if (statSync(path).isFile()) return /\.(md|ts)$/.test(path) && !path.endsWith('.d.ts') ? [path] : [];
-  return readdirSync(path)
-    .sort()
-    .flatMap((name) => files(join(path, name)));
+const LEAST_WORDS_OF_PAGE = 100;
+
+const paths = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const isCheck = process.argv.includes('--check');
+const [folders, files] = [new Map<string, Measure>(), new Map<string, Measure>()];
+
+for (const prose of filesBelow(paths.length > 0 ? paths : ['.']).flatMap(proseOf)) {
+  const words = wordsOf(prose.text);
+  const measure = {
+    words: words.length,
+    idioms: await idiomsIn(prose),
+    pronouns: (pronounShare(words) * words.length) / 100,
+  };
+  if (measure.words === 0) continue;
+  add(folders, folderOf(prose), measure);
+  add(files, `${prose.kind} ${prose.path}`, measure);
 }
-function prose(path: string): Prose[] {
-  const content = readFileSync(path, 'utf8');
-  return path.endsWith('.md') ? [proseOfDocument(path, content)] : proseOfSource(path, content);
+
+if (isCheck) check();
+else if (paths.length > 0) list(files);
+else print(folders);
+
+function add(into: Map<string, Measure>, key: string, { words, idioms, pronouns }: Measure): void {
+  const sum = into.get(key) ?? { words: 0, idioms: [], pronouns: 0 };
+  into.set(key, { words: sum.words + words, idioms: [...sum.idioms, ...idioms], pronouns: sum.pronouns + pronouns });
 }
-const isTable = paths.length === 0 || paths[0] === '--table';
-const all = (paths.filter((p) => p !== '--table').length === 0 ? ['.'] : paths.filter((p) => p !== '--table'))
-  .flatMap(files)
-  .flatMap(prose);
-const groups = new Map<string, { words: number; idioms: number; pronouns: number }>();
-for (const each of all) {
-  const words = wordsOf(each.text);
-  const idioms = await idiomsIn(each);
-  if (!isTable) for (const { path, line, message } of idioms) console.log(`${path}:${line}: ${message}`);
-  const parts = each.path.split('/');
-  const key = `${each.kind} ${isTable ? (parts[0] === 'src' ? parts.slice(0, parts.length > 2 ? 2 : 1).join('/') : parts.length > 1 ? parts[0] : each.path) : each.path}`;
-  const g = groups.get(key) ?? { words: 0, idioms: 0, pronouns: 0 };
-  g.words += words.length;
-  g.idioms += idioms.length;
-  g.pronouns += (pronounShare(words) * words.length) / 100;
-  groups.set(key, g);
+
+function list(measures: ReadonlyMap<string, Measure>): void {
+  const idioms = [...measures.values()].flatMap((measure) => measure.idioms);
+  for (const { path, line, message } of idioms) console.log(`${path}:${line}: ${message}`);
+  print(measures);
 }
-for (const [key, { words, idioms, pronouns }] of [...groups].sort())
-  if (words > 0)
-    console.log(
-      `${key.padEnd(50)} words ${String(words).padStart(6)}  idioms ${String(idioms).padStart(5)} = ${((100 * idioms) / words).toFixed(2)} per 100  pronouns ${((100 * pronouns) / words).toFixed(1)} %`,
-    );
+
+function print(measures: ReadonlyMap<string, Measure>): void {
+  for (const [name, measure] of [...measures].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    const idioms = `idioms ${String(measure.idioms.length).padStart(5)} = ${idiomsPer100(measure).toFixed(2)} per 100`;
+    const pronouns = `pronouns ${pronounPercent(measure).toFixed(1)} %`;
+    console.log(`${name.padEnd(40)} words ${String(measure.words).padStart(6)}  ${idioms}  ${pronouns}`);
+  }
+}
+
+function check(): void {
+  const budget = JSON.parse(readFileSync(new URL('english/budget.json', import.meta.url), 'utf8')) as Budget;
+  const pages = new Map(
+    [...files].filter(([name, { words }]) => name.startsWith('document ') && words >= LEAST_WORDS_OF_PAGE),
+  );
+  const faults = budgetFaults(folders, pages, budget);
+  for (const fault of faults) console.error(fault);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
