@@ -13,7 +13,7 @@ import { type Logger, silentLogger, spanned } from '../../src/log/logger.ts';
 import { render, textOfIssue } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
-import { telemetrySection } from '../../src/settings/settings-schema.ts';
+import { telemetrySection } from '../../src/settings/telemetry-schema.ts';
 import { type Handed, HandOver, openTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
 import { startSomeWorkers } from '../jobs/some-workers.ts';
 import { useFakeTime } from '../support/fake-time.ts';
