@@ -105,12 +105,12 @@ function tenantKey(tenant: string, ...parts: readonly Part[]): string {
 type Part = string | number;
 
 /**
- * With what a tenant's keys are released: with the target or the connection that the part after the kind names, or with the tenant itself.
- * `nobody`: never, since they protect people or prove that they were; leases and their lines end by themselves.
+ * Owner of a tenant's keys, whose removal releases the keys: the target or connection named after the kind, or the tenant. `nobody`: never
+ * released, because the keys protect patients or prove the protection; leases and their queues expire.
  */
 type Owner = 'target' | 'connection' | 'tenant' | 'nobody';
 
-/** Declares the keys of a kind. The arguments of the function returned, after the tenant, are the parts of the key after its kind. */
+/** Declares the keys of a kind. The returned function's arguments after the tenant are the parts of the key after its kind. */
 function owned<Parts extends readonly Part[]>(owner: Owner, kind: string) {
   return Object.assign((tenant: string, ...parts: Parts) => tenantKey(tenant, kind, ...parts), { owner, kind });
 }
@@ -119,14 +119,14 @@ const ofTarget = (kind: string) => owned<[target: string]>('target', kind);
 const ofTenant = (kind: string) => owned<[]>('tenant', kind);
 const ofTenantEach = (kind: string) => owned<[id: string]>('tenant', kind);
 
-/** The key of a kind that the whole installation has once, or once for each id. */
+/** Declares a key of the whole installation, once or per id. */
 const shared = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
 const sharedEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}:${id}`;
 
-/** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */
+/** Prefix of BullMQ's keys: one hash tag, as BullMQ's scripts require on a Redis Cluster. */
 export const QUEUE_PREFIX = '{clinic-mirror}';
 
-/** Names of the keys; arguments are ids from the configuration. */
+/** Key functions; arguments are ids from the configuration. */
 export const keys = {
   linksMeta: ofTarget('links'),
   linksBucket: owned<[target: string, generation: number, bucket: number]>('target', 'links'),
@@ -198,7 +198,7 @@ export const keys = {
   sessionsEra: sharedEach('sessions-era'),
   signInLink: sharedEach('sign-in-link'),
   signInAttempts: sharedEach('sign-in-attempts'),
-  /** Each on a master of its own, of a cluster: they are asked with every request. */
+  /** On a cluster, spread over masters: checked with every request. */
   requests: (who: string) => `cm:{requests-${who}}:requests`,
   passphrase: shared('passphrase'),
   knownAccounts: shared('known-accounts'),
@@ -226,35 +226,35 @@ export const keys = {
   },
 } as const;
 
-/** One hash tag for each number: the first is that of the queues. */
+/** Returns the hash tag of a number: the first is the tag of the queues. */
 function shardTag(shard: number): string {
   return shard === 0 ? QUEUE_PREFIX : `{clinic-mirror-${shard}}`;
 }
 
-/** Owners by kind, as the keys declare them. */
+/** Owners by kind, from the declarations. */
 const OWNERS: ReadonlyMap<string, Owner> = new Map(
   Object.values(keys).flatMap((key) => ('owner' in key ? [[key.kind, key.owner] as const] : [])),
 );
 
-/** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
+/** Kinds that are also read under former ids of a renamed tenant or target (`formerly`). */
 export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set(
   [...OWNERS.keys()].filter((kind) => /^(pins|journals?|reminder|answer)/.test(kind)),
 );
 
-/** What a key belongs to: a target or a connection, else the tenant itself. */
+/** Owner of a key: a target or a connection, otherwise the tenant. */
 export interface KeyOwner {
   tenant: string;
   kind: string;
-  /** Null: the tenant itself. */
+  /** Null: the tenant. */
   part: RemovablePart | null;
 }
 
-/** A target, or a connection: each may have the other's name. */
+/** Target or connection; the prefix separates equal names. */
 export type RemovablePart = `${'target' | 'connection'}/${string}`;
 
 const KEY = /^cm:\{([^}]+)\}:([^:]+)(?::([^:]+))?/;
 
-/** @returns null for a key that no tenant leaves behind */
+/** @returns null for a key without a tenant */
 export function ownerOfKey(key: string): KeyOwner | null {
   const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
   const owner = OWNERS.get(kind);
@@ -262,7 +262,7 @@ export function ownerOfKey(key: string): KeyOwner | null {
   return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
 }
 
-/** Pattern of all keys of a tenant, or of all tenants and more. */
+/** Returns the pattern for keys of a tenant, or of all tenants and shared keys. */
 export function keysOfTenant(tenant: string | null): string {
   return tenant === null ? 'cm:{*' : tenantKey(tenant, '*');
 }
