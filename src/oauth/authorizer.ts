@@ -23,8 +23,8 @@ export interface ConnectionAuthorizer {
   /** Header name for the value, in lower case, if not Authorization. */
   headerName?: string;
   /**
-   * Returns the base URL that the provider sent with the token, as of the last `header` or `renew`, which must be called first. Absent for
-   * vendors with fixed URLs.
+   * Returns the base URL that the provider sent with the token, as of the last `header` or `renew`, which must be called first. Absent
+   * for vendors with fixed URLs.
    */
   baseUrl?(): string;
 }

@@ -33,7 +33,7 @@ export interface CredentialStorage {
   remove(connection: string): Promise<boolean>;
 }
 
-/** Login in progress with the required values of its answer; kept for ten minutes and returned once. */
+/** Pending authorization with the required values of its answer; kept for ten minutes and returned once. */
 export interface PendingLogin {
   tenant: string;
   connection: string;
@@ -42,12 +42,15 @@ export interface PendingLogin {
   codeVerifier: string;
   /** Nonce that the id_token must repeat; null without an id_token. */
   nonce: string | null;
-  /** Digest of the secret of the only browser that may complete the login; null for a login with its own receiver on this host. */
+  /**
+   * Digest of the secret of the only browser that may complete the authorization; null for an authorization with its own receiver on this
+   * host.
+   */
   browser: string | null;
   scopes: readonly string[];
 }
 
-/** Keeps logins in progress by their `state`. */
+/** Keeps pending authorizations by their `state`. */
 export interface PendingLogins {
   put(state: string, login: PendingLogin): Promise<void>;
   take(state: string): Promise<PendingLogin | null>;
@@ -73,8 +76,8 @@ export type AccountState = Pick<TokenSet, 'account' | 'isUnconfirmed' | 'rightBe
 const MISSING_SCOPES = 'missing-scopes';
 
 /**
- * Creates the credential of a login. The version is above every earlier version of the connection, including a version that was removed
- * meanwhile: a late worker's old version must not match.
+ * Creates the credential of an authorization. The version is above every earlier version of the connection, including a version that was
+ * removed meanwhile: a late worker's old version must not match.
  * @param whose the account, and whether an operator must still confirm the account
  * @param before the replaced credential
  * @param asked requested scopes: granted if the answer names no scopes (RFC 6749 section 5.1)

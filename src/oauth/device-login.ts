@@ -7,7 +7,7 @@ import { isPlainHttp } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
 import type { LoginAnswer } from './token-requests.ts';
 
-/** Data for completing a login on a different device. */
+/** Data for completing an authorization on a different device. */
 export interface DevicePrompt {
   userCode: string;
   verificationUri: string;

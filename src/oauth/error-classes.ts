@@ -33,7 +33,7 @@ const SCOPE_REJECTED: ErrorClass = { actor: 'settings', code: 'scope-rejected', 
 /** The provider made no decision. */
 export const ENDPOINT_AWAY: ErrorClass = { actor: 'remote', code: 'token-endpoint-unavailable', retry: 'later' };
 
-/** Reasons that an administrator must resolve before a new login helps. */
+/** Reasons that an administrator must resolve before a new authorization helps. */
 const SET_RIGHT_FIRST = ['account-inactive', 'address-restricted', 'application-not-approved'] as const;
 
 function administratorFirst(code: string & (typeof SET_RIGHT_FIRST)[number]): ErrorClass {
@@ -194,7 +194,7 @@ export function classOfError(code: string, description: string): ErrorClass | nu
   return described?.[1] ?? CLASSES.get(code) ?? null;
 }
 
-/** Returns the step for an administrator before a new login helps, or null. */
+/** Returns the step for an administrator before a new authorization helps, or null. */
 export function neededFirst(reason: string | null): Message | null {
   const first = SET_RIGHT_FIRST.find((code) => code === reason);
   return first === undefined ? null : message(`oauth.${first}.first`);

@@ -74,7 +74,7 @@ const PROVIDER_FAILED: ErrorClass = { actor: 'remote', code: 'provider-failed', 
 
 /**
  * Returns the error in a provider's redirect (RFC 6749 section 4.1.2.1), or null without an error. The error is read before all other
- * values of the answer: an error ends a login and needs no proof of the sender.
+ * values of the answer: an error ends an authorization and needs no proof of the sender.
  */
 export function callbackError(callback: URL): MirrorError | null {
   const code = callback.searchParams.get('error');
@@ -152,7 +152,7 @@ function findMirrorError(error: unknown): MirrorError | null {
   return null;
 }
 
-/** Returns the error of a connection without a login. */
+/** Returns the error of a connection without an authorization. */
 export function notConnected(connection: string): MirrorError {
   return new MirrorError(message('connection-without-login', { connection }), {
     actor: 'authorization',
@@ -178,7 +178,7 @@ export function refusalUnconfirmed(connection: string, waitMs: number): MirrorEr
 
 /**
  * Returns the error of an ended connection. The code is the reason:
- * - `login-ended`: revoked, expired or replaced at the provider;
+ * - `login-ended`: revoked, expired or replaced with the provider;
  * - `refresh-answer-lost`: a crash or the network interrupted a refresh, and the provider had replaced the token by a token that never
  *   arrived;
  * - `interaction-required`, `login-refused`, `no-refresh-token`;

@@ -19,21 +19,21 @@ import { missingScopes, requireSecureUrl } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
 import type { LoginAnswer } from './token-requests.ts';
 
-/** Result of a stored login. Scopes that the user did not grant are listed, and dependent features stay off. */
+/** Result of a stored authorization. Scopes that the user did not grant are listed, and dependent features stay off. */
 export interface LoginResult {
   tenant: string;
   connection: string;
   grantedScopes: readonly string[];
   missingScopes: readonly string[];
-  /** Account of the login; null if the provider does not report the account. */
+  /** Account of the authorization; null if the provider does not report the account. */
   account: Account | null;
-  /** Whether the login stays unused until an operator confirms the account. */
+  /** Whether the authorization stays unused until an operator confirms the account. */
   isUnconfirmed: boolean;
-  /** Reason why a stored login is not verified: the server was unavailable, or the operator has to choose a tenant. */
+  /** Reason why a stored authorization is not verified: the server was unavailable, or the operator has to choose a tenant. */
   uncertainty?: MirrorError;
 }
 
-/** Connection for a login. */
+/** Connection for an authorization. */
 export interface LoginTarget {
   context: ConnectionContext;
   server: AuthorizationServer;
@@ -47,13 +47,16 @@ export interface LoginTarget {
    * calendar or CRM.
    */
   takesAnyAccount?: boolean;
-  /** Verifies the user with the server before the login is stored. @throws MirrorError if the user is unsuitable or cannot be verified */
+  /**
+   * Verifies the user with the server before the authorization is stored. @throws MirrorError if the user is unsuitable or cannot be
+   * verified
+   */
   verify?(accessToken: string, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Origin of a login. `here`: the same user started and completed the login at a receiver on this host. `elsewhere`: by a link or a code,
- * which a different user may have obtained.
+ * Origin of an authorization. `here`: the same user started and completed the authorization at a receiver on this host. `elsewhere`: by a
+ * link or a code, which a different user may have obtained.
  */
 export type LoginWay = 'here' | 'elsewhere';
 
@@ -61,10 +64,10 @@ export type LoginWay = 'here' | 'elsewhere';
 const LEASE_WAIT_MS = 75 * SECOND_MS;
 
 /**
- * Starts a login by authorization code with PKCE S256 (RFC 7636), a random state and, if an id_token is requested, a nonce. The required
- * values of the answer are kept for ten minutes.
+ * Starts an authorization by code with PKCE S256 (RFC 7636), a random state and, if an id_token is requested, a nonce. The required values
+ * of the answer are kept for ten minutes.
  * @param redirectUri URL of the receiver: `http://127.0.0.1:<port>/…` (RFC 8252 section 7.3) or the daemon's `/oauth/callback`
- * @param browserKey secret of the browser that may complete the login at the daemon; null for a separate receiver on this host
+ * @param browserKey secret of the browser that may complete the authorization at the daemon; null for a separate receiver on this host
  * @returns the URL to open in the operator's browser
  * @throws MirrorError `settings` for metadata of a different issuer (RFC 8414 section 3.3) or an insecure URL
  */
@@ -95,9 +98,9 @@ export async function beginLogin(
 }
 
 /**
- * Completes a login with the server's redirect. The state is used up with any result.
- * @param find returns the currently configured connection of a pending login, or null
- * @param browserKey secret of the redirected browser; null for the login's own receiver
+ * Completes an authorization with the server's redirect. The state is used up with any result.
+ * @param find returns the currently configured connection of a pending authorization, or null
+ * @param browserKey secret of the redirected browser; null for the authorization's own receiver
  * @throws MirrorError `authorization`: `login-unknown` (unknown, expired or already completed), `login-other-browser` (started in a
  * different browser), `login-answer-rejected` (answer of a different server, RFC 9207), `login-refused` (the user refused),
  * `no-refresh-token`
@@ -126,7 +129,7 @@ export async function completeLogin(
 }
 
 /**
- * Stores the result of a login and replaces the previous credential, after the account is known. Waits for a running refresh.
+ * Stores the result of an authorization and replaces the previous credential, after the account is known. Waits for a running refresh.
  * @throws MirrorError `authorization`, code `wrong-account` or `account-unknown`, for an account that the settings do not expect; the error
  * of `verify` for an unsuitable user: the previous credential then stays
  */
@@ -162,8 +165,8 @@ export async function storeLogin(
 }
 
 /**
- * Compares the account of a login with earlier accounts. An operator must confirm an account that differs from the last confirmed account.
- * Confirmation is also required if no account was known and a different user may have completed the login.
+ * Compares the account of an authorization with earlier accounts. An operator must confirm an account that differs from the last confirmed
+ * account. Confirmation is also required if no account was known and a different user may have completed the authorization.
  */
 function accountStateOf(account: Account | null, before: Credential | null, way: LoginWay): AccountState {
   const { account: formerAccount = null, isUnconfirmed = false, rightBefore } = before?.tokens ?? {};
@@ -177,7 +180,7 @@ function digestOf(browserKey: string): string {
   return createHash('sha256').update(browserKey).digest('base64url');
 }
 
-/** Refuses users without access to the clinic; a problem that needs no new login becomes a warning. */
+/** Refuses users without access to the clinic; a problem that needs no new authorization becomes a warning. */
 async function warningOf(
   { verify }: LoginTarget,
   { accessToken }: LoginAnswer,
@@ -196,14 +199,14 @@ async function warningOf(
 
 /**
  * Decides whether a failed verification means that the user must not be connected. All other failures mean that settings or profile are
- * incomplete, or the clinic is unavailable: correcting them requires the stored login.
+ * incomplete, or the clinic is unavailable: correcting them requires the stored authorization.
  */
 function speaksOfUser({ actor, code, retry }: MirrorError): boolean {
   if (retry !== 'never') return false;
   return actor === 'authorization' || (code.startsWith('tenant-') && code !== 'tenant-choice');
 }
 
-/** A stored credential that cannot be decrypted must not block a new login. */
+/** A stored credential that cannot be decrypted must not block a new authorization. */
 async function readReplaceable({ context }: LoginTarget): Promise<Credential | null> {
   try {
     return await context.credentials.read(context.connection);
@@ -226,7 +229,7 @@ export function codeRefused(error: unknown): never {
   });
 }
 
-/** Returns the error of an unknown or expired login or login link. */
+/** Returns the error of an unknown or expired authorization or authorization link. */
 export function loginUnknown(): MirrorError {
   return new MirrorError(message('login-unknown'), {
     actor: 'authorization',
@@ -236,7 +239,7 @@ export function loginUnknown(): MirrorError {
   });
 }
 
-/** The login is used up: the sender of the code may be an attacker. */
+/** The authorization is used up: the sender of the code may be an attacker. */
 function otherBrowser(): MirrorError {
   return new MirrorError(message('login-other-browser'), {
     actor: 'authorization',
@@ -272,14 +275,14 @@ function noRefreshToken(): MirrorError {
   });
 }
 
-/** Result of the revocation at the provider; the local copy is always removed. */
+/** Result of the revocation with the provider; the local copy is always removed. */
 export type Revocation = 'revoked' | 'not-supported' | 'failed' | 'nothing-to-revoke';
 
 /** Longest wait for a running refresh, so that its new tokens are revoked too. */
 const REVOCATION_WAIT_MS = 10 * SECOND_MS;
 
 /**
- * Disconnects: revokes the tokens at the provider if possible (revoking the refresh token includes its access tokens), and always removes
+ * Disconnects: revokes the tokens with the provider if possible (revoking the refresh token includes its access tokens), and always removes
  * the local copy.
  * @param server null for a connection whose provider is no longer configured
  * @throws only if the local copy cannot be removed because Redis is unavailable

@@ -6,11 +6,11 @@ import { MINUTE_MS } from '../model/time.ts';
 import type { PendingLogins } from './credential.ts';
 import { beginLogin, completeLogin, type LoginResult, type LoginTarget } from './login.ts';
 
-/** Lifetime of a login in progress. */
+/** Lifetime of a pending authorization. */
 const LOGIN_TIME_MS = 10 * MINUTE_MS;
 
 /**
- * Runs a complete login of the command line: a receiver on this host, the URL for the operator's browser, the exchange.
+ * Runs a complete authorization of the command line: a receiver on this host, the URL for the operator's browser, the exchange.
  * @param show prints (or opens) the URL
  * @param services.loopbackPort port of the receiver, for clients that are registered with a fixed port; 0 uses a free port
  * @throws MirrorError `settings`, code `login-port-unavailable`; `remote`, code `aborted`, without an answer; errors of {@link beginLogin}
@@ -45,8 +45,8 @@ interface LoopbackReceiver {
   /** `http://127.0.0.1:<port>/callback`: many providers accept any port, others only the registered port. */
   readonly redirectUri: string;
   /**
-   * Waits for the browser's answer to the login with this state. `complete` returns a sentence for the browser. Requests with a different
-   * state are refused without effect.
+   * Waits for the browser's answer to the authorization with this state. `complete` returns a sentence for the browser. Requests with a
+   * different state are refused without effect.
    * @throws errors of `complete`; MirrorError `remote`, code `aborted`, when the signal aborts
    */
   receive<Result>(
@@ -141,7 +141,7 @@ function notExpected(): { status: number; text: Text } {
   return { status: 400, text: message('login-page.unexpected') };
 }
 
-/** Returns the browser's text for a failed login: a constant message with a remedy. A program failure stays a 500. */
+/** Returns the browser's text for a failed authorization: a constant message with a remedy. A program failure stays a 500. */
 function failed(error: unknown): { status: number; text: Text } {
   if (!(error instanceof MirrorError)) return { status: 500, text: message('login-page.failed') };
   const remedy = error.remedy === null || error.remedy === undefined ? '' : ` To do: ${error.remedy}.`;

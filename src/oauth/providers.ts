@@ -91,9 +91,9 @@ export function clinicProvider(settings: ClinicProviderSettings): Provider {
 
 /**
  * Returns Google's provider. A refresh token requires `access_type=offline`, and for a returning user `prompt=consent`
- * (https://developers.google.com/identity/protocols/oauth2/web-server#offline). A login only takes place if required, so each login
- * requests consent. Each login also requests the account choice, so that the browser's current account is not used by accident. Google may
- * omit `https://` in the issuer of id_tokens.
+ * (https://developers.google.com/identity/protocols/oauth2/web-server#offline). An authorization only takes place if required, so each
+ * authorization requests consent. Each authorization also requests the account choice, so that the browser's current account is not used by
+ * accident. Google may omit `https://` in the issuer of id_tokens.
  * @see https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken
  * @throws MirrorError `settings` if the issuer is neither https nor loopback
  */
@@ -248,7 +248,7 @@ export function readBaseUrl(instanceUrl: unknown): string | null {
   return typeof instanceUrl === 'string' && isSecureUrl(instanceUrl) ? new URL(instanceUrl).origin : null;
 }
 
-/** @throws MirrorError `authorization`, code `instance-unknown`: a new login sets the base URL */
+/** @throws MirrorError `authorization`, code `instance-unknown`: a new authorization sets the base URL */
 export function requireBaseUrl(baseUrl: string | null, connection: string): string {
   if (baseUrl !== null) return baseUrl;
   throw new MirrorError(message('instance-unknown', { connection }), {

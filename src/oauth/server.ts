@@ -28,15 +28,15 @@ export interface AuthorizationServer {
     checks: { state: string; codeVerifier: string },
     signal: AbortSignal,
   ): Promise<LoginAnswer>;
-  /** Returns the account of a login, see {@link readAccount}. */
+  /** Returns the account of an authorization, see {@link readAccount}. */
   accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
   /** Returns the claims of a user, see {@link readClaims}. */
   claimsOf(answer: LoginAnswer, nonce: string, signal: AbortSignal): Promise<Claims>;
   /** Sends one refresh request without retries. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
-  /** Starts a login by device code (RFC 8628 section 3.1). */
+  /** Starts an authorization by device code (RFC 8628 section 3.1). */
   beginDevice(scopes: readonly string[], signal: AbortSignal): Promise<openid.DeviceAuthorizationResponse>;
-  /** Polls once for the tokens of a device login (RFC 8628 section 3.4). */
+  /** Polls once for the tokens of a device authorization (RFC 8628 section 3.4). */
   pollDevice(deviceCode: string, signal: AbortSignal): Promise<LoginAnswer>;
   /** @returns false if the server has no revocation endpoint (RFC 7009) */
   revoke(token: string, signal: AbortSignal): Promise<boolean>;

@@ -66,7 +66,7 @@ export interface TokenAnswer {
   sentAt: Instant;
 }
 
-/** Answer of a token endpoint to a login. */
+/** Answer of a token endpoint to an authorization. */
 export interface LoginAnswer extends TokenAnswer {
   /** Members that identify the account. */
   names: Names;

@@ -55,7 +55,7 @@ const SHOWN = /^cmt_([a-z0-9-]+)_([\w-]{43})$/;
 /** Access tokens of an installation. */
 export type AccessTokenStore = ReturnType<typeof createAccessTokenStore>;
 
-/** Opens the tokens. Only hashes are stored, and the sealing prevents tokens by an attacker with mere write access to Redis. */
+/** Opens the tokens. Only hashes are stored, and encryption prevents tokens by an attacker with mere write access to Redis. */
 export function createAccessTokenStore(redis: RedisClient, sealer: Sealer, clock: Clock) {
   type Stored = AccessToken & { hash: string };
   const stored = sealedTable<Stored>(keys.accessTokens(), { redis, sealer, throwsForged: true });
@@ -110,7 +110,7 @@ interface StoredSession<Who> {
 /** Sessions of browsers. `Who` is plain data. */
 export type SessionStore<Who> = ReturnType<typeof createSessionStore<Who>>;
 
-/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are sealed because they identify users. */
+/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
 export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
   const keyOf = (session: string) => keys.session(digestOf(session));
   const storedAt = (key: string) => sealedValue<StoredSession<Who>>(key, { redis, sealer, throwsForged: true });
@@ -154,7 +154,7 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
 /** Maps an e-mail address to an account of a provider (`sub`): the first account that signed in with the verified address. */
 export type AccountRegistry = ReturnType<typeof createAccountRegistry>;
 
-/** Opens the accounts, sealed per field. E-mail addresses are stored as hashes. */
+/** Opens the accounts, encrypted per field. E-mail addresses are stored as hashes. */
 export function createAccountRegistry(redis: RedisClient, sealer: Sealer) {
   const subjects = sealedTable<string>(keys.knownAccounts(), { redis, sealer, throwsForged: true });
   const fieldOf = (issuer: string, address: string) => digestOf(JSON.stringify([issuer, address]));

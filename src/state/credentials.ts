@@ -11,16 +11,16 @@ import type { Sealer } from './sealing.ts';
 const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
 
 /**
- * Credential as a Redis hash: version, content with the version, and state. Content and state are sealed under tenant, connection and
+ * Credential as a Redis hash: version, content with the version, and state. Content and state are encrypted under tenant, connection and
  * version.
  */
 type CredentialFields = Readonly<Record<string, string>>;
 
-/** Credentials of one tenant, one per connection, with sealed tokens. */
+/** Credentials of one tenant, one per connection, with encrypted tokens. */
 export interface CredentialStore {
   /**
-   * Reads a credential; a value under an old key is sealed again with the active key.
-   * @throws MirrorError `settings` if the sealing key is missing, `contract` if the value was modified
+   * Reads a credential; a value under an old key is encrypted again with the active key.
+   * @throws MirrorError `settings` if the encryption key is missing, `contract` if the value was modified
    */
   read(connection: string): Promise<Credential | null>;
   /**
@@ -28,7 +28,7 @@ export interface CredentialStore {
    * since. The refresh token may already be used.
    */
   recent(connection: string): Promise<Credential | null>;
-  /** Discards recent reads: for work that may have been requested after a login in a different process. */
+  /** Discards recent reads: for work that may have been requested after an authorization in a different process. */
   beginAnew(): void;
   /**
    * Replaces a credential in one step if the version (null: absent) and the lease are unchanged. Durable if Redis supports confirmation.

@@ -35,7 +35,7 @@ export interface HoldContext {
 
 type Holds = ReturnType<typeof sealedTable<Hold>>;
 
-/** Opens the holds of a tenant. Holds are sealed, so that an attacker with mere write access to Redis cannot approve changes. */
+/** Opens the holds of a tenant. Holds are encrypted, so that an attacker with mere write access to Redis cannot approve changes. */
 export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer) {
   // A hold that cannot be decrypted approves nothing, and the next plan creates a new hold.
   const holds: Holds = sealedTable<Hold>(keys.holds(tenant), { redis, sealer });

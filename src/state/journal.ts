@@ -263,7 +263,7 @@ interface LineLocation {
   recordId: string;
 }
 
-/** Returns a line for storage, with a proof of its place. @param proofs seals with the identity key */
+/** Returns a line for storage, with a proof of its place. @param proofs encrypts with the identity key */
 export function journalLine(
   proofs: Sealer,
   location: LineLocation,
@@ -323,7 +323,7 @@ interface PinStore {
 const MARK_LENGTH = 16;
 
 /**
- * Opens the pins of a tenant. The pins of a target are one sealed value, and the target's proof names the newest value, so that adding,
+ * Opens the pins of a tenant. The pins of a target are one encrypted value, and the target's proof names the newest value, so that adding,
  * removing or reverting pins is detected.
  * @param identityKey the installation's key, 32 bytes
  */
@@ -372,7 +372,7 @@ function forged(sealed: string | null): PinLook {
   return { ends: new Map(), state: 'forged', sealed };
 }
 
-/** Returns the name of a sealed value in a target's proof; null if absent. */
+/** Returns the name of an encrypted value in a target's proof; null if absent. */
 function markOf(sealed: string | null): string | null {
   return sealed === null ? null : hash('sha256', sealed, 'base64url').slice(0, MARK_LENGTH);
 }

@@ -4,18 +4,18 @@ import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { createSealer, type Sealer, type SealingKey, sealedTable, sealedValue } from './sealing.ts';
 
-/** Time for completing a login (RFC 6819 section 5.1.5.3: short lifetime of state and codes). */
+/** Time for completing an authorization (RFC 6819 section 5.1.5.3: short lifetime of state and codes). */
 const LOGIN_TTL_MS = 10 * MINUTE_MS;
 
-/** Never a tenant's id, which cannot contain braces: the tenant of a login or ticket is known only after decryption. */
+/** Never a tenant's id, which cannot contain braces: the tenant of an authorization or ticket is known only after decryption. */
 const NO_TENANT = '{login}';
 
-/** Logins in progress by state, or links for starting logins. `Login` is plain data. */
+/** Pending authorizations by state, or links for starting authorizations. `Login` is plain data. */
 export type LoginStore<Login> = ReturnType<typeof createLoginStore<Login>>;
 
 /**
- * Opens the store of logins in progress of all tenants. A login is sealed because of its code verifier. The key name contains a hash of the
- * state, so that reading key names is not enough to complete a login.
+ * Opens the store of pending authorizations of all tenants. An authorization is encrypted because of its code verifier. The key name
+ * contains a hash of the state, so that reading key names is not enough to complete an authorization.
  * @param keyOf returns the key of a hash; stores do not share values
  */
 export function createLoginStore<Login>(
@@ -28,14 +28,14 @@ export function createLoginStore<Login>(
   return {
     /** @param lifeMs default: ten minutes */
     put: (state: string, login: Login, lifeMs = LOGIN_TTL_MS) => loginOf(state).setFor(lifeMs, login),
-    /** Returns the login without consuming it, or null as for `take`. */
+    /** Returns the authorization without consuming it, or null as for `take`. */
     find: (state: string) => loginOf(state).get(),
-    /** Returns and removes the login; null if unknown, expired or already taken. */
+    /** Returns and removes the authorization; null if unknown, expired or already taken. */
     take: (state: string) => loginOf(state).take(),
   };
 }
 
-/** Single-use link for starting a login in any browser. */
+/** Single-use link for starting an authorization in any browser. */
 export interface LoginLink {
   /** Public id of the link; gives no access. */
   id: string;
@@ -101,8 +101,8 @@ export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[]
 }
 
 /**
- * Opens a tenant's binding to the clinic's tenant id: set by the first login or cycle, and required from then on.
- * @param sealer seals with the identity key, so that an attacker with mere write access to Redis cannot redirect reading to a different
+ * Opens a tenant's binding to the clinic's tenant id: set by the first authorization or cycle, and required from then on.
+ * @param sealer encrypts with the identity key, so that an attacker with mere write access to Redis cannot redirect reading to a different
  * clinic
  */
 export function createClinicTenantStore(redis: RedisClient, tenant: string, sealer: Sealer) {

@@ -28,7 +28,7 @@ export interface HeadMark {
 
 /** Field of the version, which every change replaces; no tenant has this name. */
 const VERSION = '*';
-/** Field of the sealed head, which names all revisions. */
+/** Field of the encrypted head, which names all revisions. */
 const HEAD = '*head';
 /** Counters are at least the time of the change, so that a new head after a loss is above all earlier heads, in every process. */
 const COUNTS_A_MS = 1_000;
@@ -66,7 +66,7 @@ export interface ManagedLedgerParts {
   clock: Clock;
 }
 
-/** Revisions of managed tenants, and the sealed head. */
+/** Revisions of managed tenants, and the encrypted head. */
 export type ManagedLedger = ReturnType<typeof openManagedLedger>;
 
 /** Reads Redis, and remembers the last trustworthy head of this process. */

@@ -39,11 +39,11 @@ export interface ManagedTenantParts extends ManagedLedgerParts {
 }
 
 const CONTEXT = 'managed-tenant';
-/** Stale documents that are sealed again in one step. */
+/** Stale documents that are encrypted again in one step. */
 const SEALED_AT_ONCE = 100;
 
 /**
- * Opens the managed tenants. Each document is sealed under its name, so that documents cannot be swapped. A sealed head names each
+ * Opens the managed tenants. Each document is encrypted under its name, so that documents cannot be swapped. An encrypted head names each
  * revision, so that older documents cannot be restored unnoticed.
  */
 export function createManagedTenants(parts: ManagedTenantParts) {
@@ -80,7 +80,7 @@ export function createManagedTenants(parts: ManagedTenantParts) {
 
   return {
     /**
-     * Reads only changes, and returns an identical object without changes. Documents under an old key are sealed again. @throws as
+     * Reads only changes, and returns an identical object without changes. Documents under an old key are encrypted again. @throws as
      * `tenantsLost`
      */
     read,
@@ -95,7 +95,7 @@ export function createManagedTenants(parts: ManagedTenantParts) {
       }
     },
     /**
-     * Stores a sealed tenant. Durable on return if Redis supports confirmation.
+     * Stores an encrypted tenant. Durable on return if Redis supports confirmation.
      * @param expected replaced revision, as read or last written; null: absent
      * @returns the revision; null if a different revision is stored
      */
@@ -197,7 +197,7 @@ function contentOf(tenant: ManagedTenant): ManagedContent | null {
   }
 }
 
-/** Sealing equal content again gives a different text. */
+/** Encrypting equal content again gives a different text. */
 function revisionOf(sealed: string): string {
   return hash('sha256', sealed, 'base64url').slice(0, 22);
 }

@@ -39,7 +39,8 @@ export interface OutboxWrite {
 }
 
 /**
- * Outboxes of one tenant: planned and unacknowledged changes with sealed contents. A newer change replaces an older change of the record.
+ * Outboxes of one tenant: planned and unacknowledged changes with encrypted contents. A newer change replaces an older change of the
+ * record.
  */
 export interface Outbox {
   /** Returns all waiting changes without content. */
@@ -107,7 +108,7 @@ const LOOKED_AT_IN_ONE_GO = 1_000;
 /** Changes that are read together: parsing blocks the main thread. */
 const ENTRIES_AT_ONCE = 500;
 
-/** Sealers of an outbox: sealing keys for waiting changes, the identity key for journal lines. */
+/** Sealers of an outbox: encryption keys for waiting changes, the identity key for journal lines. */
 export interface OutboxSealers {
   sealer: Sealer;
   proofs: Sealer;

@@ -40,7 +40,7 @@ const MEMORY_BELIEVED_MS = 2 * HOUR_MS;
 /** Memory of alert channels, by name. */
 export type AlertStore = ReturnType<typeof createAlertStore>;
 
-/** Opens the shared memory of alerts. Each record is sealed, and is never older than the last record that this process saw. */
+/** Opens the shared memory of alerts. Each record is encrypted, and is never older than the last record that this process saw. */
 export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreParts) {
   const records = sealedTable<Sealed>(keys.alerts(), { redis, sealer: createProofSealer(identityKey, '{alerts}') });
   const seen = new Map<string, number>();

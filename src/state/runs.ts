@@ -158,7 +158,7 @@ export interface RunStore {
 
 const CONTEXT = 'run';
 
-/** Opens the reports of a tenant. @param sealer seals with the identity key, because texts are shown and sent */
+/** Opens the reports of a tenant. @param sealer encrypts with the identity key, because texts are shown and sent */
 export function createRunStore(redis: RedisClient, tenant: string, sealer: Sealer): RunStore {
   const key = keys.runs(tenant);
   const sealed = (report: RunReport) => sealer.seal(JSON.stringify(report), CONTEXT);

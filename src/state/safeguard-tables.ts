@@ -16,7 +16,7 @@ interface TableSum {
 }
 
 /**
- * Knowledge about a tenant's safeguards, sealed, so that an attacker with mere write access to Redis cannot change the record unnoticed.
+ * Knowledge about a tenant's safeguards, encrypted, so that an attacker with mere write access to Redis cannot change the record unnoticed.
  */
 export interface ProtectionRecord {
   /** Grows with each change, so that a running process detects a reverted record. */

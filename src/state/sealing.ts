@@ -10,7 +10,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NONCES_AT_ONCE = 64;
 
-/** Sealing key: 32 bytes, and the id in sealed values (`[a-z0-9-]`). */
+/** Encryption key: 32 bytes, and the id in encrypted values (`[a-z0-9-]`). */
 export interface SealingKey {
   id: string;
   key: Uint8Array;
@@ -21,13 +21,13 @@ export interface Sealer {
   seal(plaintext: string, context: string): string;
   /** @throws MirrorError `settings` if the key is unknown, `contract` if the value was modified or moved */
   open(sealed: string, context: string): string;
-  /** Returns whether the value was sealed with a key other than the active key. */
+  /** Returns whether the value was encrypted with a key other than the active key. */
   isStale(sealed: string): boolean;
 }
 
 /**
  * Creates a sealer: AES-256-GCM with a key per tenant, derived by HKDF-SHA256 from the ring's keys. The first key of the ring seals, all
- * keys open. To rotate a key, add a new first key, and remove the old key when no value is stale. A sealed value has the form `s1.<key
+ * keys open. To rotate a key, add a new first key, and remove the old key when no value is stale. An encrypted value has the form `s1.<key
  * id>.<base64url of nonce, tag and ciphertext>`; tenant and context are its associated data.
  */
 export function createSealer(ring: readonly SealingKey[], tenant: string): Sealer {
@@ -54,7 +54,7 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
 
 /**
  * Creates a sealer for data behind the daemon's decisions, with a key derived from the constant identity key. An attacker with mere write
- * access to Redis cannot create such values, and a new sealing key invalidates none.
+ * access to Redis cannot create such values, and a new encryption key invalidates none.
  * @param owner a tenant; for shared data a name in braces, which no tenant's id contains
  */
 export function createProofSealer(identityKey: Uint8Array, owner: string): Sealer {
@@ -66,7 +66,7 @@ export function createProofSealer(identityKey: Uint8Array, owner: string): Seale
  */
 export const createAccessSealer = (identityKey: Uint8Array) => createProofSealer(identityKey, '{access}');
 
-/** Returns the content of a sealed value; null if the value is forged, modified or moved, or its key is not configured. */
+/** Returns the content of an encrypted value; null if the value is forged, modified or moved, or its key is not configured. */
 export function openSealed<Content>(sealer: Sealer, sealed: string, context: string): Content | null {
   try {
     return JSON.parse(sealer.open(sealed, context)) as Content;
@@ -76,7 +76,7 @@ export function openSealed<Content>(sealer: Sealer, sealed: string, context: str
   }
 }
 
-/** Decides whether a value was sealed for this context, with any content. */
+/** Decides whether a value was encrypted for this context, with any content. */
 export function opens(sealer: Sealer, sealed: string, context: string): boolean {
   return openSealed<unknown>(sealer, sealed, context) !== null;
 }
@@ -92,7 +92,7 @@ function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): 
   });
 }
 
-/** Draws many random nonces together: drawing one costs as much as sealing. */
+/** Draws many random nonces together: drawing one costs as much as encryption. */
 function createNonces(): () => Uint8Array {
   let drawn = Buffer.alloc(0);
   return () => {
@@ -171,7 +171,7 @@ interface SealedRead<Value> {
   sealed: string | null;
 }
 
-/** Reads and removes fields of a hash with sealed values. */
+/** Reads and removes fields of a hash with encrypted values. */
 function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
   const contextOf = (field: string) => `${key} ${field}`;
   const open = (field: string, sealed: string) => openedBy<Value>(sealer, sealed, contextOf(field), throwsForged);
@@ -192,7 +192,7 @@ function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false 
   };
 }
 
-/** Opens a hash with JSON values, each sealed under the hash's key and its field: a value cannot be moved. */
+/** Opens a hash with JSON values, each encrypted under the hash's key and its field: a value cannot be moved. */
 export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
   const { redis, sealer } = options;
   const { contextOf, open, seal, entries, read, remove } = sealedFields<Value>(key, options);
@@ -257,7 +257,7 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
   };
 }
 
-/** Opens a string key with a JSON value, sealed under the key. */
+/** Opens a string key with a JSON value, encrypted under the key. */
 export function sealedValue<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
   const seal = (value: Value) => sealer.seal(JSON.stringify(value), key);
   const open = (sealed: string | null): SealedRead<Value> => ({

@@ -14,10 +14,10 @@ export type DocumentKind = 'plan' | 'task';
 export const DOCUMENT_RETENTION_MS = HOUR_MS;
 /** Beyond this number, the oldest documents are removed, so that frequent requests do not fill the memory. */
 const MOST_DOCUMENTS: Readonly<Record<DocumentKind, number>> = { plan: 5, task: 20 };
-/** Characters of a sealed document: a plan with about 60,000 lines. */
+/** Characters of an encrypted document: a plan with about 60,000 lines. */
 const MOST_CHARACTERS = 16_000_000;
 
-/** Sealed documents of one tenant and kind, for an hour each. */
+/** Encrypted documents of one tenant and kind, for an hour each. */
 export type StoredDocuments<Content> = ReturnType<typeof createStoredDocuments<Content>>;
 
 export function createStoredDocuments<Content>(
@@ -51,7 +51,7 @@ export function createStoredDocuments<Content>(
       for (const [error] of results ?? []) if (error !== null) throw error;
       await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS[kind] - 1}`));
     },
-    /** Null for a missing or forged document, or if the sealing key is missing. */
+    /** Null for a missing or forged document, or if the encryption key is missing. */
     read: (id: string) => documentOf(id).get(),
     /** Lists ids, last written first. */
     async ids(): Promise<string[]> {
@@ -92,7 +92,7 @@ export interface ApprovalRequest {
 export type ApprovalStore = ReturnType<typeof createApprovalStore>;
 
 /**
- * Opens the requests of a tenant, sealed with the identity key: an attacker with mere write access to Redis cannot impersonate the first
+ * Opens the requests of a tenant, encrypted with the identity key: an attacker with mere write access to Redis cannot impersonate the first
  * administrator.
  */
 export function createApprovalStore(redis: RedisClient, tenant: string, identityKey: Uint8Array, clock: Clock) {

@@ -62,7 +62,8 @@ export const NO_SUBSCRIPTIONS: TargetSubscriptions = { current: null, closing: [
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
 /**
- * Opens the subscriptions of a tenant. @param sealer seals with the identity key, because vendors receive requests and URLs from this data
+ * Opens the subscriptions of a tenant. @param sealer encrypts with the identity key, because vendors receive requests and URLs from this
+ * data
  */
 export function createSubscriptionStore(redis: RedisClient, tenant: string, sealer: Sealer) {
   const stored = sealedTable<TargetSubscriptions>(keys.subscriptions(tenant), { redis, sealer });

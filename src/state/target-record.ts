@@ -33,7 +33,7 @@ const FIELD = 'proof';
 /** Stored fields of a target's record. */
 export type StoredFields = Readonly<Record<string, string>>;
 
-/** Proved facts of one tenant's targets, sealed in one field of each record, so that no part can be changed or removed separately. */
+/** Proved facts of one tenant's targets, encrypted in one field of each record, so that no part can be changed or removed separately. */
 export interface TargetProofs {
   /** @param fields stored fields. @returns `forged` if this version did not write the fields in this form */
   of(target: string, fields: StoredFields): TargetProof | 'forged' | null;
@@ -61,7 +61,7 @@ const GONE_RETENTION_MS = 7 * DAY_MS;
 /** The proof, and the fields that require a proof. Removed from a forged record: the target is then fetched again. */
 const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
 
-/** Opens the proved facts of a tenant's targets. @param proofs seals with the identity key */
+/** Opens the proved facts of a tenant's targets. @param proofs encrypts with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
   const contextOf = (target: string) => `target/${target}`;
   const read = (target: string, sealed: string | null) =>
@@ -265,7 +265,7 @@ export interface DriftReport {
 
 export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged' | 'overtaken';
 
-/** Fields with texts that are shown and sent, each sealed at its place. */
+/** Fields with texts that are shown and sent, each encrypted at its place. */
 type SealedField = 'failure' | 'gaps' | 'outage';
 const SEALED_FIELDS: ReadonlySet<string> = new Set<SealedField>(['failure', 'gaps', 'outage']);
 

@@ -103,7 +103,7 @@ const MISSES_RETENTION_MS = 7 * DAY_MS;
 /** Targets per script: each takes some tens of microseconds. */
 const TARGETS_AT_ONCE = 100;
 
-/** Opens the target records of a tenant. @param sealer seals with the identity key */
+/** Opens the target records of a tenant. @param sealer encrypts with the identity key */
 export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer): TargetStore {
   const proofs = openTargetProofs(redis, tenant, sealer);
   return {
