@@ -84,7 +84,7 @@ class Exchange {
   #wasSent = false;
   #isOverdue = false;
   /** Errors name only the host of a URL: paths and queries may contain secrets. */
-  #host = 'an unusable address';
+  #host = 'an invalid URL';
 
   constructor(request: TransportRequest) {
     this.#request = request;

@@ -10,9 +10,9 @@ import { asMirrorError } from '../model/errors.ts';
 import { type AnyOperation, type AssistantBinding, inputOf, type OperationContext } from '../operations/operation.ts';
 import { instant, toJson } from '../operations/schemas.ts';
 
-const INSTRUCTIONS = `Tells where a clinic's calendars and CRM stand against its management system. Read-only: nothing here changes
-anything, and no answer holds data of patients. Begin with "problems"; "explain" answers why an appointment is not in a calendar, by its id in the clinic system.
-What a person is to do stands in "next": commands of the command line, to be given by them.`;
+const INSTRUCTIONS = `Shows whether a clinic's calendars and CRM match its management system. Read-only: tools change no data, and
+answers contain no patient data. Start with "problems"; "explain" shows why an appointment is not in a calendar, by the appointment's id in the clinic system.
+"next" lists commands that the operator should run.`;
 
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 

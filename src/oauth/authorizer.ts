@@ -14,7 +14,7 @@ import type { TokenAnswer } from './token-requests.ts';
 
 /** Provides the Authorization header of a connection to connectors and the clinic's client. */
 export interface ConnectionAuthorizer {
-  /** @throws MirrorError `authorization` if an operator must act, `remote` if no usable token is available at the moment */
+  /** @throws MirrorError `authorization` if an operator is required, `remote` if no usable token is available at the moment */
   header(signal: AbortSignal): Promise<string>;
   /** Forces one refresh after a 401, unless a refresh has just finished, and returns the new value. */
   renew(signal: AbortSignal): Promise<string>;

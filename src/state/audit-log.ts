@@ -131,7 +131,7 @@ function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, hea
     const recorded = await files.read(chain, head.sequence);
     // A network share may list a new file late.
     if (recorded?.mac === head.mac) return { chain, last: Math.max(last, head.sequence) };
-    log.error({ code: 'audit-log-cut', chain, known: head.sequence, found: last }, 'the audit log is not as it was');
+    log.error({ code: 'audit-log-cut', chain, known: head.sequence, found: last }, 'audit log lacks its known end');
     const ordinal = String(Number(chain.slice(0, 4)) + 1).padStart(4, '0');
     return beginChain(`${ordinal}-${newId()}`, { follows: chain, known: head.sequence, found: last });
   }

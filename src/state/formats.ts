@@ -62,7 +62,7 @@ function encodeLink(link: Link, location: string | null): string {
   const optional = [tag, location, drift, storedFingerprint, observedFingerprint, recreations].map(
     (field) => field ?? '',
   );
-  // Most links end with empty fields, which are omitted to save memory per link.
+  // Trailing empty fields are omitted to save memory per link.
   return [fingerprint, time, write, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
 
@@ -216,19 +216,19 @@ export interface StoredEntry {
   /** reason */ why: ReasonCode;
   /** attempts */ n: number;
   /** last error code */ e: string | null;
-  /** what that is about: names, never values */ b?: string;
-  /** the other side named the time of the next try */ a?: boolean;
+  /** subjects of the error: names, never values */ b?: string;
+  /** vendor named the time of the next attempt */ a?: boolean;
   /** parked */ p: boolean;
   /** enqueued at */ q: number;
   /** due at */ d: number;
   /** sent before */ i: boolean;
   /** sent last at; absent in an entry that was marked as not sent */ z?: number | null;
   /** key epoch */ k: number;
-  /** seal of the item, or of nothing, over what was decided */ x: string;
+  /** seal of the item, or of nothing, over the decision */ x: string;
   /** run */ u: string | null;
 }
 
-/** Converts a change for storage; the script adds the revision. `context` is the place for the seal. */
+/** Converts a change for storage; the script adds the revision. `context` is the context of the seal. */
 export function storedOf(
   change: PlannedChange,
   { now, run }: { now: Instant; run: string | null },
@@ -263,7 +263,7 @@ export function storedOf(
 /** Decision of a plan. Scripts change the remaining fields, which control the time and number of attempts, never the action. */
 type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u'>;
 
-/** Returns the context of a seal: place and complete decision, so that nobody without the key can cause a write or deletion. */
+/** Returns the context of a seal: place and complete decision, so that only a key holder can cause a write or deletion. */
 function decided(context: string, { w, f, s, t, why, u }: Decision): string {
   return `${context}/${JSON.stringify([w, f, s, t, why, u])}`;
 }

@@ -121,7 +121,7 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     // Read again, because a removal changes the copy first: a record removed meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
     if (isOurs && isWhole) return current;
-    log.error({ code: 'record-forged' }, 'who was forgotten and who opted out is not in Redis as it was written there');
+    log.error({ code: 'record-forged' }, 'erasures and opt-outs in Redis were changed by a foreign writer');
     const forgedAt = Math.max(clock(), current.resolvedAt + 1);
     await tables.record((before) => changed(before, { lostAt: forgedAt, forgedAt }));
     return changed(current, { lostAt: forgedAt, forgedAt });
@@ -141,7 +141,7 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     if (copy === null) return uncertaintyOf(record, sinceAt);
     const returned = await tables.putBack(copy);
     await tables.believe((before) => changed(before ?? record, { resolvedAt: sinceAt }));
-    log.warn({ returned }, 'who was forgotten and who opted out was put back from the data directory');
+    log.warn({ returned }, 'erasures and opt-outs were restored from the data directory');
     return null;
   }
 

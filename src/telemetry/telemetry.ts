@@ -187,8 +187,8 @@ export function openTelemetry(settings: TelemetrySettings, { http, version, log 
   const otlp = openOtlp(settings, http);
   const logDelivery = (signal: string) => (code: string | null) =>
     code === null
-      ? log().info({ signal }, 'the collector takes what it is sent again')
-      : log().warn({ signal, code }, 'the collector does not take what it is sent: what has no room is dropped');
+      ? log().info({ signal }, 'collector accepts data again')
+      : log().warn({ signal, code }, 'collector does not accept data: data beyond the queue limit is dropped');
   const traces = new HandOver<ReadableSpan>({ send: otlp.traces, report: logDelivery('traces') });
   const logs = new HandOver<ReadableLogRecord>({ send: otlp.logs, report: logDelivery('logs') });
   const resource = resourceFromAttributes({
