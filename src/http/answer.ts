@@ -83,7 +83,7 @@ export function parseLinks(header: string | null): WebLink[] {
   return links;
 }
 
-/** Returns the position after the comma that ends a link. Commas in quoted strings and URLs do not end a link. */
+/** Returns the position after the comma behind a link. Commas in quoted strings and URLs are no separators. */
 function afterComma(text: string, from: number): number {
   let within: string | null = null;
   for (let at = from; at < text.length; at += 1) {

@@ -47,7 +47,7 @@ export interface HttpRequest {
   budget?: Budget;
   /** Units that the vendor charges for the request, such as the calls in a batch. Default 1. */
   units?: number;
-  /** Restricts the request to https and public internet addresses, instead of the reach of the HTTP client. */
+  /** Restricts the request to https and public internet hosts, instead of the reach of the HTTP client. */
   publicOnly?: boolean;
 }
 
@@ -86,7 +86,7 @@ export interface HttpClient {
   send(request: HttpRequest): Promise<HttpResponse>;
   /** Sends one request and leaves the body unread, under the limits of `send`. @throws as {@link HttpClient.send} */
   open(request: HttpRequest): Promise<HttpStream>;
-  /** Wraps the HTTP client as `fetch`, for libraries with a client of their own; `label` names their calls. */
+  /** Wraps the HTTP client as `fetch`, for libraries with a built-in client; `label` names their calls. */
   asFetch(label: string, budget?: Budget, maxResponseBytes?: number): typeof fetch;
 }
 
@@ -115,7 +115,7 @@ export interface HttpClientOptions {
   sendsTrace?: boolean;
   clock: () => number;
   /**
-   * Allowed destinations, checked on connecting. Default: destinations in the operator's settings, never link-local and metadata addresses.
+   * Allowed destinations, checked on connecting. Default: destinations in the operator's settings, never link-local and metadata hosts.
    */
   reach?: Reach;
   /** Resolves names; default: the system's resolver. */

@@ -18,7 +18,7 @@ export interface RetryOptions {
   rules: RetryRules;
   /** Returns the least wait after an error of an attempt (counted from 1), or null for no further attempt. */
   waitMsAfter(error: Error, attempt: number): number | null;
-  /** Ends the wait; a running attempt ends by its own limits. */
+  /** Ends the wait; a running attempt ends by separate limits. */
   signal?: AbortSignal;
   /** Waits, and throws when the signal aborts; default: the system clock. */
   pause?(durationMs: number): Promise<void>;

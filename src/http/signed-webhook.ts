@@ -10,7 +10,7 @@ import type { HttpClient, HttpResponse } from './client.ts';
 /** Loads a package on first use: many installations never need webhooks. */
 const load = createRequire(import.meta.url);
 
-/** Standard Webhooks 1.0 asks for 15 to 30 seconds. */
+/** Standard Webhooks 1.0 recommends 15 to 30 seconds. */
 const TIMEOUT_MS = 20 * SECOND_MS;
 /** Largest size that receivers must expect (Standard Webhooks 1.0, "Payload size"). */
 const LARGEST_BODY_BYTES = 20_000;
@@ -31,7 +31,7 @@ export interface WebhookMessage {
 /** Result of a message. */
 export type WebhookAnswer =
   | { result: 'taken' }
-  /** 410: the receiver wants no further messages. */
+  /** 410: the receiver refuses further messages. */
   | { result: 'gone' }
   /** Surely or possibly not received; retried under the same id. */
   | { result: 'later'; code: WebhookRefusal; retryAfterMs: number | null };

@@ -16,7 +16,7 @@ const PERSONAL_KEYS = new Set(
   ].flat(),
 );
 
-/** Endings of keys with times and counts, such as `tokenExpiresAt`. */
+/** Endings of keys with times and numbers, such as `tokenExpiresAt`. */
 const MEASURE = /(at|ms|seconds|count)$/;
 
 /** Patterns of secrets and e-mail addresses inside other values. */
@@ -75,7 +75,7 @@ const DEEPEST_CAUSE = 4;
 const CODE = /^[A-Za-z0-9_.-]{1,60}$/;
 
 /**
- * Describes an error for a log. The message is included only for errors that name who must act (MirrorError and similar classes with
+ * Describes an error for a log. The message is included only for errors with an actor (MirrorError and similar classes with
  * constant messages). Any other error, including causes, is reduced to class, code and positions in the project's source, because the
  * message may contain bodies, names or URLs.
  */

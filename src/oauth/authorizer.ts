@@ -282,7 +282,7 @@ type TokenRequest = (now: Instant) => Promise<TokenOutcome>;
 
 /** A token is replaced this long before expiry, or at half of a short lifetime. */
 const MARGIN_MS = 5 * MINUTE_MS;
-/** Largest clock difference for dating proofs by the local clock; beyond, the server's clock is used. */
+/** Largest clock difference for dating proofs by the local clock; above the limit, the server's clock is used. */
 const TOLERATED_SKEW_MS = 30 * SECOND_MS;
 /** Lifetime if the answer contains none. */
 const ASSUMED_LIFE_MS = 60 * MINUTE_MS;

@@ -1,7 +1,7 @@
 import { type Message, message } from '../messages/message.ts';
 import type { Actor, Retry } from '../model/errors.ts';
 
-/** Classification of an error: who must act, and the remedy. */
+/** Classification of an error: required actor, and the remedy. */
 export interface ErrorClass {
   actor: Actor;
   code: string;
@@ -46,7 +46,7 @@ const ADDRESS_RESTRICTED = administratorFirst('address-restricted');
 const APPLICATION_NOT_APPROVED = administratorFirst('application-not-approved');
 
 /**
- * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and codes of Google and Salesforce.
+ * Error codes by required actor: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and codes of Google and Salesforce.
  * @see https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_flow_errors.htm
  */

@@ -17,7 +17,7 @@ import {
   type TokenAnswer,
 } from './token-requests.ts';
 
-/** Authorization server as seen by one client. Every method throws {@link MirrorError} by who must act. */
+/** Authorization server as seen by one client. Every method throws {@link MirrorError} by required actor. */
 export interface AuthorizationServer {
   readonly provider: Provider;
   /** Returns the URL for the operator's browser. */

@@ -78,7 +78,7 @@ export interface LoginAnswer extends TokenAnswer {
 export interface Names {
   /** OpenID Connect Core section 2; not validated. */
   idToken: string | null;
-  /** Salesforce: URL that ends with the ids of organisation and user. */
+  /** Salesforce: URL with the final ids of organisation and user. */
   identityUrl: string | null;
   /** HubSpot: id of the account with the installed application. */
   hubId: string | null;
@@ -101,7 +101,7 @@ export function readNames(answer: Readonly<Record<string, unknown>>): Names {
 /**
  * Normalizes the answer of a token or device endpoint for openid-client, which rejects a whole answer because of one unusual member, so
  * that a rotated refresh token would be lost. Removes nulls and an `expires_in` that is not a positive number. Converts numbers in strings
- * to numbers, lists of scopes to strings, and HubSpot's error codes to RFC 6749 codes. The id_token is set aside: validation follows after
+ * to numbers, lists of scopes to strings, and HubSpot's error codes to RFC 6749 codes. The id_token is kept separately: validation follows after
  * the tokens are safe.
  */
 export async function tidyAnswer(response: Response): Promise<Response> {

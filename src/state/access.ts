@@ -37,7 +37,7 @@ export function createAccessCounts(redis: RedisClient, nameOf: (who: string) => 
   };
 }
 
-/** Token for programs that call the API. */
+/** API token of a program. */
 export interface AccessToken {
   name: string;
   level: AccessLevel;
@@ -103,7 +103,7 @@ interface StoredSession<Who> {
   account: string;
   who: Who;
   beganAt: Instant;
-  /** Era of the account at the start of the session: a different era means that all sessions were ended. */
+  /** Era of the account when the session started: a different era means that all sessions were ended. */
   era: string;
 }
 

@@ -187,7 +187,7 @@ export interface AuditLogFault {
   to: number | null;
   /**
    * `changed`: the MAC does not match the content; `misplaced`: a different record or chain; `unlinked`: the record does not follow its
-   * predecessor; `missing`: records between others, or at the start, are missing; `cut-off`: the last records are missing compared with
+   * predecessor; `missing`: records between others, or before all others, are missing; `cut-off`: the last records are missing compared with
    * Redis; `replaced`: the last record differs from Redis; `absent`: Redis knows the chain, but the directory does not contain the chain.
    */
   fault: 'changed' | 'misplaced' | 'unlinked' | 'missing' | 'cut-off' | 'replaced' | 'absent';
@@ -300,7 +300,7 @@ interface AuditLogHead {
   at: Instant;
 }
 
-/** Ends of all chains, stored outside the log's files: an attacker who truncates the files must also change Redis. */
+/** Ends of all chains, stored outside the log's files: truncating the files is not enough, because the attacker must also change Redis. */
 interface AuditLogHeads {
   read(chain: string): Promise<AuditLogHead | null>;
   all(): Promise<Map<string, AuditLogHead>>;

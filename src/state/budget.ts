@@ -72,7 +72,7 @@ const UNNAMED = [UNNAMED_WAIT.firstMs, UNNAMED_WAIT.longestMs, UNNAMED_WAIT.grow
 const TIMES = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
 /**
  * Units granted in advance for likely following requests, because lists are fetched page by page. A grant is valid for this time, which
- * counts as part of the transit.
+ * is part of the transit.
  */
 const MOST_AHEAD = 3;
 const AHEAD_MS = SECOND_MS / 2;
@@ -90,7 +90,7 @@ export interface BudgetDraw {
 }
 
 /**
- * Opens one participant's share of a budget for all tenants and replicas of one application. Each waiting request has a place: later
+ * Opens one participant's share of a budget for all tenants and replicas of one application. Waiting requests form a queue: later
  * requests wait behind earlier requests, except for participants below their share. Background work waits until its signal aborts;
  * interactive work fails if the wait exceeds half a minute.
  * @param options.pauseWaitMs longest pause for work that would otherwise start from the beginning

@@ -34,7 +34,7 @@ export interface ConfigVersion {
    * @throws MirrorError `settings`, code `configuration-superseded`, if ended without a number
    */
   join(options?: { isTakenUp?: boolean; anew?: boolean }): Promise<number>;
-  /** Returns whether no process registered a newer configuration; call after `join`. An equal configuration counts as this one. */
+  /** Returns whether no process registered a newer configuration; call after `join`. An equal configuration is the process's configuration. */
   isNewest(): Promise<boolean>;
   /** Ends the configuration in this process: work that started under the configuration no longer plans or writes. */
   end(): void;

@@ -66,7 +66,7 @@ const RECENT_MS = SECOND_MS;
 /**
  * Opens the credentials of a tenant.
  *
- * Durability: a write waits until it is durable, because losing a rotated refresh token ends the connection. A write without confirmation
+ * Durability: a write waits until it is durable, because a lost refresh token after rotation ends the connection. A write without confirmation
  * in time is used anyway, because the old token is already invalid.
  */
 export function createCredentialStore(options: CredentialStoreOptions): CredentialStore {

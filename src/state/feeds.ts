@@ -46,7 +46,7 @@ export interface FeedDirectory {
   admit(token: string, caller: string, now: Instant): Promise<boolean>;
 }
 
-/** A calendar fetches every few minutes at most, and several users may share an IP; an attacker who guesses uses each token once. */
+/** A calendar fetches every few minutes at most, and several users may share an IP; a guessing attacker uses each token once. */
 const PER_TOKEN = 30;
 const PER_CALLER = 60;
 const TOKEN_BYTES = 32;

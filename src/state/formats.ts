@@ -26,7 +26,7 @@ type ObjectLocation = Pick<Link, 'recordId' | 'idAttempt' | 'remoteId'>;
 const PROOF_LENGTH = 8;
 
 /**
- * Opens the format. A location that does not follow from the record alone is stored with a proof, part of an HMAC with SHA-256 over target,
+ * Opens the format. A location that does not follow only from the record is stored with a proof, part of an HMAC with SHA-256 over target,
  * record and location. Otherwise an attacker with mere write access to Redis could overwrite or delete an object with a different patient's
  * record. A location without its proof is omitted ({@link Link.isUnplaced}). The version tag stays, because the tag identifies an untouched
  * object.
@@ -263,7 +263,7 @@ export function storedOf(
 /** Decision of a plan. Scripts change the remaining fields, which control the time and number of attempts, never the action. */
 type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u'>;
 
-/** Returns the context of a seal: place and complete decision, so that only a key holder can cause a write or deletion. */
+/** Returns the context of a seal: location and complete decision, so that only a key holder can cause a write or deletion. */
 function decided(context: string, { w, f, s, t, why, u }: Decision): string {
   return `${context}/${JSON.stringify([w, f, s, t, why, u])}`;
 }

@@ -263,7 +263,7 @@ interface LineLocation {
   recordId: string;
 }
 
-/** Returns a line for storage, with a proof of its place. @param proofs encrypts with the identity key */
+/** Returns a line for storage, with a proof of its location. @param proofs encrypts with the identity key */
 export function journalLine(
   proofs: Sealer,
   location: LineLocation,

@@ -88,7 +88,7 @@ export function createLeases(
     try {
       for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
         signal.throwIfAborted();
-        // A place of an ended life is free.
+        // A position of an ended life is free.
         waiterId = `${(await processes.join()).id}/${waiter}`;
         const lease = await tryTake(name, waiterId);
         if (lease !== null) return lease;

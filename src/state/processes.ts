@@ -9,7 +9,7 @@ export const MARGIN_SHARE = 0.1;
 
 /** Period in which other processes consider a process alive. Leases of a life are lost with the life. */
 export interface Life {
-  /** Unique prefix of leases and queue places. */
+  /** Unique prefix of leases and queue positions. */
   readonly id: string;
   /**
    * Aborted when the life ends, before other processes can notice. Read the property again before each use: the getter checks the time,

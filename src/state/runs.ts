@@ -58,7 +58,7 @@ export interface TargetRun {
   unusable: Record<string, number>;
 }
 
-/** Part of the catalogue that the connection may not read: related data is omitted from texts of events. */
+/** Part of the catalogue without read permission of the connection: related data is omitted from texts of events. */
 export interface Withheld {
   part: 'agendas' | 'locations' | 'treatments' | 'patients' | 'invoices' | 'history';
   code: string;

@@ -76,7 +76,7 @@ export function isFenced(error: unknown): boolean {
   return error instanceof Error && error.message.includes('FENCED');
 }
 
-/** Numbers the keys of a script in order of use; Lua counts from 1. */
+/** Numbers the keys of a script in order of use; Lua indexes start at 1. */
 export class KeyIndex {
   readonly keys: string[];
   readonly #positions = new Map<string, number>();

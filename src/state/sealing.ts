@@ -16,7 +16,7 @@ export interface SealingKey {
   key: Uint8Array;
 }
 
-/** Seals and opens values of one tenant. `context` identifies the place of a value: the value opens only with an equal context. */
+/** Seals and opens values of one tenant. `context` identifies the location of a value: the value opens only with an equal context. */
 export interface Sealer {
   seal(plaintext: string, context: string): string;
   /** @throws MirrorError `settings` if the key is unknown, `contract` if the value was modified or moved */

@@ -12,7 +12,7 @@ export type DocumentKind = 'plan' | 'task';
 
 /** Retention of a document after its last write. */
 export const DOCUMENT_RETENTION_MS = HOUR_MS;
-/** Beyond this number, the oldest documents are removed, so that frequent requests do not fill the memory. */
+/** Above this number, the oldest documents are removed, so that frequent requests do not fill the memory. */
 const MOST_DOCUMENTS: Readonly<Record<DocumentKind, number>> = { plan: 5, task: 20 };
 /** Characters of an encrypted document: a plan with about 60,000 lines. */
 const MOST_CHARACTERS = 16_000_000;

@@ -249,7 +249,7 @@ export interface DriftReport {
   removed: number;
   /** Own objects without a link; now planned like other objects. */
   unlinked: number;
-  /** Edited objects by differing field; each field counts once per object. */
+  /** Edited objects by differing field; a field adds one per object. */
   fields: Record<string, number>;
   /** Objects that are no longer restored because of too many restorations today. */
   churning: number;
@@ -265,7 +265,7 @@ export interface DriftReport {
 
 export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged' | 'overtaken';
 
-/** Fields with texts that are shown and sent, each encrypted at its place. */
+/** Fields with texts that are shown and sent, each encrypted under its target and name. */
 type SealedField = 'failure' | 'gaps' | 'outage';
 const SEALED_FIELDS: ReadonlySet<string> = new Set<SealedField>(['failure', 'gaps', 'outage']);
 

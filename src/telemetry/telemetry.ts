@@ -167,7 +167,7 @@ export interface Telemetry {
 }
 
 interface TelemetryOptions {
-  /** Separate client without tracing: tracing of its own requests would never end. */
+  /** Separate client without tracing: tracing of export requests would never end. */
   http: HttpClient;
   version: string;
   /** Resolved on use: the log itself sends lines through telemetry. */
@@ -250,7 +250,7 @@ interface Otlp {
   logs(records: ReadableLogRecord[], signal: AbortSignal): Promise<Handed>;
 }
 
-/** Opens the export to a collector. A collector outside the operator's network is reached only over public internet addresses. */
+/** Opens the export to a collector. A collector outside the operator's network is reached only over public internet hosts. */
 function openOtlp(settings: TelemetrySettings, http: HttpClient): Otlp {
   const { type, traces, logs } = SERIALIZERS[settings.protocol];
   const headers = Object.fromEntries([...settings.headers].map(([name, value]) => [name, value.reveal()]));
