@@ -5,12 +5,12 @@ import { isModestJson, MOST_VALUES, parseJson } from '../model/json.ts';
 import type { HttpResponse } from './client.ts';
 
 /**
- * The body of an answer as JSON; a byte order mark is let pass.
+ * Returns the body of an answer as JSON, without a byte order mark.
  * @param label the constant name of the call, for the message
- * @param mostValues that it may hold
- * @throws MirrorError `contract`, tried later: `empty-answer`, `html-answer` (a portal or proxy spoke), `not-utf8`, `not-json`,
- * `answer-too-large` when it holds more values than it may, or nests them deeper than anything that is meant to be read.
- * The message and the error hold nothing of the body, and no cause: a parser's message quotes what it read.
+ * @param mostValues the largest number of values in the body
+ * @throws MirrorError `contract`, tried later: `empty-answer`, `html-answer` (a portal or proxy answered), `not-utf8`, `not-json`,
+ * `answer-too-large` for too many values or too deep nesting. Neither message nor error contains parts of the body, and there is no cause:
+ * a parser's message quotes its input.
  * @see RFC 8259
  */
 export function readJson(
@@ -30,7 +30,7 @@ export function readJson(
   throw unreadable(label, 'not-json', message('not-json', { bytes: body.length }));
 }
 
-/** Whether an answer is an HTML page, by its content type or its first character. */
+/** Decides by content type or first character whether an answer is an HTML page. */
 export function isHtml(answer: Pick<HttpResponse, 'headers' | 'body'>): boolean {
   if (/^\s*(text\/html|application\/xhtml\+xml)/i.test(answer.headers.get('content-type') ?? '')) return true;
   return answer.body.subarray(0, 100).toString('latin1').trimStart().startsWith('<');
@@ -40,21 +40,20 @@ function unreadable(label: string, code: string, cause: Message, remedy?: Messag
   return new MirrorError(message('labelled', { label, cause }), { actor: 'contract', code, retry: 'later', remedy });
 }
 
-/** One link of a `Link` header. */
 export interface WebLink {
-  /** As it stands between the angle brackets; it may be relative to the address that was asked. */
+  /** Text between the angle brackets; may be relative to the requested URL. */
   target: string;
   /** Relation types in lower case, such as `next`. */
   relations: readonly string[];
 }
 
-/** A parameter: its name, and a quoted or a bare value. */
+/** Name of a parameter with a quoted or unquoted value. */
 const PARAMETER = /\s*;\s*([!#$%&'*+\-.^_`|~\w]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y;
 const BETWEEN = /[\s,]+/y;
 const TARGET = /<([^>]*)>/y;
 /**
- * Reads a `Link` header (several headers joined by commas are one). A link without `rel` or with another context
- * (`anchor`) says nothing of the answer and is left out; of a repeated parameter the first counts.
+ * Parses a `Link` header (several headers joined by commas are equivalent). A link without `rel` or with a different context (`anchor`)
+ * does not describe the answer and is omitted. The first occurrence of a repeated parameter applies.
  * @see RFC 8288 section 3
  */
 export function parseLinks(header: string | null): WebLink[] {
@@ -68,7 +67,7 @@ export function parseLinks(header: string | null): WebLink[] {
     return found;
   };
   while (at < text.length) {
-    // By itself: where no link follows, it would be gone through again from each of its commas.
+    // Consumed separately: otherwise a text without a link would be scanned again from each comma.
     take(BETWEEN);
     const target = take(TARGET)?.[1];
     const parameters = new Map<string, string>();
@@ -84,7 +83,7 @@ export function parseLinks(header: string | null): WebLink[] {
   return links;
 }
 
-/** Past the comma that ends a link, whatever stands before it; commas in quoted texts and addresses don't. */
+/** Returns the position after the comma behind a link. Commas in quoted strings and URLs are no separators. */
 function afterComma(text: string, from: number): number {
   let within: string | null = null;
   for (let at = from; at < text.length; at += 1) {
@@ -98,7 +97,7 @@ function afterComma(text: string, from: number): number {
   return text.length;
 }
 
-/** The address of the next page by a `Link` header; null when it names none. */
+/** Returns the URL of the next page from a `Link` header, or null. */
 export function nextLink(header: string | null): string | null {
   return parseLinks(header).find(({ relations }) => relations.includes('next'))?.target ?? null;
 }

@@ -3,32 +3,32 @@ import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
-/** What the reading of one answer may cost a thread. */
+/** Resource limits of a thread for one answer. */
 interface ApartLimits {
-  /** Processor time. 24 MiB of XML take one second, as much JSON a third of one. */
+  /** Processor time. Parsing 24 MiB takes one second for XML and a third of a second for JSON. */
   processorMs: number;
-  /** Time by the clock, for a thread that gets no processor time. */
+  /** Wall-clock time, for a thread without processor time. */
   elapsedMs: number;
-  /** Memory: 24 MiB of text and 500,000 values take a third of it. */
+  /** Memory: 24 MiB of text and 500,000 values use a third of the limit. */
   mebibytes: number;
 }
 
 export const APART_LIMITS: ApartLimits = { processorMs: 5 * SECOND_MS, elapsedMs: MINUTE_MS, mebibytes: 512 };
 
-/** Threads of one kind at once. A host has one of them at most, so that it keeps no other waiting. */
+/** Concurrent threads of one kind. A host has at most one thread, so that hosts do not delay each other. */
 const MOST_THREADS = 2;
-/** How long a thread without work is kept: a list has its next page soon. It keeps no process from its end. */
+/** Idle time of a thread: the next page of a list follows soon. An idle thread does not keep the process running. */
 const IDLE_MS = 2 * SECOND_MS;
-/** How often a thread at work is looked at. */
+/** Interval for measuring a busy thread. */
 const TICK_MS = 100;
 
 /**
- * Memory for short-lived values of a thread. Node ends a thread near its limit and grants it a little more until then; with a larger young
- * generation one collection needs more than that, and V8 ends the whole process instead (`test/http/apart-out-of-memory.ts`).
+ * Memory for short-lived values of a thread. Node ends a thread near its limit and grants a little more memory until then. With a larger
+ * young generation, one collection needs more than the grant, and V8 ends the whole process (`test/http/apart-out-of-memory.ts`).
  */
 const YOUNG_MEBIBYTES = 16;
 
-/** Threads that read answers too large for the thread that serves all tenants. They start when they are first needed. */
+/** Runs threads that parse answers which are too large for the main thread, shared by all tenants. Threads start on first use. */
 export class Apart {
   readonly #entry: URL;
   readonly #limits: ApartLimits;
@@ -43,10 +43,10 @@ export class Apart {
   }
 
   /**
-   * Gives a request to a thread.
-   * @param host that the answer came from, for the error
-   * @returns what the thread makes of it, piece by piece: each is made when it is asked for
-   * @throws MirrorError `contract`: `answer-too-large`, or the code that the thread refused it with
+   * Passes a request to a thread.
+   * @param host the sender of the answer, for the error
+   * @returns the results of the thread, each computed on demand
+   * @throws MirrorError `contract`: `answer-too-large`, or the code of the thread's refusal
    */
   async *ask(request: unknown, host: string): AsyncGenerator<unknown, void> {
     await this.#turn(host);
@@ -99,7 +99,7 @@ export class Apart {
       ...{ env: {}, argv: [], execArgv: [], stdin: false, stdout: true, stderr: true },
       resourceLimits: { maxOldGenerationSizeMb: mebibytes, maxYoungGenerationSizeMb: YOUNG_MEBIBYTES },
     });
-    // A thread that fails ends next, which whoever waits for its reply sees.
+    // A failed thread exits next, and the exit rejects the pending reply.
     worker.on('error', () => {});
     return worker;
   }
@@ -157,12 +157,12 @@ function unreadable(code: string, text: Text): MirrorError {
   });
 }
 
-/** What a thread replies each time that it is asked: the next piece, that none is left, or why there is none. */
+/** Reply of a thread to each request: the next result, the end, or an error. */
 type ApartReply = { piece: unknown } | { done: true } | { code: string; message: string };
 
 /**
- * The inside of a thread for `Apart`: one request at a time; null asks for the next piece.
- * @param work throws MirrorError to refuse; its message must be constant
+ * Runs inside a thread of `Apart`: handles one request at a time; null requests the next result.
+ * @param work throws MirrorError to refuse; the message must be constant
  */
 export function answerApart<Request>(work: (request: Request) => Iterator<unknown>): void {
   let pieces: Iterator<unknown> | null = null;
@@ -175,7 +175,7 @@ export function answerApart<Request>(work: (request: Request) => Iterator<unknow
       parentPort?.postMessage(isDone ? { done: true } : { piece: next.value });
     } catch (error) {
       pieces = null;
-      // Anything else ends the thread.
+      // Any other error ends the thread.
       if (!(error instanceof MirrorError)) throw error;
       parentPort?.postMessage({ code: error.code, message: error.message });
     }

@@ -2,13 +2,12 @@ import type { LookupFunction } from 'node:net';
 import { connect } from 'node:tls';
 import { SECOND_MS } from '../model/time.ts';
 
-/** Longest time for a look at one server. */
 const LOOK_TIMEOUT_MS = 5 * SECOND_MS;
 
 /**
- * From when to when a server's certificate counts, in epoch milliseconds; null where none is shown in time. Nothing is sent to the
- * server and nothing that it says is believed, so that one whose certificate has ended can be looked at too.
- * @param lookup says where the server is
+ * Returns the validity period of a server's certificate in epoch milliseconds, or null if the server presents no certificate in time. The
+ * connection sends no data and trusts no data, and therefore also works with an expired certificate.
+ * @param lookup resolves the server's host name
  */
 export function lookAtCertificate(
   host: string,

@@ -7,9 +7,9 @@ import { type Resolve, wayTo } from './pinned.ts';
 import { retryAfterMs } from './retry.ts';
 import { stopped, transmit } from './transport.ts';
 
-/** How often it is noted that timers ring. */
+/** Interval for recording that timers fire. */
 const BEAT_MS = 100;
-/** Without a beat for this long, other timers may be overdue too. */
+/** Time without a beat after which other timers may be overdue. */
 const STANDSTILL_MS = 3 * BEAT_MS;
 
 let beatAt = performance.now();
@@ -18,79 +18,81 @@ setInterval(() => {
 }, BEAT_MS).unref();
 
 /**
- * Lets timers that came due while the process stood still (stopped, starved, busy) ring before anything goes out. What had come in
- * meanwhile is handled before them, so a request could leave although the deadline of what protects it has long passed.
+ * Fires overdue timers before a request is sent, if the process was stopped, starved or busy. Node handles pending input before timers, so
+ * a request could otherwise be sent although a deadline that protects the request has passed.
  */
 async function overdueTimers(): Promise<void> {
   if (performance.now() - beatAt < STANDSTILL_MS) return;
   await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** One request through the HTTP client. */
 export interface HttpRequest {
-  /** Constant name of the call for metrics and logs, such as `google.events.batch`; never an address. */
+  /** Constant name of the call for metrics and logs, such as `google.events.batch`; never a URL. */
   label: string;
   method: string;
   url: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  /** In place of `body`: sent as it is read, in chunks unless the headers give its length. */
+  /** Replaces `body`: streamed, in chunks unless the headers contain the length. */
   upload?: AsyncIterable<Uint8Array>;
   signal: AbortSignal;
-  /** Until the whole answer has been read; the HTTP client's default when absent. */
+  /** Limit until the whole answer is read; default: the limit of the HTTP client. */
   timeoutMs?: number;
-  /** A longer answer is refused, and its connection ended; 1 MiB when absent. Whoever asks for a list says how long it may be. */
+  /**
+   * Largest size of the answer; a longer answer is refused and its connection closed. Default 1 MiB. Callers that fetch a list set a larger
+   * limit.
+   */
   maxResponseBytes?: number;
-  /** Taken from before the request is sent; told whether the answer is 429. */
+  /** Budget for the request, which is also notified of a 429. */
   budget?: Budget;
-  /** What the remote side charges for the request, such as the calls in a batch. Default 1. */
+  /** Units that the vendor charges for the request, such as the calls in a batch. Default 1. */
   units?: number;
-  /** Only over https to addresses of the public internet, in place of what the HTTP client reaches. */
+  /** Restricts the request to https and public internet hosts, instead of the reach of the HTTP client. */
   publicOnly?: boolean;
 }
 
-/** An answer, read whole. Redirects are answers too: the HTTP client follows none. */
+/** Fully read answer. Redirects are answers too: the HTTP client does not follow redirects. */
 export interface HttpResponse {
   status: number;
   headers: Headers;
   body: Buffer;
-  /** The same bytes as they came, for whoever does not need them in one piece, which is made when it is asked for first. */
+  /** Chunks of the body as received, for callers that do not need `body`, which is joined on first access. */
   parts?: readonly Uint8Array[];
-  /** What the answer asks us to wait, by `retry-after.ts`; null when it names no usable wait. */
+  /** Wait that the answer requests, by `retry-after.ts`; null if the answer names no usable wait. */
   retryAfterMs: number | null;
 }
 
-/** An answer whose body has not been read yet. It must be read or given up, else its connection stays taken. */
+/** Answer with an unread body. The caller must read or cancel the body; otherwise the connection stays in use. */
 export interface HttpStream extends Omit<HttpResponse, 'body'> {
-  /** The body as it comes. @throws MirrorError `remote` when it breaks off, `contract` when it is larger than allowed */
+  /** Body as a stream. @throws MirrorError `remote` if the stream breaks off, `contract` if the body is too large */
   body: AsyncIterable<Uint8Array>;
-  /** The whole answer, for one that turns out to be short. Instead of `body`, not after it. */
+  /** Reads the whole answer, for an answer that proves to be short. Use instead of `body`, not after `body`. */
   whole(): Promise<HttpResponse>;
 }
 
-/** Told of every request: label, status (0 when none came) and how long it took. */
+/** Receives label, status (0 without an answer) and duration of every request. */
 export type HttpObserver = (label: string, status: number, durationMs: number) => void;
 
-/** Told of every request: its host, and whether that answered, failed whoever asks it, or named a wait to this account. */
+/** Receives the host of every request, and whether the host answered, failed for every caller, or named a wait to this account. */
 export type HostObserver = (host: string, state: 'answered' | 'failed' | 'named-wait') => void;
 
-/** The one way to the network. */
+/** Only access to the network. */
 export interface HttpClient {
   /**
-   * Sends one request and reads the whole answer, whatever its status.
-   * @throws MirrorError `remote` when no whole answer came; `ambiguous` when the request may have been carried out.
-   * `settings`, code `address-not-allowed`, when it would lead where this client does not reach
+   * Sends one request and reads the whole answer, with any status.
+   * @throws MirrorError `remote` without a complete answer; `ambiguous` if the vendor may have executed the request. `settings`, code
+   * `address-not-allowed`, for a destination outside the reach of this client
    */
   send(request: HttpRequest): Promise<HttpResponse>;
-  /** Sends one request and leaves the body of the answer to be read, under the same limits. @throws as {@link HttpClient.send} */
+  /** Sends one request and leaves the body unread, under the limits of `send`. @throws as {@link HttpClient.send} */
   open(request: HttpRequest): Promise<HttpStream>;
-  /** The same HTTP client in the shape of `fetch`, for libraries that bring their own client; `label` names their calls. */
+  /** Wraps the HTTP client as `fetch`, for libraries with a built-in client; `label` names their calls. */
   asFetch(label: string, budget?: Budget, maxResponseBytes?: number): typeof fetch;
 }
 
 /**
- * The same HTTP client for one target, whose requests draw from a budget that others share. A 429 doesn't pause the tenant's other targets:
- * vendors say it of one user, mailbox or calendar, and the target that was told it rests.
+ * Returns an HTTP client for one target, whose requests draw from a shared budget. A 429 does not pause the tenant's other targets: vendors
+ * limit one user, mailbox or calendar, and only the refused target waits.
  */
 export function withBudget(httpClient: HttpClient, budget: Budget): HttpClient {
   const drawn: Budget = { ...budget, refused: async () => {} };
@@ -101,31 +103,31 @@ export function withBudget(httpClient: HttpClient, budget: Budget): HttpClient {
   };
 }
 
-/** Settings of a HTTP client. */
 export interface HttpClientOptions {
   userAgent: string;
-  /** Default time for one request in milliseconds. */
+  /** Default limit for one request in milliseconds. */
   timeoutMs?: number;
   observe?: HttpObserver;
-  /** Told what each host did with a request. */
   observeHost?: HostObserver;
-  /** Told of every request: host, call and status, nothing else of its address. Default: nobody is told. */
+  /** Records a span per request with host, call and status only. Default: no spans. */
   spans?: Spans;
-  /** The other side is told the trace that a request belongs to. */
+  /** Whether requests carry the trace context. */
   sendsTrace?: boolean;
   clock: () => number;
-  /** Where its requests may lead, checked when a connection is made. Default: what the operator's settings name, never link-local and metadata addresses. */
+  /**
+   * Allowed destinations, checked on connecting. Default: destinations in the operator's settings, never link-local and metadata hosts.
+   */
   reach?: Reach;
-  /** How names are resolved; as the system does when absent. */
+  /** Resolves names; default: the system's resolver. */
   resolve?: Resolve;
 }
 
-/** 2^20 bytes, in which sizes of answers are told. */
+/** 2^20 bytes, the unit of answer sizes. */
 export const MEBIBYTE = 2 ** 20;
 const DEFAULT_TIMEOUT_MS = 30 * SECOND_MS;
 const DEFAULT_MAX_RESPONSE_BYTES = MEBIBYTE;
 
-/** Opens the HTTP client to the network. */
+/** Creates the HTTP client. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function observed<Answer extends Pick<HttpResponse, 'status' | 'retryAfterMs'>>(
     request: HttpRequest,
@@ -177,7 +179,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   };
 }
 
-/** https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span, less the path and query: they may name a patient. */
+/** https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span, without path and query: both may name a patient. */
 function startOf({ method, url }: HttpRequest): SpanStart {
   const address = URL.parse(url);
   const facts = { 'http.request.method': method, 'server.address': address?.hostname, 'server.port': portOf(address) };
@@ -201,7 +203,7 @@ async function takeFrom({ budget, signal, units }: HttpRequest): Promise<void> {
   }
 }
 
-/** What the budget can't be told, as while Redis is away, must not cost an answer that came. */
+/** A failure to update the budget, for example without Redis, must not discard a received answer. */
 async function reportToBudget(
   { budget }: HttpRequest,
   { status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>,
@@ -210,7 +212,7 @@ async function reportToBudget(
   await update?.catch(() => {});
 }
 
-/** No answer, or one that no request is to blame for, is the host's failure unless it names a wait. */
+/** A missing answer, or an answer that no request causes, is the host's failure unless the answer names a wait. */
 function hostState({ status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>) {
   if (status === 429) return 'named-wait';
   if (status !== 0 && status !== 408 && status < 500) return 'answered';
@@ -280,7 +282,7 @@ function fetchThrough(
   };
 }
 
-/** The body is decoded already; the headers that spoke of its coding would mislead a second reader. */
+/** The body is already decoded; headers about its coding would mislead a second reader. */
 function withoutCoding(headers: Headers): Headers {
   const copy = new Headers(headers);
   copy.delete('content-encoding');
@@ -288,17 +290,17 @@ function withoutCoding(headers: Headers): Headers {
   return copy;
 }
 
-/** A share of what a remote side allows us: one client id, one mailbox, one project. */
+/** Share of a vendor's limit for one client id, mailbox or project. */
 export interface Budget {
   /**
-   * Waits for a request's worth.
-   * @param units what the remote side charges for it; one when absent
-   * @throws MirrorError `remote` with `retryAfterMs` when the wait would be too long to sit through: code `budget-exhausted`, or
-   *   `budget-paused` when the other side asked for it. The signal's reason when it is aborted
+   * Waits for the units of a request.
+   * @param units units that the vendor charges; default 1
+   * @throws MirrorError `remote` with `retryAfterMs` if the wait is too long: code `budget-exhausted`, or `budget-paused` for a wait that
+   * the vendor requested. The signal's reason on abort
    */
   take(signal: AbortSignal, units?: number): Promise<void>;
-  /** The other side refused a request for haste and said to wait this long; null when it named no wait. */
+  /** Records that the vendor refused a request because of its rate; null if the vendor named no wait. */
   refused(durationMs: number | null): Promise<void>;
-  /** The other side answered something else. */
+  /** Records any other answer of the vendor. */
   accepted(): Promise<void>;
 }

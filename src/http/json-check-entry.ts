@@ -1,4 +1,4 @@
-/** Entry of a thread that parses answers of JSON and says whether they are cheap. */
+/** Thread entry that parses JSON answers and measures their cost. */
 
 import { answerApart } from './apart.ts';
 import { checkInThread } from './json-check.ts';

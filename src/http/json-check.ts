@@ -6,10 +6,10 @@ import { answerTooLarge } from './transport.ts';
 
 /** Larger answers are parsed in a thread first. */
 export const LARGE_BYTES = 2 ** 20;
-/** Whoever allows longer answers allows more values. */
+/** Smallest average size of a value; a higher limit for bytes therefore allows more values. */
 const LEAST_VALUE_BYTES = 32;
 
-/** 32 MiB take half a second. What passes is parsed once more in the thread that serves all. */
+/** 32 MiB take half a second. The main thread parses accepted answers a second time. */
 const MOST_PROCESSOR_MS = 2_000;
 
 const threads = new Apart(new URL('./json-check-entry.ts', import.meta.url), {
@@ -18,9 +18,9 @@ const threads = new Apart(new URL('./json-check-entry.ts', import.meta.url), {
 });
 
 /**
- * Lets an answer of JSON pass once parsing it is known to be cheap. A large one, or one of many members, is parsed in a thread with limits
- * of time and memory. What the thread makes of it stays there: to hand over an object costs the receiving thread up to 50 times as much as
- * `JSON.parse` of a text that passed.
+ * Accepts a JSON answer if parsing is cheap. A thread with limits for time and memory parses an answer that is large or has many members.
+ * The parsed object stays in the thread: receiving an object costs the main thread up to 50 times as much as `JSON.parse` of the accepted
+ * text.
  * @throws MirrorError `contract`, code `answer-too-large`, with the host and the limit
  */
 export async function checkJson(pieces: readonly Uint8Array[], host: string): Promise<void> {
@@ -30,12 +30,12 @@ export async function checkJson(pieces: readonly Uint8Array[], host: string): Pr
   for await (const _ of threads.ask(pieces, host));
 }
 
-/** What is read as JSON begins so; so does a multipart answer, whose parts are. */
+/** Recognises the first characters of JSON, or of a multipart answer with JSON parts. */
 function mayBeJson([first]: readonly Uint8Array[]): boolean {
   return /^(\xef\xbb\xbf)?\s*([[{]|--)/.test(Buffer.from(first?.subarray(0, 100) ?? []).toString('latin1'));
 }
 
-/** The work of the thread. */
+/** Performs the check inside the thread. */
 export function checkInThread(pieces: readonly Uint8Array[]): void {
   const body = Buffer.concat(pieces);
   const mostValues = Math.floor(Math.max(MOST_VALUES, body.length / LEAST_VALUE_BYTES));
@@ -50,7 +50,7 @@ export function checkInThread(pieces: readonly Uint8Array[]): void {
   }
 }
 
-/** An answer as it is; of a multipart one, what stands in each part behind the two heads (RFC 2046 section 5.1). */
+/** Returns a plain answer as is, and the parts of a multipart answer without both headers (RFC 2046 section 5.1). */
 function textsIn(body: Buffer): Buffer[] {
   if (!body.subarray(0, 100).toString().trimStart().startsWith('--')) return [body];
   const text = body.toString();

@@ -6,30 +6,29 @@ import { MirrorError } from '../model/errors.ts';
 import type { AddressClass, Reach } from '../settings/outbound-schema.ts';
 import { hasProxies } from './transport.ts';
 
-/** All addresses of a host name. */
+/** Returns the addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** As the system resolves names, its hosts file included. */
+/** Uses the system's resolver, including the hosts file. */
 const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
 
-/** Where a connection is to lead. */
 export interface Destination {
   host: string;
-  /** Without TLS. */
+  /** Whether the connection has no TLS. */
   isPlain: boolean;
 }
 
-/** How a request gets to its host. */
+/** Route of a request to its host. */
 export interface Way {
   lookup?: LookupFunction;
-  /** Connections are shared with those of the same pool alone; without one the request has a connection of its own, and no proxy. */
+  /** Pool for sharing connections; without a pool the request has a dedicated connection and no proxy. */
   pool?: string;
 }
 
 /**
- * The way of a request to where this reach allows. A proxy resolves the name itself, so that it is the proxy's own rules that count in the
- * end: what is known of the name here is checked before.
- * @throws MirrorError `settings`, code `address-not-allowed`, here or where the host is looked up
+ * Returns the route of a request to an allowed destination. A proxy resolves the name, so the proxy's rules apply in the end; the name is
+ * checked against the local resolver before.
+ * @throws MirrorError `settings`, code `address-not-allowed`, here or during the lookup
  */
 export async function wayTo(url: string, reach: Reach, resolve: Resolve = systemResolve): Promise<Way> {
   const parsed = URL.parse(url);
@@ -42,13 +41,13 @@ export async function wayTo(url: string, reach: Reach, resolve: Resolve = system
 }
 
 /**
- * Leads a connection to addresses that are looked up once, checked and then connected to: no second answer of the name server can lead
- * elsewhere, and no second attempt. One address that is not allowed among several refuses them all.
- * @returns what the connection is to look its host up with
- * @throws MirrorError `settings`, code `address-not-allowed`, here for an address without a name, else where it is looked up
+ * Connects only to addresses that were looked up once and checked, so that a second DNS answer or a second attempt cannot lead to a
+ * different host. One forbidden address among several refuses all of them.
+ * @returns the lookup function for the connection
+ * @throws MirrorError `settings`, code `address-not-allowed`, here for an IP address, otherwise during the lookup
  */
 export function pinnedLookup(destination: Destination, reach: Reach, resolve: Resolve = systemResolve): LookupFunction {
-  // What has no name is not looked up.
+  // IP addresses need no lookup.
   if (isIP(destination.host) !== 0) requireAllowed(destination, [destination.host], reach);
   return (name, { all }, callback) => {
     allowedAddresses({ ...destination, host: name }, reach, resolve).then(
@@ -70,7 +69,7 @@ async function allowedAddresses(destination: Destination, reach: Reach, resolve:
   return addresses;
 }
 
-/** A name that nobody knows here, the proxy may know; but not one without a dot, which is one of an own network. */
+/** The proxy may know a name that is unknown locally. A name without a dot belongs to an internal network and is refused. */
 async function checkedHere(destination: Destination, reach: Reach, resolve: Resolve): Promise<void> {
   await allowedAddresses(destination, reach, resolve).catch((error: unknown) => {
     if (error instanceof MirrorError) throw error;

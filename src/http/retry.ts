@@ -4,36 +4,35 @@ import { exponentialBackoffMs } from '../model/backoff.ts';
 import { MirrorError } from '../model/errors.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
 
-/** How often something is tried in place, and how long is waited in between. */
+/** Number of attempts and waits between them. */
 interface RetryRules {
-  /** The first one included. */
+  /** Attempts, including the first. */
   tries: number;
-  /** Before the second try; doubled with each one after it, and up to doubled again by chance. */
+  /** Wait before the second attempt; doubles with each attempt, plus random jitter of up to 100 %. */
   firstWaitMs: number;
-  /** Before any try. */
+  /** Longest wait before an attempt. */
   longestWaitMs: number;
 }
 
-/** What is tried again when. */
 export interface RetryOptions {
   rules: RetryRules;
-  /** How long is waited at least after this error of that try, counted from 1; null: it is not tried again. */
+  /** Returns the least wait after an error of an attempt (counted from 1), or null for no further attempt. */
   waitMsAfter(error: Error, attempt: number): number | null;
-  /** Ends the waiting; a try that is under way ends by itself. */
+  /** Ends the wait; a running attempt ends by separate limits. */
   signal?: AbortSignal;
-  /** Waits, and throws when the signal is aborted; by the clock of the system when absent. */
+  /** Waits, and throws when the signal aborts; default: the system clock. */
   pause?(durationMs: number): Promise<void>;
-  /** 0 to below 1, for the jitter; that of the system when absent. */
+  /** Jitter from 0 to below 1; default: the system's random numbers. */
   random?(): number;
 }
 
-/** Codes of waits that are somebody else's: the operator stops, or the shared budget said how long. */
+/** Codes of waits that are decided elsewhere: the operator stops, or the shared budget sets the wait. */
 const NOT_HERE = new Set(['aborted', 'budget-exhausted', 'budget-paused']);
 
 /**
- * Does something, and again as long as it fails in passing: the one way in which anything is tried again in place. What takes longer is
- * thrown, and comes back with its job (`jobs/retry.ts`).
- * @throws what the last try threw; an AbortError when the signal is aborted before a try
+ * Runs work and retries temporary failures in place; the only implementation of such retries. Longer failures are thrown, and the job
+ * retries later (`jobs/retry.ts`).
+ * @throws the error of the last attempt; an AbortError if the signal aborts before an attempt
  */
 export async function retried<Result>(
   work: () => Promise<Result>,
@@ -43,7 +42,7 @@ export async function retried<Result>(
   const backoff = { firstMs: 2 * rules.firstWaitMs, longestMs: 2 * rules.longestWaitMs, jitter: 1 / 2 };
   return pRetry(() => work(), {
     retries: rules.tries - 1,
-    // What the other side asks for and what we would wait by ourselves is one wait, below.
+    // The vendor's requested wait and the backoff are combined into one wait below.
     minTimeout: 0,
     async shouldRetry({ error, attemptNumber }) {
       const leastMs = waitMsAfter(error, attemptNumber);
@@ -60,8 +59,8 @@ function waitUntil(signal: AbortSignal | undefined): NonNullable<RetryOptions['p
 }
 
 /**
- * How long is waited at least after an error that passes by itself: as long as the other side asks. Null for any other, and for a wait
- * that is too long to be sat through.
+ * Returns the least wait after a temporary error: the vendor's requested wait. Null for permanent errors and for waits that are too long to
+ * hold.
  */
 export function passingWaitMs(error: Error, { longestWaitMs }: RetryRules): number | null {
   if (!(error instanceof MirrorError) || error.actor !== 'remote' || NOT_HERE.has(error.code)) return null;
@@ -69,30 +68,30 @@ export function passingWaitMs(error: Error, { longestWaitMs }: RetryRules): numb
   return error.retry !== 'never' && askedMs <= longestWaitMs ? askedMs : null;
 }
 
-/** No wait that a server asks for is taken to be longer than this. */
+/** Cap for waits that a server requests. */
 const LONGEST_WAIT_MS = DAY_MS;
-/** A wait of years is a mistake of the server, which names no wait. */
+/** A wait of years is a server's mistake and is ignored. */
 const LONGEST_CREDIBLE_MS = 31 * DAY_MS;
-/** Numbers from here on are points in time: 10^9 seconds after 1970 was in 2001, as were 10^12 milliseconds. */
+/** Larger numbers are points in time: 10^9 seconds and 10^12 milliseconds after 1970 are both in 2001. */
 const FIRST_EPOCH_SECONDS = 1e9;
 const FIRST_EPOCH_MS = 1e12;
 
-/** Headers that name the wait itself, by the factor from their unit to milliseconds. */
+/** Headers that name the wait directly, with the factor from their unit to milliseconds. */
 const WAITS: readonly [string, number][] = [
   ['retry-after', SECOND_MS],
   // https://learn.microsoft.com/rest/api/cosmos-db/common-cosmosdb-rest-response-headers
   ['retry-after-ms', 1],
   ['x-ms-retry-after-ms', 1],
 ];
-/** Headers that name the end of a limit: seconds that are left, or a point in time. Servers send them with every answer. */
+/** Headers that name the end of a limit, as remaining seconds or a point in time. Servers send these headers with every answer. */
 const RESETS = ['ratelimit-reset', 'x-ratelimit-reset', 'x-rate-limit-reset', 'x-ratelimit-reset-after'];
-/** Answers that refuse a request for its haste; some vendors do so with 403. With any other answer, a reset is no wait. */
+/** Statuses that refuse a request because of its rate; some vendors use 403. With other statuses, a reset header is not a wait. */
 const REFUSALS: ReadonlySet<number> = new Set([403, 420, 429]);
 
 /**
- * How long an answer asks us to wait, in milliseconds: above zero, at most a day; null when the answer names no usable wait. Every wait
- * that a server names is read here: Retry-After first, then the headers of rate limits, in whichever of the usual forms. Points in time
- * are compared with the answer's own Date, since the server's clock may be wrong. Zero, the past and nonsense name no wait.
+ * Returns the wait that an answer requests in milliseconds: above zero, at most a day; null if the answer names no usable wait. Reads every
+ * header for waits: first Retry-After, then rate limit headers in their usual forms. Points in time are compared with the answer's Date
+ * header, because the server's clock may be wrong. Zero, past times and invalid values are not waits.
  * @see RFC 9110 section 10.2.3, and https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ in its older and newer forms
  */
 export function retryAfterMs({ status, headers }: Pick<Response, 'status' | 'headers'>, nowMs: number): number | null {
@@ -109,12 +108,12 @@ export function retryAfterMs({ status, headers }: Pick<Response, 'status' | 'hea
   return fromRateLimit(headers.get('ratelimit'), clocks);
 }
 
-/** What the server's clock said when it answered, by its Date header; null when the answer has none. */
+/** Returns the server's time from the Date header, or null. */
 export function serverNow(headers: Headers): number | null {
   return pointInTime(headers.get('date')?.trim() ?? '');
 }
 
-/** @param clocks by which a point in time is read; the first one that makes a credible wait of it counts */
+/** @param clocks for reading points in time; the first clock with a credible wait applies */
 function waitIn(value: string | null, unitMs: number, clocks: readonly number[]): number | null {
   const text = value?.trim() ?? '';
   const at = /^\d+(\.\d+)?$/.test(text) ? epochMs(Number(text)) : pointInTime(text);
@@ -128,7 +127,7 @@ function epochMs(number: number): number | null {
   return number >= FIRST_EPOCH_SECONDS ? number * SECOND_MS : null;
 }
 
-/** A date of HTTP, in each of its three forms, or one of ISO 8601. HTTP's last form names no zone and means GMT. */
+/** Parses an HTTP date in each of its three forms, or an ISO 8601 date. The last HTTP form has no zone and means GMT. */
 function pointInTime(text: string): number | null {
   if (!/^([A-Z][a-z]{2,8},? |\d{4}-\d\d-\d\dT)/.test(text)) return null;
   const zone = /(GMT|UTC|Z|[+-]\d\d:?\d\d)$/.test(text) ? '' : /^\d/.test(text) ? 'Z' : ' GMT';
@@ -137,8 +136,8 @@ function pointInTime(text: string): number | null {
 }
 
 /**
- * The header RateLimit: `limit=10, remaining=0, reset=20`, or one member for each policy, `"minute";r=0;t=20`. Of several, the policies
- * count of which nothing remains, and the longest wait of these.
+ * Parses the header RateLimit: `limit=10, remaining=0, reset=20`, or one member per policy, `"minute";r=0;t=20`. Among several policies,
+ * exhausted policies apply, with the longest wait.
  */
 function fromRateLimit(value: string | null, clocks: readonly number[]): number | null {
   const members = /(^|[\s,;])reset=/i.test(value ?? '') ? [value ?? ''] : (value ?? '').split(',');

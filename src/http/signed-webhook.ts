@@ -7,46 +7,46 @@ import type { WebhookEndpoint } from '../settings/delivery-schema.ts';
 import { namingSources } from '../settings/secret-reference.ts';
 import type { HttpClient, HttpResponse } from './client.ts';
 
-/** Loads a package when it is first needed: many installations never need this one. */
+/** Loads a package on first use: many installations never need webhooks. */
 const load = createRequire(import.meta.url);
 
-/** Standard Webhooks 1.0 asks for 15 to 30 seconds. */
+/** Standard Webhooks 1.0 recommends 15 to 30 seconds. */
 const TIMEOUT_MS = 20 * SECOND_MS;
-/** What receivers are told to expect at most (Standard Webhooks 1.0, "Payload size"). */
+/** Largest size that receivers must expect (Standard Webhooks 1.0, "Payload size"). */
 const LARGEST_BODY_BYTES = 20_000;
-/** Nothing in an answer is read but its status. */
+/** Only the status of an answer is evaluated. */
 const LARGEST_ANSWER_BYTES = 256 * 1024;
 
-/** One try of one message. */
+/** One attempt of one message. */
 export interface WebhookMessage {
   /** Constant name of the call for metrics. */
   label: string;
-  /** `webhook-id`: the same for every try, without a full stop. */
+  /** `webhook-id`: identical for every attempt, without a full stop. */
   id: string;
-  /** `webhook-timestamp`: the time of this try. */
+  /** `webhook-timestamp`: time of the attempt. */
   now: Instant;
   body: string;
 }
 
-/** What a receiver made of a message. */
+/** Result of a message. */
 export type WebhookAnswer =
   | { result: 'taken' }
-  /** 410: it wants nothing any more. */
+  /** 410: the receiver refuses further messages. */
   | { result: 'gone' }
-  /** Surely or perhaps not taken; to be tried again under the same id. */
+  /** Surely or possibly not received; retried under the same id. */
   | { result: 'later'; code: WebhookRefusal; retryAfterMs: number | null };
 
-/** Why a message is to be tried again. `webhook-refused`: another 4xx, which may be said of this one message alone. */
+/** Reason for a retry. `webhook-refused`: a different 4xx, which may concern only this message. */
 export type WebhookRefusal = 'throttled' | 'webhook-unavailable' | 'webhook-refused' | 'webhook-redirected';
 
-/** Whether a body is larger than receivers take. */
+/** Decides whether a body exceeds the limit of receivers. */
 export function isTooLarge(body: string): boolean {
   return Buffer.byteLength(body) > LARGEST_BODY_BYTES;
 }
 
 /**
  * Posts one message, signed by Standard Webhooks 1.0. Redirects are not followed.
- * @throws MirrorError `settings`, code `webhook-unauthorized`, for 401 and 403, and as the HTTP client does
+ * @throws MirrorError `settings`, code `webhook-unauthorized`, for 401 and 403, and errors of the HTTP client
  */
 export async function postSigned(
   http: HttpClient,
@@ -68,7 +68,7 @@ export async function postSigned(
   return answerOf(answer, endpoint);
 }
 
-/** One signature for each secret; a receiver takes the message when one of them fits. */
+/** Signs with each secret; a receiver accepts the message if one signature matches. */
 function signed({ secrets }: WebhookEndpoint, id: string, now: Instant, body: string): Record<string, string> {
   const at = new Date(now);
   const { Webhook } = load('standardwebhooks') as typeof StandardWebhooks;
@@ -79,7 +79,7 @@ function signed({ secrets }: WebhookEndpoint, id: string, now: Instant, body: st
   };
 }
 
-/** What a receiver means by 401 and 403. The remedy names where the signing secrets are kept. */
+/** Returns the error for 401 and 403. The remedy names the location of the signing secrets. */
 export function signatureRefused({ secrets }: Pick<WebhookEndpoint, 'secrets'>, status?: number): MirrorError {
   return new MirrorError(message('webhook-unauthorized'), {
     actor: 'settings',

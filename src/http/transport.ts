@@ -7,48 +7,45 @@ import { type Message, message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
-// An import of it would load what serves `fetch` and WebSocket too, since it exports them: 14 MB that nothing here uses until an answer comes.
+// An import would also load the code for `fetch` and WebSocket, which node:http exports: 14 MB that are not needed until an answer arrives.
 const http = process.getBuiltinModule('node:http');
 
-/** One request as it goes over the wire. */
 export interface TransportRequest {
   method: string;
   /** `http:` or `https:`. */
   url: string;
   headers: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
-  /** In place of `body`: sent as fast as the other side reads. */
+  /** Replaces `body`: sent as fast as the server reads. */
   upload?: AsyncIterable<Uint8Array>;
   signal: AbortSignal;
-  /** Until the whole answer has been read. */
+  /** Limit until the whole answer is read. */
   timeoutMs: number;
-  /** Bytes of the answer's body, packed and unpacked. */
+  /** Limit for the body in bytes, compressed and decompressed. */
   maxResponseBytes: number;
-  /** Says where the host is. Without `pool` the request has a connection of its own then, and goes through no proxy. */
+  /** Resolves the host. Without `pool`, the request then has a dedicated connection and no proxy. */
   lookup?: LookupFunction;
-  /** Its connection is kept for requests of the same pool alone. */
+  /** The connection is kept only for requests of the same pool. */
   pool?: string;
 }
 
-/** An answer whose body has yet to be read. */
 interface TransportAnswer {
   status: number;
   headers: Headers;
-  /** Unpacked, as it comes. It must be read or given up. @throws as {@link transmit} */
+  /** Decompressed stream. The caller must read or cancel the stream. @throws as {@link transmit} */
   body: AsyncIterable<Uint8Array>;
 }
 
-/** Methods by which nothing is changed. */
+/** Methods without changes. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'PROPFIND', 'REPORT']);
-/** A connection that took longer is none. */
 const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 /**
- * A connection is kept for the next request for as long: less than the 5 s of common servers (Node, Apache), since what is sent while the
- * other side closes it gets no answer. Where the server tells its own time (`Keep-Alive: timeout`), that counts, up to a minute.
+ * Idle time of a kept connection: shorter than the 5 s of common servers (Node, Apache), because a request during the server's close gets
+ * no answer. A server's own limit (`Keep-Alive: timeout`) applies instead, up to a minute.
  */
 const POOL_OPTIONS = { keepAlive: true, timeout: 4 * SECOND_MS, maxFreeSockets: 64 };
 const LONGEST_IDLE_MS = MINUTE_MS;
-// As the operator tells Node (NODE_USE_ENV_PROXY): the agents that it makes by itself know.
+// Node's default agents know the operator's proxy settings (NODE_USE_ENV_PROXY).
 const { proxyEnv } = (http.globalAgent as HttpAgent & { options: HttpAgentOptions }).options;
 /** Whether requests may go through a proxy. */
 export const hasProxies = proxyEnv !== undefined;
@@ -68,26 +65,26 @@ const PROTOCOLS = {
 } as const;
 
 /**
- * Sends one request and follows no redirect. A safe one that is lost with a kept connection, as when the server closes it in the same
- * moment, is sent once more on a new one.
- * @throws MirrorError `remote`: `timeout`, `aborted` or `connection-failed`; `ambiguous` when it may have been carried out. `contract`,
- * `answer-too-large`. What `lookup` or `upload` failed with, where that is a MirrorError
+ * Sends one request and follows no redirect. A safe request that is lost with a kept connection, for example because the server closes the
+ * connection simultaneously, is sent again on a new connection.
+ * @throws MirrorError `remote`: `timeout`, `aborted` or `connection-failed`; `ambiguous` if the server may have executed the request.
+ * `contract`, `answer-too-large`. A MirrorError of `lookup` or `upload`
  */
 export function transmit(request: TransportRequest): Promise<TransportAnswer> {
   return new Exchange(request).answer();
 }
 
-/** A request under way, with what may end it early. */
+/** Request in progress, with the conditions that end the request early. */
 class Exchange {
   readonly #request: TransportRequest;
   readonly #timer: NodeJS.Timeout;
   #outgoing: ClientRequest | null = null;
   #incoming: IncomingMessage | null = null;
-  /** Some of it may have reached the other side. */
+  /** Whether parts of the request may have reached the server. */
   #wasSent = false;
   #isOverdue = false;
-  /** Of an address nothing else is told: paths and queries may hold what is secret. */
-  #host = 'an unusable address';
+  /** Errors name only the host of a URL: paths and queries may contain secrets. */
+  #host = 'an invalid URL';
 
   constructor(request: TransportRequest) {
     this.#request = request;
@@ -122,7 +119,7 @@ class Exchange {
       throw this.#failure(error);
     } finally {
       this.#release();
-      // An answer may come before all was sent, such as a refusal.
+      // An answer, such as a refusal, may arrive before the request is fully sent.
       if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy();
     }
   }
@@ -148,7 +145,7 @@ class Exchange {
         agentsOf.kept.recordKeepAlive(incoming);
         resolve(incoming);
       });
-      // What goes wrong once there is an answer shows where its body is read.
+      // Errors after the start of an answer appear when the body is read.
       outgoing.on('error', reject);
       outgoing.once('close', () => {
         if (this.#incoming === null) reject(new Error('the connection was closed'));
@@ -158,7 +155,7 @@ class Exchange {
     });
   }
 
-  /** Nothing leaves before a connection stands, and with TLS before its other end was proved. */
+  /** No data is sent before the connection is established and, with TLS, before the server is verified. */
   #recordOpening(outgoing: ClientRequest, opened: 'connect' | 'secureConnect'): void {
     this.#wasSent = false;
     outgoing.once('socket', (socket) => {
@@ -176,7 +173,7 @@ class Exchange {
     });
   }
 
-  /** Whether it may have met a kept connection in the moment of its end, and can be sent again without harm. */
+  /** Decides whether the request may have met a kept connection that was closing, and can be repeated without harm. */
   #isStale(error: unknown): boolean {
     const { method, upload, signal } = this.#request;
     if (!SAFE.has(method) || upload !== undefined || signal.aborted || this.#isOverdue) return false;
@@ -186,7 +183,7 @@ class Exchange {
 
   readonly #stop = (): void => {
     this.#release();
-    // Once there is an answer it is this that must be destroyed: destroying the request would pass it off as read to its end.
+    // After the start of an answer, the answer must be destroyed: destroying the request would present a truncated body as complete.
     (this.#incoming ?? this.#outgoing)?.destroy(new Error('it took too long, or was stopped'));
   };
 
@@ -211,11 +208,11 @@ class Exchange {
   }
 }
 
-/** Codes of a name that nobody knows (Node's `dns`), and of certificates (Node's `tls` and OpenSSL's `X509_V_ERR_…`). */
+/** Codes of an unknown host name (Node's `dns`), and of certificates (Node's `tls` and OpenSSL's `X509_V_ERR_…`). */
 const UNKNOWN_NAME = 'ENOTFOUND';
 const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** What a person can do about a connection that no waiting brings; undefined where waiting may. */
+/** Returns the remedy for a connection that only an operator can repair; undefined if waiting may help. */
 function remedyOf(error: unknown): Message | undefined {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === UNKNOWN_NAME) return message('name-unknown.remedy');
@@ -223,7 +220,7 @@ function remedyOf(error: unknown): Message | undefined {
   return message('certificate-refused.remedy', { code });
 }
 
-/** The error of a request that its caller gave up. @param ambiguous whether it may have been carried out */
+/** Returns the error of a request that its caller aborted. @param ambiguous whether the server may have executed the request */
 export function stopped(ambiguous: boolean): MirrorError {
   return new MirrorError(message('request-stopped'), { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
 }
@@ -237,7 +234,7 @@ async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncG
   }
 }
 
-/** The error of an answer that is larger than its caller allows, in bytes or by what it holds. */
+/** Returns the error of an answer that exceeds the caller's limit for bytes or content. */
 export function answerTooLarge(text: Text = message('answer-too-large')): MirrorError {
   return new MirrorError(text, {
     actor: 'contract',
@@ -246,10 +243,10 @@ export function answerTooLarge(text: Text = message('answer-too-large')): Mirror
   });
 }
 
-/** An agent that keeps a connection as long as its server says. */
+/** Agent that keeps a connection as long as the server allows. */
 type ReusingAgent<Agent> = Agent & { recordKeepAlive(answer: IncomingMessage): void };
 
-/** A connection that was checked for one pool is given to no request of another. */
+/** A connection that was checked for one pool is never used by a different pool. */
 function inPools<Agent extends HttpAgent>(agent: Agent): Agent {
   const { getName } = agent;
   agent.getName = (options?: Parameters<HttpAgent['getName']>[0] & { pool?: string }) =>
@@ -257,7 +254,7 @@ function inPools<Agent extends HttpAgent>(agent: Agent): Agent {
   return agent;
 }
 
-/** A second less than it was told, since the server counts from when it sent its answer. */
+/** One second less than the server's limit, because the server starts counting when it sends the answer. */
 function withServerTimeout<Agent extends HttpAgent>(agent: Agent): ReusingAgent<Agent> {
   const timeoutsMs = new WeakMap<Duplex, number>();
   const { keepSocketAlive } = agent;
@@ -293,27 +290,28 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
   return headers;
 }
 
-/** What is accepted of an answer, as `unpacked` understands it. */
+/** Content codings that `unpacked` supports. */
 const ACCEPTED_CODINGS = 'gzip, deflate, br';
 
-/** @param firstByte of what was packed */
+/** @param firstByte first byte of the compressed data */
 type Unpacker = (firstByte: number) => Transform;
 
 const UNPACKERS: ReadonlyMap<string, Unpacker> = new Map<string, Unpacker>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],
   ['br', () => createBrotliDecompress()],
-  // Some servers leave out the frame that says what it is (RFC 1950 section 2.2: its first byte ends in 8).
+  // Some servers omit the zlib header (RFC 1950 section 2.2: the low four bits of its first byte are 8).
   ['deflate', (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw())],
 ]);
 
-/** Nobody packs more often than once, or once more on the way; each time takes memory before anything is read. */
+/** Servers compress once, and intermediaries at most once more; each layer takes memory before any data is read. */
 const MOST_CODINGS = 3;
 
 /**
- * A body as it was before a server packed it, by its `Content-Encoding`; as it came when that names what we don't know. What is cut short
- * is an error of node:zlib, nothing at all is an empty body.
- * @param bounded ends a stream that becomes too long: what came, and each that was unpacked of it, since one that grows may shrink again
+ * Decompresses a body by its `Content-Encoding`; an unknown coding returns the body unchanged. A truncated body is an error of node:zlib;
+ * no data is an empty body.
+ * @param bounded ends a stream that exceeds the limit: the received stream and each decompressed layer, because a grown layer may shrink
+ * again
  */
 export function unpacked(
   body: AsyncIterable<Uint8Array>,

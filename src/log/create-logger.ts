@@ -4,43 +4,40 @@ import type * as PinoPretty from 'pino-pretty';
 import type { Logger } from './logger.ts';
 import { redact } from './redact.ts';
 
-/** Loads a package when it is first needed: few commands write a line, and many installations never a readable one. */
+/** Loads a package on first use: few commands write logs, and many installations never write readable lines. */
 const load = createRequire(import.meta.url);
 
-/** Where lines go. */
 export interface LogDestination {
   write(line: string): unknown;
 }
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
-/** Where lines go beside the log, in the same redaction. */
+/** Additional destination for log lines, after redaction. */
 export interface LineMirror {
   /**
-   * Ids of what is under way, for each line.
+   * Returns ids of the current span, for each line.
    * @see https://opentelemetry.io/docs/specs/otel/compatibility/logging_trace_context/
    */
   ids(): { trace_id?: string; span_id?: string };
-  /** @param data with what stands on every line of the logger that wrote it */
+  /** @param data including the bound data of the logger */
   take(level: Level, data: Record<string, unknown>, message: string): void;
 }
 
-/** What {@link createLogger} needs. */
 export interface LogOptions {
-  /** The least level that is written. */
+  /** Lowest level that is written. */
   level: Level;
   /** Default: standard output. */
   destination?: LogDestination;
-  /** Lines for people instead of JSON. Default: only when the destination is a terminal. */
+  /** Readable lines instead of JSON. Default: only on a terminal. */
   readable?: boolean;
-  /** Default: they go nowhere else. */
+  /** Default: no additional destination. */
   mirror?: LineMirror;
 }
 
 /**
- * The daemon's log: one JSON object a line, or readable lines in a terminal. Messages are constant; all data passes
- * {@link redact}, a second layer below the rule that no secret and no patient data is handed to a log. An error goes in as
- * `{ error }`.
+ * Creates the daemon's log: one JSON object per line, or readable lines on a terminal. Messages are constant. All data passes {@link
+ * redact}, a second layer below the rule that no secret and no patient data is logged. Errors are passed as `{ error }`.
  */
 export function createLogger({ level, destination = process.stdout, ...options }: LogOptions): Logger {
   const readable = options.readable ?? (destination === process.stdout && process.stdout.isTTY);
@@ -60,7 +57,7 @@ export function createLogger({ level, destination = process.stdout, ...options }
   );
 }
 
-/** Formats in this process and unbuffered, so that the last line before a crash is seen. */
+/** Formats in this process without a buffer, so that the last line before a crash is visible. */
 function readableDestination(destination: LogDestination): LogDestination {
   const { prettyFactory } = load('pino-pretty') as typeof PinoPretty;
   const format = prettyFactory({ colorize: destination === process.stdout, translateTime: 'SYS:HH:MM:ss' });
@@ -75,16 +72,16 @@ function once(make: () => Pino.Logger): () => Pino.Logger {
   };
 }
 
-/** In the order of their weight. */
+/** Ordered by severity. */
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
-/** Where lines go beside the log, and what stands on every line. */
+/** Additional destination, and data for every line. */
 interface LoggerExtras {
   mirror: LineMirror | null;
   bound: Record<string, unknown>;
 }
 
-/** @param made gives the logger behind, when a line is first written */
+/** @param made returns the underlying logger for the first line */
 function wrap(least: Level, made: () => Pino.Logger, { mirror, bound }: LoggerExtras): Logger {
   function writer(level: Level) {
     const isWritten = LEVELS.indexOf(level) >= LEVELS.indexOf(least);

@@ -1,6 +1,6 @@
 /**
- * What modules need of a log: constant messages, data beside them. pino's logger fits.
- * Data holds ids, codes and numbers; never names, contents, tokens or addresses with credentials.
+ * Log interface of modules: constant messages with separate data. pino's logger implements the interface. Data contains ids, codes and
+ * numbers; never names, contents, tokens or URLs with credentials.
  */
 export interface Logger {
   debug(data: object, message: string): void;
@@ -10,7 +10,7 @@ export interface Logger {
   child(data: object): Logger;
 }
 
-/** A log that keeps nothing. */
+/** Discards all lines. */
 export const silentLogger: Logger = {
   debug() {},
   info() {},
@@ -21,13 +21,13 @@ export const silentLogger: Logger = {
   },
 };
 
-/** As much of what a library writes is kept: the rest is stacks. Our choice. */
+/** Longest text of a library that is kept: the rest is stack traces. Our choice. */
 const LONGEST = 200;
 
 /**
- * Has libraries that write to the console by themselves do so into the log, and each thing once: BullMQ says of every connection what it thinks of
- * a Redis that was looked at already. Told by the library's words alone, which pass the log's second layer as all data do.
- * @returns puts the console back
+ * Redirects console output of libraries to the log, and logs each text once: BullMQ warns on every connection about a Redis that is already
+ * checked. Lines are identified only by the library's words, which pass the log's redaction like all data.
+ * @returns a function that restores the console
  */
 export function takeLibraryWords(
   log: Logger,
@@ -46,42 +46,41 @@ export function takeLibraryWords(
   return () => void Object.assign(console, { warn, error });
 }
 
-/** What a span holds beside its name: ids of the configuration, codes, counts and constant words. Never contents, names or addresses. */
+/** Attributes of a span: configuration ids, codes, counts and constant words. Never contents, names or URLs. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** How a span begins. */
 export interface SpanStart {
-  /** Who asked whom (OpenTelemetry's SpanKind). Default: `internal`. */
+  /** Direction of the call (OpenTelemetry's SpanKind). Default: `internal`. */
   kind?: 'internal' | 'server' | 'client' | 'consumer';
   facts?: SpanFacts;
-  /** `traceparent` (W3C Trace Context) of what it belongs to, where that is another process's. Absent or null: what is under way here. */
+  /** `traceparent` (W3C Trace Context) of a parent in a different process. Absent or null: the current span. */
   parent?: string | null;
 }
 
-/** A piece of work under way. */
+/** Span in progress. */
 export interface OpenSpan {
-  /** Of it, for whoever goes on with the work elsewhere; null where nothing is traced. */
+  /** Parent for work that continues elsewhere; null without tracing. */
   readonly traceparent: string | null;
   addFacts(facts: SpanFacts): void;
-  /** What is done by `work`, later too, belongs to it. */
+  /** Makes this span the parent of `work`, including later asynchronous work. */
   within<Result>(work: () => Result): Result;
-  /** @param error what it failed by, of which the code alone is told; absent: it went well */
+  /** @param error the failure, of which only the code is recorded; absent: success */
   end(error?: unknown): void;
 }
 
-/** Where it is told what takes how long. The daemon's own is opened by `telemetry/`, where that is configured. */
+/** Records durations of work. `telemetry/` provides the daemon's implementation if configured. */
 export interface Spans {
   begin(name: string, start?: SpanStart): OpenSpan;
-  /** `traceparent` of what is under way; null where nothing is traced. */
+  /** Returns the `traceparent` of the current span; null without tracing. */
   traceparent(): string | null;
 }
 
 const NO_SPAN: OpenSpan = { traceparent: null, addFacts() {}, within: (work) => work(), end() {} };
 
-/** Nothing is told to anybody. */
+/** Records no spans. */
 export const noSpans: Spans = { begin: () => NO_SPAN, traceparent: () => null };
 
-/** Does work as one span, which ends with it. @throws what the work throws */
+/** Runs work inside a span. @throws errors of the work */
 export async function spanned<Result>(
   spans: Spans,
   name: string,

@@ -3,7 +3,7 @@ const DEEPEST = 8;
 const LONGEST_LIST = 50;
 const LONGEST_TEXT = 1_000;
 
-/** Keys, without case and separators, below which nothing is written: logins, and what tells of a person. */
+/** Keys, without case and separators, whose values are never logged: credentials and personal data. */
 const SECRET_KEY =
   /token|secret|passw|authori[sz]ation|cookie|credential|apikey|privatekey|assertion|verifier|username|keyfile/;
 const PERSONAL_KEYS = new Set(
@@ -16,10 +16,10 @@ const PERSONAL_KEYS = new Set(
   ].flat(),
 );
 
-/** Ends of keys that hold times and counts, such as `tokenExpiresAt`. */
+/** Endings of keys with times and numbers, such as `tokenExpiresAt`. */
 const MEASURE = /(at|ms|seconds|count)$/;
 
-/** Texts by which secrets and addresses of persons slip into other values. */
+/** Patterns of secrets and e-mail addresses inside other values. */
 const TEXT_PATTERNS: readonly [pattern: RegExp, replacement: string][] = [
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, `$1 ${REDACTED}`],
   [/\beyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g, REDACTED],
@@ -30,8 +30,8 @@ const TEXT_PATTERNS: readonly [pattern: RegExp, replacement: string][] = [
 ];
 
 /**
- * Data as a log may hold it: what stands under a key that names secrets or persons is replaced at any depth, tokens, query
- * strings and e-mail addresses are taken out of texts, errors are described without their content, and size is bounded.
+ * Redacts data for a log. Replaces values under keys for secrets or personal data at any depth. Removes tokens, query strings and e-mail
+ * addresses from texts. Describes errors without their content, and bounds the size.
  */
 export function redact(data: object): Record<string, unknown> {
   const copy = redactValue(data, 0);
@@ -65,7 +65,7 @@ function redactEntry(key: string, value: unknown, depth: number): unknown {
   return redactValue(value, depth + 1);
 }
 
-/** A text without the secrets and addresses that it may carry, cut at 1,000 characters. */
+/** Removes secrets and e-mail addresses from a text, and cuts the text at 1,000 characters. */
 function redactText(text: string): string {
   const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
   return TEXT_PATTERNS.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), cut);
@@ -75,9 +75,9 @@ const DEEPEST_CAUSE = 4;
 const CODE = /^[A-Za-z0-9_.-]{1,60}$/;
 
 /**
- * An error as a log may hold it. The message is written only when the error says who must act (MirrorError and its like,
- * whose messages are constant words); of any other error, a cause included, only the class, a code and the places in our
- * source, since its text may hold bodies, names or addresses.
+ * Describes an error for a log. The message is included only for errors with an actor (MirrorError and similar classes with
+ * constant messages). Any other error, including causes, is reduced to class, code and positions in the project's source, because the
+ * message may contain bodies, names or URLs.
  */
 function describeError(error: Error, redactText: (text: string) => string, depth = 0): Record<string, unknown> {
   const cause = depth < DEEPEST_CAUSE && error.cause instanceof Error ? error.cause : null;
@@ -89,7 +89,7 @@ function describeError(error: Error, redactText: (text: string) => string, depth
   };
 }
 
-/** What an error with `actor` tells beside its message; the model's MirrorError has all of it. */
+/** Properties of an error with `actor` in addition to the message; the model's MirrorError has all properties. */
 interface ActorError extends Error {
   actor: string;
   code: string;
@@ -120,7 +120,7 @@ function codeOf(error: Error): Record<string, unknown> {
   return typeof code === 'string' && CODE.test(code) ? { code } : {};
 }
 
-/** The stack's frames without the header, which repeats the message. */
+/** Returns the stack frames without the header, which repeats the message. */
 function framesOf(error: Error): string[] {
   const stack = (error.stack ?? '').replace(error.message, '');
   return stack

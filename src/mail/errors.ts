@@ -4,20 +4,21 @@ import type { MailServer } from '../settings/delivery-schema.ts';
 import { namingSources } from '../settings/secret-reference.ts';
 import type { SmtpFailure } from './smtp.ts';
 
-/** Where secrets of a mail server's settings are kept. */
+/** Locations of the secrets in a mail server's settings. */
 type Secrets = Pick<MailServer, 'login' | 'certificateAuthority'>;
 
-/** OpenSSL's and Node's names of a certificate that was not accepted, and of a server that speaks no TLS. */
+/** Codes of OpenSSL and Node for a refused certificate or a server without TLS. */
 const TLS_REFUSED = /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_)|SELF_SIGNED_CERT/;
 
 /**
- * A mail that the server did not acknowledge, as an error: `settings` when server, login or sender need a person, `remote` with `retry`
- * `never` when the server wants this mail or its recipient not at all, `ambiguous` when it may have the mail, else `remote`.
- * @param handedOver whether the mail had begun to leave
- * @param server its settings, which say where a refused secret is kept
+ * Returns the error of a mail that the server did not acknowledge. `settings`: an operator must correct server, credentials or sender.
+ * `remote` with `retry` `never`: the server permanently refuses the mail or recipient. `ambiguous`: the server may have the mail. Otherwise
+ * `remote`.
+ * @param handedOver whether the transfer of the mail had started
+ * @param server settings with the location of a refused secret
  */
 export function smtpError({ reply, command, codes }: SmtpFailure, handedOver: boolean, server: Secrets): MirrorError {
-  // RFC 5321 section 4.2.1: 4yz may pass by itself, 5yz will not.
+  // RFC 5321 section 4.2.1: 4yz is temporary, 5yz is permanent.
   if (reply !== null && reply >= 500) return refusal(command, reply, server);
   if (reply !== null && reply >= 400) return busy(reply);
   if (handedOver) return remote(message('mail.answer-lost'), 'smtp-answer-lost', { ambiguous: true });
@@ -38,7 +39,7 @@ function refusal(command: string, status: number, server: Secrets): MirrorError 
     const remedy = message('mail.sender-refused.remedy');
     return forOperator(message('mail.sender-refused'), 'smtp-sender-refused', remedy, status);
   }
-  // 554 as a greeting and the like: no service here, now (RFC 5321 section 3.1).
+  // 554 as a greeting and similar replies: the server currently offers no service (RFC 5321 section 3.1).
   return busy(status);
 }
 

@@ -6,31 +6,31 @@ import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { MailServer } from '../settings/delivery-schema.ts';
 
-/** How handing a mail to the server ended. */
+/** Result of handing a mail to the server. */
 export type SmtpResult =
   | { done: true }
   | {
       done: false;
-      /** The mail itself had begun to leave: without an answer nobody knows whether the server has it. */
+      /** Whether the transfer of the mail had started: without an answer it is unknown whether the server has the mail. */
       handedOver: boolean;
       failure: SmtpFailure;
     };
 
-/** What the mail program's library tells of a failure, without its words: they quote addresses. */
+/** Failure details from the mail library, without messages, because messages quote e-mail addresses. */
 export interface SmtpFailure {
-  /** Reply code of the server (RFC 5321 section 4.2), when it gave one. */
+  /** Reply code of the server (RFC 5321 section 4.2), if available. */
   reply: number | null;
-  /** What was being done: `CONN`, `EHLO`, `STARTTLS`, `AUTH …`, `MAIL FROM`, `RCPT TO`, `DATA`. */
+  /** Current command: `CONN`, `EHLO`, `STARTTLS`, `AUTH …`, `MAIL FROM`, `RCPT TO`, `DATA`. */
   command: string;
-  /** The library's code, such as `EAUTH`, and the system's beneath it. */
+  /** The library's code, such as `EAUTH`, and the underlying system code. */
   codes: readonly string[];
 }
 
 /**
- * Hands one mail to the server, for these addresses, over a connection of its own. A pool would send a mail again whose connection broke off, and that
- * may be a second time.
- * @param lookup says where the server is
- * @throws MirrorError `settings`, where `lookup` refuses the address: nothing was sent
+ * Sends one mail to the given recipients over a dedicated connection. A pool would resend a mail after a lost connection, and the recipient
+ * could get the mail twice.
+ * @param lookup resolves the server's host name
+ * @throws MirrorError `settings` if `lookup` refuses the address: no data was sent
  */
 export async function handOver(
   settings: MailServer,
@@ -45,7 +45,7 @@ export async function handOver(
   let connection: SMTPConnection | null = null;
   let handedOver = false;
   async function* body() {
-    // Read when the server has said 354, not before.
+    // Read after the server's reply 354, not before.
     handedOver = true;
     yield message;
   }
@@ -81,7 +81,7 @@ function connectionOptions(settings: MailServer, timeoutMs: number): SMTPConnect
     secure: security === 'tls',
     requireTLS: security === 'starttls',
     ignoreTLS: security === 'none',
-    // Our machine's name is nobody's business.
+    // Hides the host name from the server.
     name: 'clinic-mirror',
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
@@ -94,7 +94,7 @@ function connectionOptions(settings: MailServer, timeoutMs: number): SMTPConnect
   };
 }
 
-/** Runs the steps until they are done, the connection fails between two of them, or the time is over. */
+/** Runs the steps until completion, a connection failure between two steps, or the time limit. */
 async function untilEnded(connection: SMTPConnection, ending: AbortSignal, steps: () => Promise<void>): Promise<void> {
   const ended = new Promise<never>((_, reject) => {
     connection.on('error', reject);

@@ -10,19 +10,19 @@ import { asMirrorError } from '../model/errors.ts';
 import { type AnyOperation, type AssistantBinding, inputOf, type OperationContext } from '../operations/operation.ts';
 import { instant, toJson } from '../operations/schemas.ts';
 
-const INSTRUCTIONS = `Tells where a clinic's calendars and CRM stand against its management system. Read-only: nothing here changes
-anything, and no answer holds data of patients. Begin with "problems"; "explain" answers why an appointment is not in a calendar, by its id in the clinic system.
-What a person is to do stands in "next": commands of the command line, to be given by them.`;
+const INSTRUCTIONS = `Shows whether a clinic's calendars and CRM match its management system. Read-only: tools change no data, and
+answers contain no patient data. Start with "problems"; "explain" shows why an appointment is not in a calendar, by the appointment's id in the clinic system.
+"next" lists commands that the operator should run.`;
 
 const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** A tool that an operation offers. */
+/** Tool of an operation. */
 interface Tool {
   operation: AnyOperation;
   binding: AssistantBinding<Record<string, unknown>, unknown>;
 }
 
-/** Answers over standard input and output until the other side closes them, or the signal comes. */
+/** Serves standard input and output until the client closes the streams or the signal aborts. */
 export async function serveMcp(context: OperationContext, version: string): Promise<void> {
   const server = createMcpServer(context, version);
   const ended = Promise.withResolvers<void>();
@@ -34,7 +34,7 @@ export async function serveMcp(context: OperationContext, version: string): Prom
 }
 
 /**
- * A server of the Model Context Protocol with the tools of operations that only look. Each answer is checked by a schema.
+ * Creates a Model Context Protocol server with tools for read-only operations. A schema checks each answer.
  * @see https://modelcontextprotocol.io/specification/2025-06-18/server/tools
  */
 export function createMcpServer(
@@ -77,7 +77,7 @@ function descriptionOf({ operation: { input }, binding: { name, about, fixed = {
   };
 }
 
-/** An answer as data and as text of it; an error as its sentence with what to do. */
+/** Returns an answer as data and as text, or an error message with its remedy. */
 async function answerOf({ operation, binding }: Tool, typed: Record<string, unknown>, context: OperationContext) {
   try {
     const input = inputOf(operation, { ...typed, ...binding.fixed }, 'tools/list says what each tool takes');

@@ -8,11 +8,10 @@ import { notConnected } from './errors.ts';
 import type { Provider } from './providers.ts';
 import type { Names } from './token-requests.ts';
 
-/** Claims of an id_token or of a userinfo answer. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * One word, of the length that an address may have.
+ * One word of at most the length of an e-mail address.
  * @see RFC 5321 section 4.5.3.1
  */
 const SHOWN = /^[^\s\p{C}]{1,320}$/u;
@@ -20,12 +19,13 @@ const SHOWN = /^[^\s\p{C}]{1,320}$/u;
 const PERSONAL_DIRECTORY = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
 /**
- * Whom claims name, by what each vendor vouches for; null when they have no subject.
+ * Returns the account that claims identify by vendor-verified values, or null without a subject.
  *
- * - Google: an address counts once verified, a domain as `hd` alone: anybody may open an account under an address of a foreign domain.
- * - Microsoft: `oid` is the user in every application, where `sub` is another in each. `email` is what a directory's administrator wrote,
- *   so the user name counts, whose domain the directory has proved.
- * - Salesforce: user names are one of a kind over all organisations, and end as their owner likes.
+ * - Google: only verified e-mail addresses are used, and domains only from `hd`: any user can open an account with an e-mail address of a
+ *   foreign domain.
+ * - Microsoft: `oid` identifies the user in every application, while `sub` differs per application. `email` is set by a directory's
+ *   administrator, so the user name is used, whose domain the directory has proved.
+ * - Salesforce: user names are unique over all organisations, but the owner chooses the domain.
  * @see https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload
  * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
@@ -49,7 +49,7 @@ export function accountOfClaims(provider: Pick<Provider, 'name'>, claims: Claims
   }
 }
 
-/** Whom the members of a token answer name; null when they name nobody. An id_token that is another client's names nobody here. */
+/** Returns the account that a token answer identifies, or null. An id_token of a different client is ignored. */
 export function accountOfNames(provider: Pick<Provider, 'name' | 'clientId'>, names: Names): Account | null {
   if (provider.name === 'hubspot') return accountOf(textOf(names.hubId));
   if (provider.name === 'salesforce') return accountOf(textOf(names.identityUrl?.split('/').at(-1)));
@@ -59,7 +59,7 @@ export function accountOfNames(provider: Pick<Provider, 'name' | 'clientId'>, na
 }
 
 /**
- * What HubSpot's introspection tells.
+ * Returns the account from HubSpot's introspection.
  * @see https://developers.hubspot.com/docs/api-reference/latest/authentication/oauth-tokens/token-introspect
  */
 export function accountOfHub(answer: Claims): Account | null {
@@ -67,7 +67,7 @@ export function accountOfHub(answer: Claims): Account | null {
   return accountOf(typeof hubId === 'number' ? String(hubId) : textOf(hubId), textOf(answer.user));
 }
 
-/** The claims of an id_token as they came; null when it is none. */
+/** Decodes the claims of an id_token without validation; null for an invalid token. */
 export function unvalidatedClaims(idToken: string): Claims | null {
   const claims = parseJson(Buffer.from(idToken.split('.')[1] ?? '', 'base64url'));
   return typeof claims === 'object' && claims !== null && !Array.isArray(claims) ? (claims as Claims) : null;
@@ -77,7 +77,7 @@ function accountOf(subject: string | null, address: string | null = null, domain
   return subject === null ? null : { subject, address, domain };
 }
 
-/** What is shown at a terminal holds no control characters, and none that turn the direction of a text. */
+/** Text for a terminal must not contain control characters or characters that change the text direction. */
 function textOf(value: unknown): string | null {
   return typeof value === 'string' && SHOWN.test(value) ? value : null;
 }
@@ -86,19 +86,19 @@ function domainOf(address: string | null): string | null {
   return address?.split('@')[1] ?? null;
 }
 
-/** Whose login a connection should be, from the settings: all that is given must fit. */
+/** Expected account of a connection, from the settings; all given values must match. */
 export interface ExpectedAccount {
   subject?: string | undefined;
   address?: string | undefined;
   domain?: string | undefined;
 }
 
-/** What stands against an account that is not the one expected. */
+/** Reason why an account is not the expected one. */
 type Mismatch = 'wrong-account' | 'account-unknown';
 
 /**
- * Whether this is the account that is expected. What the vendor does not vouch for fits nothing.
- * @returns null when it is; `account-unknown` when what it is asked for by is not told
+ * Compares an account with the expected account. Values without the vendor's verification never match.
+ * @returns null on a match; `account-unknown` if the vendor does not report an expected value
  */
 export function mismatchOf(account: Account | null, expected: ExpectedAccount): Mismatch | null {
   if (account === null) return 'account-unknown';
@@ -109,27 +109,27 @@ export function mismatchOf(account: Account | null, expected: ExpectedAccount): 
   return account.address === null ? 'account-unknown' : 'wrong-account';
 }
 
-/** Whether a person names this account: by its id or its address, or as `unknown` where nothing is known of it. */
+/** Decides whether an operator's input names this account: by id or e-mail address, or `unknown` for an unknown account. */
 export function isNamed(account: Account | null, name: string): boolean {
   if (account === null) return name === UNKNOWN;
   return account.subject === name || isSameName(account.address, name);
 }
 
-/** What stands in place of an account of which nothing is known. */
+/** Replaces an unknown account. */
 const UNKNOWN = 'unknown';
 
-/** An account as operators read it. */
+/** Formats an account for operators. */
 export function accountText(account: Account | null): string {
   if (account === null) return UNKNOWN;
   return account.address === null ? account.subject : `${account.address} (${account.subject})`;
 }
 
-/** Why tokens may not be used although they are good: whose they are. */
+/** Reason why valid tokens must not be used because of their account. */
 export type AccountObjection = Mismatch | 'account-unconfirmed';
 
 /**
- * What stands against using the tokens of a login; null when nothing does. A login of which nothing is known is used on.
- * @param expected null where the settings expect nobody
+ * Returns the reason against using the tokens of a connection, or null. A connection with an unknown account stays in use.
+ * @param expected null if the settings expect no account
  */
 export function objectionTo(
   { account = null, isUnconfirmed = false }: TokenSet,
@@ -146,9 +146,10 @@ export function requireRightAccount(connection: string, tokens: TokenSet, expect
 }
 
 /**
- * The error of a login whose account may not be used. It names no account.
+ * Returns the error of a connection whose account must not be used. The error does not name the account.
  *
- * `wrong-account`, `account-unknown`: `authorization`, a person logs in; `account-unconfirmed`: `guard`, a person says that it is right.
+ * `wrong-account`, `account-unknown`: `authorization`, the operator reconnects; `account-unconfirmed`: `guard`, the operator confirms the
+ * account.
  */
 export function accountError(connection: string, objection: AccountObjection): MirrorError {
   const login = `clinic-mirror login <tenant> ${connection}`;
@@ -183,13 +184,13 @@ function isSameName(one: string | null, other: string): boolean {
   return one?.toLowerCase() === other.toLowerCase();
 }
 
-/** A refresh under way is waited for this long. */
+/** Longest wait for a running refresh. */
 const LEASE_WAIT_MS = 75 * SECOND_MS;
 
 /**
- * A person says that the connected account is the right one, by naming it, so that no account is accepted that nobody saw.
- * @param named its id or its address; `unknown` where the provider does not tell
- * @throws MirrorError `settings`, code `account-differs`, when it is not that of the login; `authorization`, code `not-connected`
+ * Records that an operator confirmed the connected account. The operator must name the account, so that no unseen account is accepted.
+ * @param named id or e-mail address; `unknown` if the provider does not report the account
+ * @throws MirrorError `settings`, code `account-differs`, if the name does not match; `authorization`, code `not-connected`
  */
 export async function confirmAccount(
   { connection, credentials, leases }: ConnectionContext,
@@ -203,7 +204,7 @@ export async function confirmAccount(
     const { version, tokens } = credential;
     const { account = null } = tokens;
     if (!isNamed(account, named)) throw differs(connection);
-    // The version stays, as the tokens do: a refresh that waits to be stored goes by it.
+    // The version stays unchanged, like the tokens: a refresh that waits for storage compares the version.
     const confirmed = { ...credential, tokens: { ...tokens, isUnconfirmed: false } };
     if (!(await credentials.write(lease, connection, version, confirmed))) throw differs(connection);
     return account;

@@ -16,7 +16,7 @@ type CallServer = <Result>(
   run: (configuration: openid.Configuration) => Promise<Result>,
 ) => Promise<Result>;
 
-/** An authorization server that is asked, and until when. */
+/** Authorization server for a request, with its signal. */
 interface AskedServer {
   reach: Reach;
   metadata: openid.ServerMetadata;
@@ -25,10 +25,10 @@ interface AskedServer {
 }
 
 /**
- * Whose a login is: by its id_token, where the keys are known by which it is signed; else by what only another question tells; else by
- * what the answer says of itself. Null when nothing tells, or can be asked now.
- * @param nonce that the request was sent with; null where it had none
- * @throws MirrorError `authorization`, code `id-token-rejected`; `remote` when its keys can't be read now
+ * Returns the account of a connection. Reads the id_token if its signing keys are known, otherwise an additional endpoint, otherwise the
+ * members of the answer. Returns null if no source identifies the account at the moment.
+ * @param nonce nonce of the request; null without a nonce
+ * @throws MirrorError `authorization`, code `id-token-rejected`; `remote` if the keys cannot be fetched at the moment
  */
 export async function readAccount(
   server: AskedServer,
@@ -38,7 +38,7 @@ export async function readAccount(
   const { metadata, signal } = server;
   const { provider } = server.reach;
   const { idToken } = answer.names;
-  // A server of which nothing is known may sign as it likes.
+  // An unknown server may sign by any method.
   if (idToken !== null && metadata.jwks_uri !== undefined && provider.name !== 'oauth') {
     const checks = { nonce, skewMs: answer.skewMs };
     return accountOfClaims(provider, await validateIdToken(server, idToken, checks));
@@ -53,8 +53,9 @@ export async function readAccount(
 }
 
 /**
- * What the id_token of a login says, and beside it what the userinfo endpoint tells: some providers put addresses and groups there alone.
- * @throws MirrorError `authorization`, code `id-token-rejected`, for an answer without one too; `remote` when its keys can't be read now
+ * Returns the claims of an id_token, combined with the userinfo endpoint: some providers report e-mail addresses and groups only there.
+ * @throws MirrorError `authorization`, code `id-token-rejected`, also without an id_token; `remote` if the keys cannot be fetched at the
+ * moment
  */
 export async function readClaims(server: AskedServer, answer: LoginAnswer, nonce: string): Promise<Claims> {
   const { metadata, call, signal } = server;
@@ -64,9 +65,9 @@ export async function readClaims(server: AskedServer, answer: LoginAnswer, nonce
   const asked = call('userinfo', signal, (configuration) =>
     openid.fetchUserInfo(configuration, accessToken, String(claims.sub)),
   );
-  // Who it is stands in the id_token; where this can't be asked, less is known, and nobody is let in by it.
+  // The id_token identifies the user. A failed userinfo request only reduces the known data, and never admits a user.
   const { email, email_verified, ...others } = (await asked.catch(() => null)) ?? {};
-  // Whether an address is verified is said of the address beside it: one of another place is another address.
+  // `email_verified` applies only to the e-mail address from the same source.
   const ofAddress = 'email' in claims || 'email_verified' in claims ? {} : { email, email_verified };
   return { ...others, ...ofAddress, ...claims };
 }
@@ -88,23 +89,23 @@ async function askAccount(
   return accountOfClaims(provider, claims);
 }
 
-/** By how much its times may be off beside the difference of the clocks that the server's Date header tells. */
+/** Tolerance for token times, in addition to the clock difference from the server's Date header. */
 const TOLERANCE_SECONDS = 60;
-/** What an id_token names its directory by may stand in the address of an issuer. */
+/** Directory id from an id_token, safe for use in an issuer URL. */
 const DIRECTORY = /^[\w-]+$/;
 
-/** What an id_token must fit. */
+/** Required values of an id_token. */
 interface IdTokenChecks {
-  /** Sent with the request; null where none was, as with a device code. */
+  /** Nonce of the request; null without a nonce, as for a device code. */
   nonce: string | null;
-  /** The server's clock less ours. */
+  /** Server clock minus local clock. */
   skewMs: number;
 }
 
 /**
- * The claims of an id_token, validated as openid-client does it (OpenID Connect Core section 3.1.3.7): issuer, audience, authorized party,
- * times, nonce, and the signature by the keys that the server's metadata point to.
- * @throws MirrorError `authorization`, code `id-token-rejected`; `remote` when the keys can't be read now
+ * Returns the claims of an id_token after validation by openid-client (OpenID Connect Core section 3.1.3.7): issuer, audience, authorized
+ * party, times, nonce, and the signature by the keys in the server's metadata.
+ * @throws MirrorError `authorization`, code `id-token-rejected`; `remote` if the keys cannot be fetched at the moment
  */
 export async function validateIdToken(
   { reach, metadata, signal }: Omit<AskedServer, 'call'>,
@@ -113,7 +114,7 @@ export async function validateIdToken(
 ): Promise<Claims> {
   const { provider } = reach;
   const issuer = issuerOf(provider.idTokenIssuers ?? [metadata.issuer], unvalidatedClaims(idToken) ?? {});
-  // The library goes by this machine's clock.
+  // The library uses the local clock.
   const aheadMs = reach.clock() + skewMs - Date.now();
   const client = { [openid.clockSkew]: Math.round(aheadMs / SECOND_MS), [openid.clockTolerance]: TOLERANCE_SECONDS };
   const configuration = new openid.Configuration({ ...metadata, issuer }, provider.clientId, client, openid.None());
@@ -121,7 +122,7 @@ export async function validateIdToken(
   if (isPlainHttp(provider.issuer)) openid.allowInsecureRequests(configuration);
   const keys = recordingFetch(reach, 'keys', signal);
   const received = { access_token: 'received', token_type: 'bearer', id_token: idToken };
-  // The tokens came before, and are safe: the library is given the answer again, and asks for the keys.
+  // The tokens are already received and safe: the library gets the received answer again, and fetches only the keys.
   configuration[openid.customFetch] = async (url, options) =>
     options.method === 'POST' ? Response.json(received) : keys.fetch(url, options);
   try {
@@ -134,7 +135,9 @@ export async function validateIdToken(
   }
 }
 
-/** The issuer that a token must be of: of several, the one that it names; of a directory, its own. */
+/**
+ * Returns the required issuer of a token: among several issuers, the issuer that the token names; for a directory, the directory's issuer.
+ */
 function issuerOf(issuers: readonly string[], { iss, tid }: Claims): string {
   const directory = typeof tid === 'string' && DIRECTORY.test(tid) ? tid : '';
   const filled = issuers.map((issuer) => issuer.replace('{tid}', directory));

@@ -7,17 +7,17 @@ import { isPlainHttp } from './providers.ts';
 import { readTokens } from './server.ts';
 import { type Reach, recordingFetch } from './token-requests.ts';
 
-/** A key that proves who an application is, with what the provider knows it by. */
+/** Key and certificate that authenticate an application. */
 export interface Certificate {
   key: KeyObject;
-  /** SHA-1 of the certificate, base64url: how Microsoft finds it among those registered. */
+  /** SHA-1 of the certificate, base64url: Microsoft uses the thumbprint to find the registered certificate. */
   thumbprint: string;
-  /** From when to when it counts. */
+  /** Validity period. */
   beganAt: Instant;
   endsAt: Instant;
 }
 
-/** Reads one PEM with a private RSA key and its certificate; null when it is not that. */
+/** Parses one PEM with a private RSA key and its certificate; null if invalid. */
 export function readCertificate(pem: string): Certificate | null {
   try {
     const key = createPrivateKey(pem);
@@ -27,16 +27,16 @@ export function readCertificate(pem: string): Certificate | null {
     const [beganAt, endsAt] = [certificate.validFromDate.getTime(), certificate.validToDate.getTime()];
     return { key, thumbprint, beganAt, endsAt };
   } catch {
-    // What was thrown may quote the key.
+    // The error may quote the key.
     return null;
   }
 }
 
-/** What an assertion says, and the key that signs it. */
+/** Content of an assertion with its signing key. */
 interface Assertion {
   /** RSA. */
   key: KeyObject;
-  /** Tells the provider which of its keys it is; undefined where it tries those that it has. */
+  /** Identifies the key for the provider; undefined if the provider tries its known keys. */
   keyId?: string | undefined;
   claims: Readonly<Record<string, string>>;
   lifeMs: number;
@@ -46,7 +46,7 @@ const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const NEVER_ABORTED = new AbortController().signal;
 
 /**
- * Signs an assertion with RS256, dated by `now`.
+ * Signs an assertion with RS256, issued at `now`.
  * @see RFC 7523 section 3
  */
 export function signAssertion({ key, keyId, claims, lifeMs }: Assertion, now: Instant): string {
@@ -57,14 +57,14 @@ export function signAssertion({ key, keyId, claims, lifeMs }: Assertion, now: In
   return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')}`;
 }
 
-/** Asks the provider's token endpoint once for a token, for an assertion alone. Never throws. */
+/** Requests a token from the provider once, authenticated only by an assertion. Never throws. */
 export async function requestByAssertion(assertion: string, reach: Reach, now: Instant): Promise<TokenOutcome> {
   const { provider } = reach;
   const recording = recordingFetch(reach, 'token', NEVER_ABORTED);
   const tokenEndpoint = provider.endpoints?.token ?? '';
   try {
     const metadata = { issuer: provider.issuer, token_endpoint: tokenEndpoint };
-    // The assertion is all the authentication there is.
+    // The assertion is the only authentication.
     const configuration = new openid.Configuration(metadata, provider.clientId, undefined, () => {});
     if (isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
     configuration[openid.customFetch] = recording.fetch;

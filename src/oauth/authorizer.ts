@@ -12,62 +12,61 @@ import { baseUrlOf, requireBaseUrl } from './providers.ts';
 import type { Refresher } from './refresh.ts';
 import type { TokenAnswer } from './token-requests.ts';
 
-/** Gives the Authorization header of a connection: the shape that connectors and the clinic's client ask for. */
+/** Provides the Authorization header of a connection to connectors and the clinic's client. */
 export interface ConnectionAuthorizer {
-  /** @throws MirrorError `authorization` when a person must act, `remote` when no usable token can be had now */
+  /** @throws MirrorError `authorization` if an operator is required, `remote` if no usable token is available at the moment */
   header(signal: AbortSignal): Promise<string>;
-  /** After a 401: forces one refresh, unless one has just been made, and gives the new value. */
+  /** Forces one refresh after a 401, unless a refresh has just finished, and returns the new value. */
   renew(signal: AbortSignal): Promise<string>;
-  /** Opaque id (at most 40 characters) to charge a shared quota to; null when the tokens tell the vendor whom to charge. */
+  /** Opaque id (at most 40 characters) for charging a shared quota; null if the tokens identify the charged account. */
   quotaUser: string | null;
-  /** The header that takes the value, where it is not Authorization; lower case. */
+  /** Header name for the value, in lower case, if not Authorization. */
   headerName?: string;
   /**
-   * Base address that the provider gave with the token, as of the last call of `header` or `renew`, which must come first. Absent
-   * where addresses are fixed.
+   * Returns the base URL that the provider sent with the token, as of the last `header` or `renew`, which must be called first. Absent
+   * for vendors with fixed URLs.
    */
   baseUrl?(): string;
 }
 
-/** The authorizer of a login with tokens, and the upkeep of that login. */
+/** Authorizer of a connection with tokens, with maintenance of the tokens. */
 export interface TokenAuthorizer extends ConnectionAuthorizer {
-  /** Refreshes if it is due, for the job that keeps logins alive. @returns whether it did */
+  /** Refreshes if due, for the job that keeps connections alive. @returns whether a refresh took place */
   refreshIfDue(signal: AbortSignal): Promise<boolean>;
-  /** Whether no refresh has to wait after one that failed. */
+  /** Whether no refresh waits after a failure. */
   isAtRest(): boolean;
 }
 
-/** What a token authorizer works with. */
 interface TokenAuthorizerOptions {
   connection: string;
   credentials: Pick<CredentialStorage, 'read' | 'recent'>;
   refresher: Pick<Refresher, 'refresh'>;
   rules: RefreshRules;
   clock: Clock;
-  /** Whose login it must be; null or absent: anybody's who was confirmed. */
+  /** Required account; null or absent: any confirmed account. */
   expected?: ExpectedAccount | null;
-  /** The provider tells with each token where its API is: the authorizer tells it too. Default false. */
+  /** Whether the provider sends the API's base URL with each token, and the authorizer exposes the URL. Default false. */
   isFromFile?: boolean;
 }
 
 /**
- * A token that a refresh has brought this short ago is not refreshed again for a 401: the 401 was its predecessor's, of a
- * request that was under way. A token that is bad from the start is refreshed again after it.
+ * A 401 within this time after a refresh causes no new refresh: the 401 belongs to an earlier request with the old token. A token that is
+ * invalid from the start is refreshed after this time.
  */
 const RENEW_QUIET_MS = 10 * SECOND_MS;
-/** After a refresh that failed, the next one waits: 30 s at first, doubled up to 10 minutes, or as long as the server asked. */
+/** Wait after a failed refresh: 30 s at first, doubled up to 10 minutes, or the server's requested wait. */
 const FIRST_COOL_DOWN_MS = 30 * SECOND_MS;
 const LONGEST_COOL_DOWN_MS = 10 * MINUTE_MS;
 /**
- * While the authorization server is away. Who asks is paced as work at a server that is away (jobs/outages.ts: one try in 10 s), and must
- * not meet the failure of its last try.
+ * Wait while the authorization server is unavailable. The callers' attempts are already limited by outage handling (jobs/outages.ts: one
+ * attempt in 10 s), and must not receive the error of their last attempt.
  */
 const AWAY_COOL_DOWN_MS = 5 * SECOND_MS;
 
 /**
- * Makes the authorizer of a connection with OAuth tokens. A header may be of a login that was read a moment ago; what is due or was
- * refused is read again, so that no refresh goes by an old one. While the token endpoint is away the old token is used until its end.
- * Tokens of an account that is not the right one, or of which nobody has said so, are given to nobody.
+ * Creates the authorizer of a connection with OAuth tokens. A header may come from a recently read credential; a due or refused credential
+ * is read again, so that no refresh uses an old credential. While the token endpoint is unavailable, the old token is used until it
+ * expires. Tokens of a wrong or unconfirmed account are never returned.
  */
 export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAuthorizer {
   const { connection, clock, rules } = options;
@@ -95,7 +94,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   async function fresh(signal: AbortSignal): Promise<Credential> {
     let credential = required(await options.credentials.recent(connection));
     if (isDue(credential)) credential = required(await options.credentials.read(connection));
-    // Twice, since a peer's credential that was found instead of refreshing may be due itself.
+    // Two rounds, because a credential from a peer, found instead of a refresh, may be due too.
     for (let round = 0; round < 2 && isDue(credential); round += 1) {
       try {
         credential = await refresh(credential.version, signal);
@@ -108,7 +107,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
     return credential;
   }
 
-  /** The place is known by the time the header is given: whoever asks for both has those of one token. */
+  /** The base URL is set before the header is returned, so that callers get both values of one token. */
   function headerOf(credential: Credential): string {
     const { accessToken } = credential.tokens;
     if (hasBaseUrl) baseUrl = requireBaseUrl(baseUrlOf(credential.tokens), connection);
@@ -135,7 +134,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   };
 }
 
-/** How long no refresh of the same tokens is tried after one that failed: a new login waits for none. */
+/** Blocks refreshes of the same tokens for a time after a failure; new credentials are refreshed immediately. */
 class CoolDown {
   readonly #clock: Clock;
   #failure: { version: number; error: MirrorError; sinceAt: number; untilAt: number; coolDownMs: number } | null = null;
@@ -148,14 +147,14 @@ class CoolDown {
     return this.#failure === null || this.#clock() >= this.#failure.untilAt;
   }
 
-  /** @throws MirrorError that of the refresh, until it is over */
+  /** @throws MirrorError error of the failed refresh, until the wait is over */
   check(version: number): void {
     if (this.#failure?.version !== version || this.isOver()) return;
     const { error, untilAt } = this.#failure;
     throw error.status === 429 ? error.waiting(untilAt - this.#clock()) : error;
   }
 
-  /** Gives what the refresh gives, and goes by it. */
+  /** Returns the result of a refresh, and records a failure. */
   async watch(version: number, refresh: Promise<Credential>): Promise<Credential> {
     try {
       const credential = await refresh;
@@ -168,7 +167,7 @@ class CoolDown {
     }
   }
 
-  /** Callers who shared one refresh share its error, which counts once. */
+  /** Callers of one shared refresh share its error, which is recorded once. */
   #record(version: number, error: MirrorError): void {
     const before = this.#failure?.version === version ? this.#failure : null;
     if (before?.error === error || error.actor === 'authorization' || error.actor === 'conflict') return;
@@ -181,7 +180,7 @@ class CoolDown {
   }
 }
 
-/** How long nothing is asked after a failed refresh. A limit is over when it says so, else soon: it counts requests, and is no outage. */
+/** Returns the wait after a failed refresh. A rate limit ends at its named time, otherwise soon: rate limits are not outages. */
 function waitAfter(
   { actor, code, status, retryAfterMs }: MirrorError,
   coolDownMs: number,
@@ -194,14 +193,14 @@ function waitAfter(
 }
 
 /**
- * An id to charge a target's calls to where all targets share one account's quota: opaque, stable, 32 characters.
+ * Returns the quota id of a target, for targets that share one account's quota: opaque, stable, 32 characters.
  * @see https://developers.google.com/workspace/calendar/api/guides/quota (quotaUser, at most 40 characters)
  */
 export function quotaUserOf(tenant: string, target: string): string {
   return createHash('sha256').update(`quota-user\n${tenant}\n${target}`).digest('base64url').slice(0, 32);
 }
 
-/** Waits for work that goes on when the waiting is given up. */
+/** Waits for work that continues after the signal aborts the wait. */
 export function abandonable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const giveUp = () =>
@@ -213,8 +212,8 @@ export function abandonable<Result>(work: Promise<Result>, signal: AbortSignal):
 }
 
 /**
- * Makes the authorizer of a login by name and password, as CalDAV servers take it.
- * @throws MirrorError `settings` when the name holds a colon
+ * Creates the authorizer of a connection with user name and password, for CalDAV servers.
+ * @throws MirrorError `settings` if the name contains a colon
  * @see RFC 7617
  */
 export function createBasicAuthorizer(connection: string, username: string, password: string): ConnectionAuthorizer {
@@ -242,7 +241,7 @@ export function createBasicAuthorizer(connection: string, username: string, pass
 }
 
 /**
- * Makes the authorizer of a token without an end, as vendors give it to private applications.
+ * Creates the authorizer of a token without expiry, which vendors issue for private applications.
  * @see RFC 6750 section 2.1
  */
 export function createBearerAuthorizer(connection: string, token: string): ConnectionAuthorizer {
@@ -250,8 +249,8 @@ export function createBearerAuthorizer(connection: string, token: string): Conne
 }
 
 /**
- * Makes the authorizer of a key that goes into a header by itself.
- * @param header in any case of letters
+ * Creates the authorizer of a key in a custom header.
+ * @param header in any case
  */
 export function createKeyAuthorizer(connection: string, header: string, key: string): ConnectionAuthorizer {
   const headerName = header.toLowerCase();
@@ -263,7 +262,7 @@ export function createKeyAuthorizer(connection: string, header: string, key: str
   };
 }
 
-/** There is nothing to renew: a person must make another. */
+/** A key cannot be refreshed: the operator must create a new key. */
 async function refuseKey(connection: string, what: 'token' | 'key'): Promise<never> {
   throw new MirrorError(message('key-refused', { what, connection }), {
     actor: 'authorization',
@@ -273,27 +272,26 @@ async function refuseKey(connection: string, what: 'token' | 'key'): Promise<nev
   });
 }
 
-/** What a request for a token came to; `skewMs` is the server's clock less ours, 0 when it told none. */
+/** Result of a token request; `skewMs` is server clock minus local clock, 0 without a Date header. */
 export type TokenOutcome =
   | { error: null; tokens: TokenAnswer; skewMs: number }
   | { error: MirrorError; skewMs: number };
 
-/** Asks once for a token, with proofs dated by `now`. Never throws. */
+/** Requests a token once, with proofs dated `now`. Never throws. */
 type TokenRequest = (now: Instant) => Promise<TokenOutcome>;
 
-/** A token is replaced this long before its end, or at half of a short life. */
+/** A token is replaced this long before expiry, or at half of a short lifetime. */
 const MARGIN_MS = 5 * MINUTE_MS;
-/** Our clock may be off by this before a proof is dated by the server's. */
+/** Largest clock difference for dating proofs by the local clock; above the limit, the server's clock is used. */
 const TOLERATED_SKEW_MS = 30 * SECOND_MS;
-/** Life to count on when the answer tells none. */
+/** Lifetime if the answer contains none. */
 const ASSUMED_LIFE_MS = 60 * MINUTE_MS;
 
 /**
- * An authorizer for logins without a refresh token: the token lives in this process alone, and nothing breaks when a second
- * process asks for its own. One request serves all who ask meanwhile; a request that was dated wrongly is made once more by
- * the server's clock.
- * @param explain turns the failure of a request into the error to throw
- * @param options.placed name of the connection whose provider tells with each token where its API is; absent where it doesn't
+ * Creates an authorizer without a refresh token: the token exists only in this process, and a second process safely requests its own token.
+ * Concurrent callers share one request. A request with a wrong date is repeated once by the server's clock.
+ * @param explain converts the failure of a request to an error
+ * @param options.placed name of the connection whose provider sends the API's base URL with each token; otherwise absent
  */
 export function createHeldTokenAuthorizer(
   request: TokenRequest,

@@ -11,18 +11,18 @@ import { readTokens } from './server.ts';
 import { type Reach, recordingFetch } from './token-requests.ts';
 
 /**
- * An application that logs in as itself, with the secret of its provider or with a certificate.
+ * Application that authenticates as itself, with a client secret or a certificate.
  * @see RFC 6749 section 4.4
  */
 export interface ClientCredentialsSettings {
   connection: string;
-  /** PEM with the private key (RSA) and its certificate, a secret; null when the provider's client secret proves who asks. */
+  /** PEM with the private key (RSA) and its certificate, a secret; null if the client secret authenticates the application. */
   certificate: string | null;
-  /** Microsoft takes one scope, `<resource>/.default`: what an administrator consented to. Null: none is asked for. */
+  /** Microsoft accepts one scope, `<resource>/.default`: the scopes with an administrator's consent. Null: no scope is requested. */
   scope: string | null;
-  /** What to do when the application is refused, where it isn't what Microsoft's administrators do. */
+  /** Remedy if the provider refuses the application and Microsoft's administration steps do not apply. */
   remedy?: Text;
-  /** The provider tells with each token where its API is. Default false. */
+  /** Whether the provider sends the API's base URL with each token. Default false. */
   isFromFile?: boolean;
 }
 
@@ -31,9 +31,9 @@ const CONSENT = message('oauth.application-not-allowed.consent');
 const NEVER_ABORTED = new AbortController().signal;
 
 /**
- * Makes the authorizer of an application's own login. There is no refresh token and nobody who could log in again: whatever
- * is refused is set right in the settings or in the organisation's directory.
- * @throws MirrorError `settings` at once when there is no proof or the certificate is unreadable, later when it is refused
+ * Creates the authorizer of an application's own access. There is no refresh token and no user for a new sign-in: an administrator corrects
+ * refusals in the settings or in the organisation's directory.
+ * @throws MirrorError `settings` immediately for a missing secret or an unreadable certificate, later for a refusal
  * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
  */
 export function createClientCredentialsAuthorizer(
@@ -48,7 +48,7 @@ export function createClientCredentialsAuthorizer(
   );
 }
 
-/** Makes the client's authentication for one request. */
+/** Creates the client authentication of one request. */
 type Proof = (tokenEndpoint: string) => Promise<openid.ClientAuth>;
 
 function proofOf({ connection, certificate }: ClientCredentialsSettings, provider: Provider): Proof {
@@ -99,7 +99,10 @@ async function signedProof({ key, thumbprint }: Certificate, tokenEndpoint: stri
   });
 }
 
-/** Nobody can log in again for an application: whatever is refused is set right in the settings or the organisation. */
+/**
+ * Converts a refusal: an application has no user for a new sign-in, so an administrator corrects the settings or the organisation's
+ * directory.
+ */
 export function applicationError(error: MirrorError, connection: string, notAllowed: Text): MirrorError {
   const code = oauthErrorCode(error);
   if (error.code === 'client-rejected') {

@@ -3,57 +3,60 @@ import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { baseUrlOf, missingScopes } from './providers.ts';
 import type { TokenAnswer } from './token-requests.ts';
 
-/** A lease as far as a fenced write needs it. */
+/** Lease data for a fenced write. */
 export interface HeldLease {
   readonly key: string;
   readonly token: string;
   release(): Promise<void>;
 }
 
-/** Gives leases of one tenant: at most one holder per name. */
+/** Takes leases of one tenant: at most one holder per name. */
 export interface LeaseTaker {
-  /** @returns null when somebody else holds it */
+  /** @returns null if another holder has the lease */
   tryTake(name: string): Promise<HeldLease | null>;
-  /** @throws MirrorError `remote`, code `lease-busy`, when `waitMs` passes */
+  /** @throws MirrorError `remote`, code `lease-busy`, after `waitMs` */
   take(name: string, waitMs: number, signal: AbortSignal): Promise<HeldLease>;
 }
 
-/** Where the credentials of one tenant are kept. */
+/** Stores the credentials of one tenant. */
 export interface CredentialStorage {
   read(connection: string): Promise<Credential | null>;
-  /** As it was read a short while ago: for whoever wants nothing of it but its access token. Its refresh token may be used up. */
+  /** Returns a recently read credential, for callers that use only the access token. The refresh token may already be used. */
   recent(connection: string): Promise<Credential | null>;
   /**
-   * Durable when it returns. @returns false when another version than `expectedVersion` stands there (null: none)
-   * @throws MirrorError `conflict` when the lease was lost
+   * Writes durably. @returns false if the stored version is not `expectedVersion` (null: no credential)
+   * @throws MirrorError `conflict` if the lease was lost
    */
   write(lease: HeldLease, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
-  /** Changes where the login stands, not its tokens. */
+  /** Changes the state of a credential without its tokens. */
   record(lease: HeldLease, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
   remove(connection: string): Promise<boolean>;
 }
 
-/** A login that a person has begun: what its answer must fit, kept for ten minutes and given once. */
+/** Pending authorization with the required values of its answer; kept for ten minutes and returned once. */
 export interface PendingLogin {
   tenant: string;
   connection: string;
   issuer: string;
   redirectUri: string;
   codeVerifier: string;
-  /** Its id_token must repeat it; null where none is asked for. */
+  /** Nonce that the id_token must repeat; null without an id_token. */
   nonce: string | null;
-  /** Digest of what the one browser holds that may end it; null for a login that ends at a receiver of its own on this machine. */
+  /**
+   * Digest of the secret of the only browser that may complete the authorization; null for an authorization with its own receiver on this
+   * host.
+   */
   browser: string | null;
   scopes: readonly string[];
 }
 
-/** Keeps begun logins by their `state`. */
+/** Keeps pending authorizations by their `state`. */
 export interface PendingLogins {
   put(state: string, login: PendingLogin): Promise<void>;
   take(state: string): Promise<PendingLogin | null>;
 }
 
-/** One connection of one tenant, where its credential is kept and the lease under which it is changed. */
+/** Connection of a tenant, with the store of its credential and the leases for changes. */
 export interface ConnectionContext {
   tenant: string;
   connection: string;
@@ -61,23 +64,23 @@ export interface ConnectionContext {
   leases: LeaseTaker;
 }
 
-/** Name of the lease under which a connection's credential is changed. */
+/** Returns the lease name for changes of a connection's credential. */
 export function credentialLease(connection: string): string {
   return `credential:${connection}`;
 }
 
-/** Whose tokens are, and whether they may be used. */
+/** Account of tokens, and permission for their use. */
 export type AccountState = Pick<TokenSet, 'account' | 'isUnconfirmed' | 'rightBefore'>;
 
-/** Reason of a login that works but lacks scopes. */
+/** Reason for a connection that works but lacks scopes. */
 const MISSING_SCOPES = 'missing-scopes';
 
 /**
- * The credential that a login brings. Its version is above every earlier one of the connection, also of one that was
- * forgotten meanwhile: what a late worker still holds of that one must not fit.
- * @param whose the account, and whether a person still has to say that it is the right one
- * @param before the credential that it replaces
- * @param asked the scopes that were asked for: granted, when the answer doesn't tell (RFC 6749 section 5.1)
+ * Creates the credential of an authorization. The version is above every earlier version of the connection, including a version that was
+ * removed meanwhile: a late worker's old version must not match.
+ * @param whose the account, and whether an operator must still confirm the account
+ * @param before the replaced credential
+ * @param asked requested scopes: granted if the answer names no scopes (RFC 6749 section 5.1)
  */
 export function credentialFromLogin(
   answer: TokenAnswer,
@@ -99,8 +102,8 @@ export function credentialFromLogin(
 }
 
 /**
- * The credential after a refresh. What the answer leaves out stays: the refresh token, its life, the scopes, the place. The account stays
- * whatever the answer says, and is learned from it where it was not known.
+ * Creates the credential after a refresh. Values that the answer omits stay: the refresh token, its lifetime, the scopes, the base URL. A
+ * known account never changes; an unknown account is set from the answer.
  */
 export function credentialFromRefresh(
   answer: TokenAnswer,
@@ -133,12 +136,15 @@ function retainedState({ account, isUnconfirmed, rightBefore }: AccountState): A
   return { ...(account == null ? {} : { account }), ...waits };
 }
 
-/** An end that moves goes on by the time since the last answer; what is told in seconds, and late, is not told apart within half of it. */
+/**
+ * Decides whether the refresh token's expiry is fixed or moves. A moving expiry advances by the time since the last answer; differences
+ * within half of the time are not significant, because lifetimes are delayed and rounded to seconds.
+ */
 function fixedEnd(before: Credential, endsAt: Instant | null, now: Instant): Pick<Credential, 'isEndFixed'> {
   const previous = before.isEndFixed === undefined ? {} : { isEndFixed: before.isEndFixed };
   if (endsAt === null || before.refreshExpiresAt === null) return previous;
   const sinceMs = now - (before.refreshedAt ?? before.obtainedAt);
-  // Two refreshes in the same moment tell nothing.
+  // Two almost simultaneous refreshes give no information.
   if (sinceMs < MINUTE_MS) return previous;
   return { isEndFixed: endsAt - before.refreshExpiresAt < sinceMs / 2 };
 }
@@ -148,7 +154,7 @@ function tokensWithBaseUrl(answer: TokenAnswer, refreshToken: string | null, pre
   return { accessToken: answer.accessToken, refreshToken, ...(baseUrl === null ? {} : { baseUrl }) };
 }
 
-/** Another state or reason; `since` moves only when one of them changes. */
+/** Returns a changed state or reason; `since` moves only on a change. */
 export function nextCredentialState(
   before: CredentialState,
   next: Omit<CredentialState, 'since'>,

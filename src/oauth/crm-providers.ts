@@ -4,14 +4,14 @@ import { type Provider, requireSecureUrl } from './providers.ts';
 export interface HubSpotProviderSettings {
   clientId: string;
   clientSecret: string;
-  /** Where a person installs the application. */
+  /** URL for installing the application. */
   authorizeUrl: string;
   tokenUrl: string;
 }
 
 /** Salesforce's authorization server, from the settings. */
 export interface SalesforceProviderSettings {
-  /** `https://login.salesforce.com`, `https://test.salesforce.com`, or the organisation's own address. */
+  /** `https://login.salesforce.com`, `https://test.salesforce.com`, or the organisation's URL. */
   loginUrl: string;
   clientId: string;
   clientSecret: string | null;
@@ -23,10 +23,10 @@ export interface OAuthProviderSettings {
   tokenEndpoint: string;
   revocationEndpoint: string | null;
   deviceEndpoint: string | null;
-  /** Where it tells whose an access token is (OpenID Connect Core section 5.3); null: it is not asked. */
+  /** Endpoint for the account of an access token (OpenID Connect Core section 5.3); null: not used. */
   userinfoEndpoint: string | null;
   /**
-   * How the server names itself; null: the origin of its authorization endpoint.
+   * Issuer name of the server; null: the origin of its authorization endpoint.
    * @see RFC 9207
    */
   issuer: string | null;
@@ -36,9 +36,9 @@ export interface OAuthProviderSettings {
 }
 
 /**
- * HubSpot's provider. Id and secret go into the body. Its current token endpoint has those for revoking and for introspection beside it;
- * the old one, `/oauth/v1/token`, has none that RFC 7009 describes, and tells whose a token is only with the token in the address.
- * @throws MirrorError `settings` when an address is neither https nor loopback
+ * Returns HubSpot's provider. Id and secret are sent in the body. The current token endpoint has sibling endpoints for revocation and
+ * introspection. The old endpoint, `/oauth/v1/token`, has no RFC 7009 revocation, and reports the account only with the token in the URL.
+ * @throws MirrorError `settings` if a URL is neither https nor loopback
  * @see https://developers.hubspot.com/docs/api-reference/latest/authentication
  */
 export function hubSpotProvider(settings: HubSpotProviderSettings): Provider {
@@ -62,9 +62,9 @@ export function hubSpotProvider(settings: HubSpotProviderSettings): Provider {
 }
 
 /**
- * Salesforce's provider. A refresh token comes with the scope `refresh_token`. The person chooses the account, so that
- * it isn't by accident the one that the browser knows. There is no login by device code any more.
- * @throws MirrorError `settings` when the address is neither https nor loopback
+ * Returns Salesforce's provider. The scope `refresh_token` requests a refresh token. The operator chooses the account explicitly, so that
+ * the browser's current account is not used by accident. Salesforce no longer supports device codes.
+ * @throws MirrorError `settings` if the URL is neither https nor loopback
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_endpoints.htm
  */
 export function salesforceProvider(settings: SalesforceProviderSettings): Provider {
@@ -87,8 +87,8 @@ export function salesforceProvider(settings: SalesforceProviderSettings): Provid
 }
 
 /**
- * A provider whose endpoints are all in the settings.
- * @throws MirrorError `settings` when an address is neither https nor loopback
+ * Returns a provider with all endpoints from the settings.
+ * @throws MirrorError `settings` if a URL is neither https nor loopback
  */
 export function oauthProvider(settings: OAuthProviderSettings): Provider {
   const { clientId, clientSecret, loginParameters, issuer, revocationEndpoint, deviceEndpoint } = settings;

@@ -7,48 +7,46 @@ import { isPlainHttp } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
 import type { LoginAnswer } from './token-requests.ts';
 
-/** What a person needs to log in on another device. */
+/** Data for completing an authorization on a different device. */
 export interface DevicePrompt {
   userCode: string;
   verificationUri: string;
-  /** The same with the code in it, for a link or a QR code; null when the server gives none. */
+  /** URL that includes the code, for a link or a QR code; null if the server sends none. */
   verificationUriComplete: string | null;
   expiresAt: Instant;
 }
 
-/** What a login by device code works with. */
 export interface DeviceLoginOptions {
   server: Pick<AuthorizationServer, 'beginDevice' | 'pollDevice' | 'provider'>;
   scopes: readonly string[];
-  /** Shows the code and the address. */
+  /** Shows the code and the URL. */
   show(prompt: DevicePrompt): void;
-  /** Waits, and throws when the signal is aborted. */
+  /** Waits, and throws when the signal aborts. */
   pause(durationMs: number, signal: AbortSignal): Promise<void>;
   clock: Clock;
 }
 
 /**
- * The interval when the server tells none.
+ * Polling interval if the server names none.
  * @see RFC 8628 section 3.2
  */
 const DEFAULT_INTERVAL_MS = 5 * SECOND_MS;
 /**
- * What `slow_down` adds to the interval, for this and all later polls.
+ * Addition to the interval for this and all later polls after `slow_down`.
  * @see RFC 8628 section 3.5
  */
 const SLOW_DOWN_MS = 5 * SECOND_MS;
 const LONGEST_INTERVAL_MS = MINUTE_MS;
-/** A person who has not come by then begins again. Our choice; usual are 15 minutes. */
+/** Longest wait for the operator. Our choice; 15 minutes are usual. */
 const LONGEST_LIFE_MS = HOUR_MS;
-/** A code that a person types in: letters, digits and what separates them (RFC 8628 section 6.1). */
+/** User code: letters, digits and separators (RFC 8628 section 6.1). */
 const USER_CODE = /^[A-Za-z0-9][A-Za-z0-9 -]{0,38}[A-Za-z0-9]$/;
 const LONGEST_ADDRESS = 2_000;
 
 /**
- * Logs in by device code: shows the code and polls until the person has decided.
- * @throws MirrorError `authorization`: `login-refused` when the person refused, `device-code-expired` when nobody came in
- *   time, `device-code-unknown` when the server doesn't know the code; `contract`, code `device-answer-refused`, when it names no page or no code
- *   that a person can be sent to
+ * Connects by device code: shows the code and polls until the operator has decided.
+ * @throws MirrorError `authorization`: `login-refused` after a refusal, `device-code-expired` after the time limit, `device-code-unknown`
+ * if the server does not know the code; `contract`, code `device-answer-refused`, for an answer without a usable page or code
  * @see RFC 8628
  */
 export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSignal): Promise<LoginAnswer> {
@@ -73,8 +71,8 @@ export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSi
 }
 
 /**
- * What of the server's answer is shown to a person, who does what it says: a page that is opened without TLS, an address that hides where it
- * leads, or a sentence in the place of a code would send them to somebody else.
+ * Validates the data that an operator sees and follows: a page without TLS, a misleading URL, or a sentence instead of a code could lead
+ * the operator to an attacker.
  */
 function promptOf(
   started: DeviceAuthorizationResponse,
@@ -90,14 +88,14 @@ function promptOf(
   };
 }
 
-/** An address that shows where it leads: in ASCII, without a login in it. */
+/** Accepts only ASCII URLs without credentials, which show their destination. */
 function pageOf(address: string, isPlain: boolean): URL | null {
   const url = address.length > LONGEST_ADDRESS ? null : URL.parse(address);
   const isWeb = url?.protocol === 'https:' || (isPlain && url?.protocol === 'http:');
   return url !== null && isWeb && url.username === '' && url.password === '' ? url : null;
 }
 
-/** The interval after a poll that brought no tokens. @throws when there is no use in polling on */
+/** Returns the interval after a poll without tokens. @throws if polling is useless */
 function nextInterval(error: unknown, intervalMs: number): number {
   const code = oauthErrorCode(error);
   switch (code) {
@@ -114,7 +112,7 @@ function nextInterval(error: unknown, intervalMs: number): number {
     case 'invalid_grant':
       throw unknownCode();
   }
-  // RFC 8628 section 3.5: back off when the server can't be reached.
+  // RFC 8628 section 3.5: back off if the server is unreachable.
   if (error instanceof MirrorError && error.actor === 'remote') return Math.min(intervalMs * 2, LONGEST_INTERVAL_MS);
   throw error;
 }

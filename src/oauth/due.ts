@@ -2,33 +2,32 @@ import { createHash } from 'node:crypto';
 import type { Credential } from '../model/credentials.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 
-/** When tokens are refreshed. */
 export interface RefreshRules {
-  /** At least this long before the access token ends. */
+  /** Least time between a refresh and the access token's expiry. */
   marginMs: number;
-  /** A refresh token is used at least this often, so that an idle login doesn't die. */
+  /** Longest time between uses of a refresh token, so that an idle connection does not expire. */
   keepAliveMs: number;
   /** Between 0 and 1: this connection's share of the spread, see {@link spreadOf}. */
   spread: number;
 }
 
-/** Five minutes ahead, and a refresh a day at least. */
+/** Five minutes before expiry, and at least one refresh a day. */
 export const DEFAULT_REFRESH_RULES: RefreshRules = { marginMs: 5 * MINUTE_MS, keepAliveMs: 24 * HOUR_MS, spread: 0 };
 
-/** Refreshes come earlier by up to this, so that connections made together don't come back together. */
+/** Longest advance of a refresh, so that connections from the same time refresh at different times. */
 const SPREAD_MS = MINUTE_MS;
 const SHARE_OF_LIFE = 0.1;
-/** Refreshing more often than this keeps nothing alive that a rarer refresh wouldn't. */
+/** A shorter keep-alive interval gives no benefit. */
 const SHORTEST_KEEP_ALIVE_MS = 10 * MINUTE_MS;
 
-/** A connection's place in the spread: between 0 and 1, always the same for the same text. */
+/** Returns a connection's position in the spread: between 0 and 1, constant for each text. */
 export function spreadOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0) / 2 ** 32;
 }
 
 /**
- * When the access token is to be refreshed: max(5 min, 10 % of its life) before its end, less up to a minute. A token that
- * lives shortly is used for half its life at least. Null when its end isn't known.
+ * Returns when to refresh the access token: max(5 min, 10 % of its lifetime) before expiry, less up to a minute. A short-lived token is
+ * used for at least half of its lifetime. Null if the expiry is unknown.
  */
 export function accessRefreshAt(credential: Credential, rules: RefreshRules): Instant | null {
   const { accessExpiresAt } = credential;
@@ -38,7 +37,7 @@ export function accessRefreshAt(credential: Credential, rules: RefreshRules): In
   return accessExpiresAt - Math.min(aheadMs, Math.max(lifeMs / 2, 0));
 }
 
-/** When the refresh token is to be used though nobody needs an access token: daily, or at half of what is left of its life. */
+/** Returns when to use the refresh token without need for an access token: daily, or at half of the remaining lifetime. */
 export function keepAliveAt(credential: Credential, rules: RefreshRules): Instant {
   const usedAt = lastAnsweredAt(credential);
   const { refreshExpiresAt } = credential;
@@ -47,7 +46,7 @@ export function keepAliveAt(credential: Credential, rules: RefreshRules): Instan
   return usedAt + everyMs - Math.min(rules.spread * SPREAD_MS, everyMs / 2);
 }
 
-/** Whether the login wants a refresh now. A login that has ended never does, nor one without a refresh token. */
+/** Decides whether a refresh is due now. An ended connection or a connection without a refresh token is never due. */
 export function dueForRefresh(
   credential: Credential,
   now: Instant,
@@ -58,7 +57,7 @@ export function dueForRefresh(
   return now >= Math.min(accessAt ?? Number.POSITIVE_INFINITY, keepAliveAt(credential, rules));
 }
 
-/** Whether the access token can still be used; one without a known end can, until it is refused. */
+/** Decides whether the access token is usable; a token without a known expiry is usable until refused. */
 export function isUsable(credential: Credential, now: Instant): boolean {
   return credential.accessExpiresAt === null || now < credential.accessExpiresAt;
 }
@@ -68,8 +67,8 @@ function lastAnsweredAt(credential: Credential): Instant {
 }
 
 /**
- * How long a refresh token may rest before its issuer ends it, by kind of connection; none stands here of issuers that end none for that
- * (HubSpot), that tell it with each token (clinics), or of which it is not known.
+ * Idle time after which an issuer ends a refresh token, by kind of connection. Absent for issuers without such a limit (HubSpot), with a
+ * limit in each token answer (clinics), or with an unknown limit.
  * @see https://developers.google.com/identity/protocols/oauth2#expiration (six months)
  * @see https://learn.microsoft.com/entra/identity-platform/refresh-tokens#token-lifetime (90 days)
  * @see https://help.salesforce.com/s/articleView?id=sf.remoteaccess_oauth_refresh_token_flow.htm (30 days)

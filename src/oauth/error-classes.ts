@@ -1,18 +1,18 @@
 import { type Message, message } from '../messages/message.ts';
 import type { Actor, Retry } from '../model/errors.ts';
 
-/** What an error is to us: who must act, and what to do. */
+/** Classification of an error: required actor, and the remedy. */
 export interface ErrorClass {
   actor: Actor;
   code: string;
   retry: Retry;
-  /** Where `messages/` has none by the code. */
+  /** Used if `messages/` has no message for the code. */
   message?: Message;
   remedy?: Message;
 }
 
 const LOG_IN_AGAIN = message('log-in-again', { command: 'clinic-mirror login' });
-/** The refresh token is worth nothing any more. */
+/** The refresh token is no longer valid. */
 export const LOGIN_ENDED: ErrorClass = {
   actor: 'authorization',
   code: 'login-ended',
@@ -26,14 +26,14 @@ const INTERACTION_REQUIRED: ErrorClass = {
   remedy: LOG_IN_AGAIN,
 };
 const LOGIN_REFUSED: ErrorClass = { actor: 'authorization', code: 'login-refused', retry: 'never' };
-/** Who asks is not accepted. */
+/** The provider does not accept the client. */
 export const CLIENT_REJECTED: ErrorClass = { actor: 'settings', code: 'client-rejected', retry: 'never' };
 const CLIENT_NOT_ALLOWED: ErrorClass = { actor: 'settings', code: 'client-not-allowed', retry: 'never' };
 const SCOPE_REJECTED: ErrorClass = { actor: 'settings', code: 'scope-rejected', retry: 'never' };
-/** Nothing was decided. */
+/** The provider made no decision. */
 export const ENDPOINT_AWAY: ErrorClass = { actor: 'remote', code: 'token-endpoint-unavailable', retry: 'later' };
 
-/** Reasons that an administrator must set right before a new login is of use. */
+/** Reasons that an administrator must resolve before a new authorization helps. */
 const SET_RIGHT_FIRST = ['account-inactive', 'address-restricted', 'application-not-approved'] as const;
 
 function administratorFirst(code: string & (typeof SET_RIGHT_FIRST)[number]): ErrorClass {
@@ -46,8 +46,7 @@ const ADDRESS_RESTRICTED = administratorFirst('address-restricted');
 const APPLICATION_NOT_APPROVED = administratorFirst('application-not-approved');
 
 /**
- * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own and Salesforce's
- * own.
+ * Error codes by required actor: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and codes of Google and Salesforce.
  * @see https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_flow_errors.htm
  */
@@ -75,15 +74,15 @@ const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
   ['unsupported_response_type', CLIENT_NOT_ALLOWED],
   ['invalid_scope', SCOPE_REJECTED],
   ['temporarily_unavailable', ENDPOINT_AWAY],
-  // Google's, without a description: https://github.com/googleapis/google-auth-library-python/pull/368
+  // Google's code, without a description: https://github.com/googleapis/google-auth-library-python/pull/368
   ['internal_failure', ENDPOINT_AWAY],
   ['server_error', ENDPOINT_AWAY],
   ['slow_down', ENDPOINT_AWAY],
 ]);
 
 /**
- * What Salesforce tells in the description of `invalid_grant`. Each needs a person, and other things done first than a login that
- * has just ended: logging in again alone would be refused.
+ * Salesforce's descriptions of `invalid_grant`. In each case an administrator must resolve the cause first: only reconnecting would be
+ * refused again.
  */
 const GRANT_DESCRIPTIONS: readonly [RegExp, ErrorClass][] = [
   [/\binactive (user|org)|\buser (is )?inactive\b/i, ACCOUNT_INACTIVE],
@@ -92,7 +91,7 @@ const GRANT_DESCRIPTIONS: readonly [RegExp, ErrorClass][] = [
 ];
 
 /**
- * Numbers of Entra for failures that pass: the answer says nothing of the login.
+ * Entra's numbers for temporary failures, which do not concern the connection.
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes (names and descriptions of these numbers)
  */
 const PASSING_OF_ENTRA: ReadonlyMap<number, string> = new Map([
@@ -100,7 +99,7 @@ const PASSING_OF_ENTRA: ReadonlyMap<number, string> = new Map([
   [50033, 'RetryableError'],
   [50087, 'SasRetryableError'],
   [50166, 'ExternalClaimsProviderThrottled'],
-  // Too many of the same request in a short time.
+  // Too many identical requests in a short time.
   [50196, 'LoopDetected'],
   [70012, 'MsaServerError'],
   [80001, 'OnPremiseStoreIsNotAvailable'],
@@ -116,8 +115,8 @@ const PASSING_OF_ENTRA: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Numbers of Entra that name what a person must do: a second try changes nothing. A number with several causes, such as 70000 or 50053,
- * is in neither table.
+ * Entra's numbers that require an action of a user or administrator: a retry changes nothing. Numbers with several causes, such as 70000 or
+ * 50053, are in neither table.
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes
  */
 const FINAL_OF_ENTRA: ReadonlyMap<number, string> = new Map([
@@ -148,34 +147,34 @@ const FINAL_OF_ENTRA: ReadonlyMap<number, string> = new Map([
   [530032, 'BlockedByConditionalAccessOnSecurityPolicy'],
   [700020, 'InteractionRequired'],
   [700082, 'ExpiredOrRevokedGrantInactiveToken'],
-  // A token of a single-page application, at the end of its fixed life: the name is our own.
+  // Token of a single-page application, at the end of its fixed lifetime: the name is our own.
   [700084, 'ExpiredSinglePageAppToken'],
 ]);
 
-/** Descriptions of other vendors with which a refresh is refused for a reason that passes, whatever the error code. */
+/** Descriptions of temporary refusals by other vendors, with any error code. */
 const PASSING: readonly RegExp[] = [
   /**
-   * Salesforce, while the refresh before is still carried out.
+   * Salesforce, while the previous refresh is still in progress.
    * @see https://help.salesforce.com/s/articleView?id=release-notes.rn_security_refresh_token_requests.htm&release=250
    */
   /\btoken request is already being processed\b/i,
-  // The same in the older words of Salesforce: its page on errors of OAuth has them for codes alone, and a refresh sends none.
+  // Older wording of Salesforce: the page on OAuth errors lists the text only for codes, which a refresh does not send.
   /^expired authorization code$/i,
   /**
-   * Google, as its own client library tries again.
+   * Google, with the same retries as Google's client library.
    * @see https://github.com/googleapis/google-auth-library-python/blob/main/google/oauth2/_client.py
    */
   /\b(internal[ _](error|failure)|server[ _]error|temporarily[ _]unavailable)\b/i,
-  // Words of servers in general: neither HubSpot nor any other vendor lists those of a failed refresh.
+  // Common wording of servers: neither HubSpot nor other vendors list the descriptions of a failed refresh.
   /\b(backend error|try again later|rate limit|too many requests)\b/i,
 ];
 
-/** Whether a refused refresh says by its description that the refusal passes. */
+/** Decides by the description whether a refused refresh is a temporary failure. */
 export function isPassing(description: string): boolean {
   return numbersOfEntra(description).some((number) => PASSING_OF_ENTRA.has(number)) || said(PASSING, description);
 }
 
-/** Whether the words of a refusal leave no doubt that a person must act. */
+/** Decides whether the description clearly requires an action of a user or administrator. */
 export function isFinal(description: string): boolean {
   return numbersOfEntra(description).some((number) => FINAL_OF_ENTRA.has(number));
 }
@@ -188,14 +187,14 @@ function said(words: readonly RegExp[], description: string): boolean {
   return words.some((each) => each.test(description));
 }
 
-/** What an OAuth error code is to us, told apart by its description where the code says too little; null when it is unknown. */
+/** Classifies an OAuth error code, with the description for ambiguous codes; null for an unknown code. */
 export function classOfError(code: string, description: string): ErrorClass | null {
   const described =
     code === 'invalid_grant' ? GRANT_DESCRIPTIONS.find(([words]) => words.test(description)) : undefined;
   return described?.[1] ?? CLASSES.get(code) ?? null;
 }
 
-/** What an administrator must do before a new login is of use; null when the reason needs none. */
+/** Returns the step for an administrator before a new authorization helps, or null. */
 export function neededFirst(reason: string | null): Message | null {
   const first = SET_RIGHT_FIRST.find((code) => code === reason);
   return first === undefined ? null : message(`oauth.${first}.first`);

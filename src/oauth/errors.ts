@@ -12,21 +12,21 @@ import {
   neededFirst,
 } from './error-classes.ts';
 
-/** What is known of the HTTP answer to a call of the authorization server. */
+/** HTTP facts of an authorization server's answer. */
 export interface AnswerFacts {
   status: number;
   retryAfterMs: number | null;
-  /** The server's clock less ours, from its Date header; 0 when it tells none. */
+  /** Server clock minus local clock, from the Date header; 0 without the header. */
   skewMs: number;
 }
 
 /**
- * What is kept of an error of openid-client: its codes alone. The error itself holds the answer, and with it tokens, which
- * whoever prints an error would print too.
+ * Keeps only the codes of an openid-client error. The original error contains the answer with tokens, and printing the error would print
+ * the tokens.
  */
 class OAuthFailure extends Error {
   override readonly name = 'OAuthFailure';
-  /** The `error` of the server's answer, from its body or the redirect; null when the failure was another. */
+  /** `error` of the server's answer, from the body or the redirect; null for a different failure. */
   readonly oauthError: string | null;
 
   constructor(oauthError: string | null, libraryCode: string | null) {
@@ -35,7 +35,7 @@ class OAuthFailure extends Error {
   }
 }
 
-/** The OAuth error code behind an error of ours; null when the failure was another. */
+/** Returns the OAuth error code behind a MirrorError, or null for a different failure. */
 export function oauthErrorCode(error: unknown): string | null {
   return error instanceof MirrorError && error.cause instanceof OAuthFailure ? error.cause.oauthError : null;
 }
@@ -46,7 +46,7 @@ function answeredError(error: unknown): string | null {
   return null;
 }
 
-/** Told apart by its words, and never kept: a server may put anything there. */
+/** The description is only matched, never kept: a server may send any text. */
 function answeredDescription(error: unknown): string {
   return error instanceof openid.ResponseBodyError ? (error.error_description ?? '') : '';
 }
@@ -56,8 +56,8 @@ function libraryCodeOf(error: unknown): string | null {
 }
 
 /**
- * A refused refresh as an error of ours. One that passes says nothing of the login; one that ends the login and may be a mistake of the
- * provider is to be tried once more: `retry` is `later`.
+ * Converts a refused refresh. A temporary refusal does not concern the connection. A final refusal that may be a provider's mistake is
+ * retried once: `retry` is `later`.
  * @param facts as of {@link toMirrorError}
  */
 export function refreshError(error: unknown, facts: AnswerFacts | null): MirrorError {
@@ -69,12 +69,12 @@ export function refreshError(error: unknown, facts: AnswerFacts | null): MirrorE
   return isDoubtful ? build({ ...LOGIN_ENDED, retry: 'later' }, { status, cause }) : mirrorError;
 }
 
-/** The provider failed before it asked anybody: nothing is known of the login. */
+/** The provider failed before a decision: the state of the connection is unknown. */
 const PROVIDER_FAILED: ErrorClass = { actor: 'remote', code: 'provider-failed', retry: 'later' };
 
 /**
- * What the provider sent the browser back with in place of a code (RFC 6749 section 4.1.2.1); null for a callback without an error. It is read
- * before anything else of the answer: an error ends a login, and needs no proof of who sent it.
+ * Returns the error in a provider's redirect (RFC 6749 section 4.1.2.1), or null without an error. The error is read before all other
+ * values of the answer: an error ends an authorization and needs no proof of the sender.
  */
 export function callbackError(callback: URL): MirrorError | null {
   const code = callback.searchParams.get('error');
@@ -85,9 +85,8 @@ export function callbackError(callback: URL): MirrorError | null {
 }
 
 /**
- * Anything that openid-client threw as an error of ours. Texts of the server are never repeated; its error code is, when it
- * is one by its form.
- * @param facts of the last answer, null when none came
+ * Converts any error of openid-client. Texts of the server are never repeated; a well-formed error code is kept.
+ * @param facts facts of the last answer, null without an answer
  */
 export function toMirrorError(error: unknown, facts: AnswerFacts | null): MirrorError {
   const ours = findMirrorError(error);
@@ -101,7 +100,7 @@ export function toMirrorError(error: unknown, facts: AnswerFacts | null): Mirror
     ...(wait === null ? {} : { retryAfterMs: wait }),
   };
   if (facts !== null && (facts.status === 429 || facts.status >= 500)) {
-    // Behind a gateway's 5xx the request may have been carried out; 429 and 503 say that it was not.
+    // The server behind a gateway's 5xx may have executed the request; 429 and 503 exclude execution.
     return build(ENDPOINT_AWAY, { ...more, ambiguous: facts.status !== 429 && facts.status !== 503 });
   }
   if (code !== null) return build(classOfError(code, answeredDescription(error)) ?? unknownError(code), more);
@@ -119,7 +118,7 @@ function libraryError(code: string | null, facts: AnswerFacts | null, more: Part
 }
 
 const ISSUER_MISMATCH: ErrorClass = { actor: 'settings', code: 'issuer-mismatch', retry: 'never' };
-/** Nothing was sent yet: it is the authorization response that was found wanting. */
+/** No request was sent yet: the authorization response is invalid. */
 const LOGIN_ANSWER_REJECTED: ErrorClass = { actor: 'authorization', code: 'login-answer-rejected', retry: 'never' };
 const UNREADABLE: ErrorClass = { actor: 'contract', code: 'token-answer-unreadable', retry: 'later' };
 
@@ -134,7 +133,7 @@ function unknownError(code: string): ErrorClass {
   };
 }
 
-/** A code that is one by its form; a server may put anything there. */
+/** Returns a well-formed code, or null; a server may send any text. */
 function printable(code: string | null): string | null {
   return code !== null && /^[a-z][a-z0-9_]{0,39}$/.test(code) ? code : null;
 }
@@ -145,7 +144,7 @@ function build({ message: own, ...errorClass }: ErrorClass, more: Partial<Mirror
   return new MirrorError(text, { ...(isCode(remedy) && { remedy: { code: remedy } }), ...errorClass, ...more });
 }
 
-/** openid-client wraps what its fetch threw. */
+/** openid-client wraps errors of its fetch. */
 function findMirrorError(error: unknown): MirrorError | null {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof MirrorError) return each;
@@ -153,7 +152,7 @@ function findMirrorError(error: unknown): MirrorError | null {
   return null;
 }
 
-/** The error of a connection that nobody has logged in to. */
+/** Returns the error of a connection without an authorization. */
 export function notConnected(connection: string): MirrorError {
   return new MirrorError(message('connection-without-login', { connection }), {
     actor: 'authorization',
@@ -163,10 +162,10 @@ export function notConnected(connection: string): MirrorError {
   });
 }
 
-/** Code of a refusal that a second try must still confirm. */
+/** Code of a refusal that a second attempt must confirm. */
 export const REFUSAL_UNCONFIRMED = 'refusal-unconfirmed';
 
-/** The error of a connection whose login was refused once, and is asked about again. @param waitMs until the second try */
+/** Returns the error of a connection with one refusal, before the second attempt. @param waitMs until the second attempt */
 export function refusalUnconfirmed(connection: string, waitMs: number): MirrorError {
   return new MirrorError(message('refusal-unconfirmed', { connection }), {
     actor: 'remote',
@@ -178,10 +177,12 @@ export function refusalUnconfirmed(connection: string, waitMs: number): MirrorEr
 }
 
 /**
- * The error of a connection whose login has ended; its code is the reason: `login-ended` (revoked, expired or replaced at the
- * provider), `refresh-answer-lost` (a refresh was cut off by a crash or the network, and the provider had replaced the token
- * by one that never arrived), `interaction-required`, `login-refused`, `no-refresh-token`, or what an administrator must set right
- * first: `account-inactive`, `address-restricted`, `application-not-approved`.
+ * Returns the error of an ended connection. The code is the reason:
+ * - `login-ended`: revoked, expired or replaced with the provider;
+ * - `refresh-answer-lost`: a crash or the network interrupted a refresh, and the provider had replaced the token by a token that never
+ *   arrived;
+ * - `interaction-required`, `login-refused`, `no-refresh-token`;
+ * - `account-inactive`, `address-restricted`, `application-not-approved`: an administrator must act first.
  */
 export function loginEnded(connection: string, reason: string | null): MirrorError {
   const first = neededFirst(reason);

@@ -19,51 +19,57 @@ import { missingScopes, requireSecureUrl } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
 import type { LoginAnswer } from './token-requests.ts';
 
-/** What became of a login: it is stored; scopes that the person did not grant are named, and what needs them stays off. */
+/** Result of a stored authorization. Scopes that the user did not grant are listed, and dependent features stay off. */
 export interface LoginResult {
   tenant: string;
   connection: string;
   grantedScopes: readonly string[];
   missingScopes: readonly string[];
-  /** Whose login it is; null when the provider does not tell. */
+  /** Account of the authorization; null if the provider does not report the account. */
   account: Account | null;
-  /** It is used for nothing until a person says that the account is the right one. */
+  /** Whether the authorization stays unused until an operator confirms the account. */
   isUnconfirmed: boolean;
-  /** Stored, and it could not be made sure that it is of use: the other side was away, or the operator has to choose a tenant. */
+  /** Reason why a stored authorization is not verified: the server was unavailable, or the operator has to choose a tenant. */
   uncertainty?: MirrorError;
 }
 
-/** A connection that a person can log in to. */
+/** Connection for an authorization. */
 export interface LoginTarget {
   context: ConnectionContext;
   server: AuthorizationServer;
-  /** Scopes to ask for. */
+  /** Requested scopes. */
   scopes: readonly string[];
   clock: Clock;
-  /** Whose login it must be; null or absent: anybody's. */
+  /** Required account; null or absent: any account. */
   expected?: ExpectedAccount | null;
-  /** What it reads is bound otherwise, and no calendar or CRM is written through it: any account may follow another without a person's word. */
+  /**
+   * Whether a different account needs no confirmation: the data source is bound in a different way, and the connection writes to no
+   * calendar or CRM.
+   */
   takesAnyAccount?: boolean;
-  /** Asks the other side who the user is, before anything is stored. @throws MirrorError when they can't be used, or it can't be told */
+  /**
+   * Verifies the user with the server before the authorization is stored. @throws MirrorError if the user is unsuitable or cannot be
+   * verified
+   */
   verify?(accessToken: string, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * How a login was made. `here`: whoever began it ended it, at a receiver on this machine. `elsewhere`: by a link or a code, which somebody
- * else may have come by.
+ * Origin of an authorization. `here`: the same user started and completed the authorization at a receiver on this host. `elsewhere`: by a
+ * link or a code, which a different user may have obtained.
  */
 export type LoginWay = 'here' | 'elsewhere';
 
-/** How long a login waits for a refresh under way. */
+/** Longest wait for a running refresh. */
 const LEASE_WAIT_MS = 75 * SECOND_MS;
 
 /**
- * Begins a login by authorization code with PKCE S256 (RFC 7636), a random state and, where an id_token is asked for, a nonce. What its
- * answer must fit is kept for ten minutes.
- * @param redirectUri of our receiver: `http://127.0.0.1:<port>/…` (RFC 8252 section 7.3) or the daemon's `/oauth/callback`
- * @param browserKey what the browser holds that may end it at the daemon; null for a receiver of its own on this machine
- * @returns the address to open in the person's browser
- * @throws MirrorError `settings` when the server's metadata is another issuer's (RFC 8414 section 3.3) or an address is insecure
+ * Starts an authorization by code with PKCE S256 (RFC 7636), a random state and, if an id_token is requested, a nonce. The required values
+ * of the answer are kept for ten minutes.
+ * @param redirectUri URL of the receiver: `http://127.0.0.1:<port>/…` (RFC 8252 section 7.3) or the daemon's `/oauth/callback`
+ * @param browserKey secret of the browser that may complete the authorization at the daemon; null for a separate receiver on this host
+ * @returns the URL to open in the operator's browser
+ * @throws MirrorError `settings` for metadata of a different issuer (RFC 8414 section 3.3) or an insecure URL
  */
 export async function beginLogin(
   target: LoginTarget,
@@ -92,12 +98,12 @@ export async function beginLogin(
 }
 
 /**
- * Completes a login with the address to which the server sent the browser. Its state is used up whatever comes of it.
- * @param find the connection that a pending login names, as configured now; null when there is none any more
- * @param browserKey what the browser that brought the address holds; null where the receiver is the login's own
- * @throws MirrorError `authorization` when the login is unknown, too old or was completed before (`login-unknown`), when another browser
- *   began it (`login-other-browser`), when the answer isn't the asked server's (`login-answer-rejected`, RFC 9207), when the person
- *   refused (`login-refused`), or when no refresh token came (`no-refresh-token`)
+ * Completes an authorization with the server's redirect. The state is used up with any result.
+ * @param find returns the currently configured connection of a pending authorization, or null
+ * @param browserKey secret of the redirected browser; null for the authorization's own receiver
+ * @throws MirrorError `authorization`: `login-unknown` (unknown, expired or already completed), `login-other-browser` (started in a
+ * different browser), `login-answer-rejected` (answer of a different server, RFC 9207), `login-refused` (the user refused),
+ * `no-refresh-token`
  */
 export async function completeLogin(
   { callback, browserKey = null }: { callback: URL; browserKey?: string | null },
@@ -111,7 +117,7 @@ export async function completeLogin(
   if (pending.browser !== (browserKey === null ? null : digestOf(browserKey))) throw otherBrowser();
   const target = find(pending.tenant, pending.connection);
   if (target === null || target.server.provider.issuer !== pending.issuer) throw configurationChanged();
-  // The address as we asked for it: behind a proxy the request carries another one.
+  // The requested redirect URL: behind a proxy, the received request has a different URL.
   const response = new URL(pending.redirectUri);
   response.search = callback.search;
   const { codeVerifier, nonce, browser } = pending;
@@ -123,9 +129,9 @@ export async function completeLogin(
 }
 
 /**
- * Stores what a login brought, in place of what stood there, once it is known whose it is. A refresh under way is waited for.
- * @throws MirrorError `authorization`, code `wrong-account` or `account-unknown`, for another account than the settings expect; that of
- *   `verify` for a user who can't be used: nothing is stored then, and what stood there stays
+ * Stores the result of an authorization and replaces the previous credential, after the account is known. Waits for a running refresh.
+ * @throws MirrorError `authorization`, code `wrong-account` or `account-unknown`, for an account that the settings do not expect; the error
+ * of `verify` for an unsuitable user: the previous credential then stays
  */
 export async function storeLogin(
   target: LoginTarget,
@@ -153,14 +159,14 @@ export async function storeLogin(
     const result = { tenant, connection, grantedScopes, missingScopes: missing, account, isUnconfirmed };
     return warning === null ? result : { ...result, uncertainty: warning };
   } finally {
-    // A lease that can't be released ends by itself.
+    // A lease that cannot be released expires.
     await lease.release().catch(() => {});
   }
 }
 
 /**
- * How the account of a login stands to those of before. A person has to say that it is the right one when it is another one than that which
- * was right, and when none was known and somebody else than who began the login may have ended it.
+ * Compares the account of an authorization with earlier accounts. An operator must confirm an account that differs from the last confirmed
+ * account. Confirmation is also required if no account was known and a different user may have completed the authorization.
  */
 function accountStateOf(account: Account | null, before: Credential | null, way: LoginWay): AccountState {
   const { account: formerAccount = null, isUnconfirmed = false, rightBefore } = before?.tokens ?? {};
@@ -174,7 +180,7 @@ function digestOf(browserKey: string): string {
   return createHash('sha256').update(browserKey).digest('base64url');
 }
 
-/** Who is no user of the clinic is refused; what may be mended without another login is told. */
+/** Refuses users without access to the clinic; a problem that needs no new authorization becomes a warning. */
 async function warningOf(
   { verify }: LoginTarget,
   { accessToken }: LoginAnswer,
@@ -192,15 +198,15 @@ async function warningOf(
 }
 
 /**
- * Whether a failed question who the user is says that they may not be connected. All others say that the settings or the profile are not right
- * yet, or the clinic is away: whoever sets that right needs the login to look.
+ * Decides whether a failed verification means that the user must not be connected. All other failures mean that settings or profile are
+ * incomplete, or the clinic is unavailable: correcting them requires the stored authorization.
  */
 function speaksOfUser({ actor, code, retry }: MirrorError): boolean {
   if (retry !== 'never') return false;
   return actor === 'authorization' || (code.startsWith('tenant-') && code !== 'tenant-choice');
 }
 
-/** A stored credential that can't be opened any more must not stand in the way of a new login. */
+/** A stored credential that cannot be decrypted must not block a new authorization. */
 async function readReplaceable({ context }: LoginTarget): Promise<Credential | null> {
   try {
     return await context.credentials.read(context.connection);
@@ -211,7 +217,7 @@ async function readReplaceable({ context }: LoginTarget): Promise<Credential | n
   }
 }
 
-/** `invalid_grant` speaks of the code here, not of a login that has ended, unless it tells what an administrator must set right. */
+/** Here, `invalid_grant` concerns the code, not an ended connection, unless the error names a step for an administrator. */
 export function codeRefused(error: unknown): never {
   if (oauthErrorCode(error) !== 'invalid_grant' || neededFirst(asMirrorError(error).code) !== null) throw error;
   throw new MirrorError(message('login-code-refused'), {
@@ -223,7 +229,7 @@ export function codeRefused(error: unknown): never {
   });
 }
 
-/** The error of a login, or of a link to one, that nothing is known of any more. */
+/** Returns the error of an unknown or expired authorization or authorization link. */
 export function loginUnknown(): MirrorError {
   return new MirrorError(message('login-unknown'), {
     actor: 'authorization',
@@ -233,7 +239,7 @@ export function loginUnknown(): MirrorError {
   });
 }
 
-/** The login is used up: whoever brought its code should not have it. */
+/** The authorization is used up: the sender of the code may be an attacker. */
 function otherBrowser(): MirrorError {
   return new MirrorError(message('login-other-browser'), {
     actor: 'authorization',
@@ -269,17 +275,17 @@ function noRefreshToken(): MirrorError {
   });
 }
 
-/** What became of the tokens at the provider: they are always forgotten here. */
+/** Result of the revocation with the provider; the local copy is always removed. */
 export type Revocation = 'revoked' | 'not-supported' | 'failed' | 'nothing-to-revoke';
 
-/** A refresh under way is waited for this long, so that what it brings is revoked too. */
+/** Longest wait for a running refresh, so that its new tokens are revoked too. */
 const REVOCATION_WAIT_MS = 10 * SECOND_MS;
 
 /**
- * Ends a login: revokes it at the provider as far as possible (the refresh token takes its access tokens with it)
- * and forgets it here whatever the provider says.
+ * Disconnects: revokes the tokens with the provider if possible (revoking the refresh token includes its access tokens), and always removes
+ * the local copy.
  * @param server null for a connection whose provider is no longer configured
- * @throws only when it can't be forgotten, since Redis is away
+ * @throws only if the local copy cannot be removed because Redis is unavailable
  * @see RFC 7009
  */
 export async function disconnect(

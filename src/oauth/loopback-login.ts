@@ -6,15 +6,15 @@ import { MINUTE_MS } from '../model/time.ts';
 import type { PendingLogins } from './credential.ts';
 import { beginLogin, completeLogin, type LoginResult, type LoginTarget } from './login.ts';
 
-/** As long as a begun login is kept. */
+/** Lifetime of a pending authorization. */
 const LOGIN_TIME_MS = 10 * MINUTE_MS;
 
 /**
- * The whole login of the command line: a receiver on this machine, the address for the person's browser, the exchange.
- * @param show prints (or opens) the address
- * @param services.loopbackPort of the receiver, for clients that are registered with a fixed one; 0 takes a free one
- * @throws MirrorError `settings`, code `login-port-unavailable`; `remote`, code `aborted`, when nobody came; and what
- *   {@link beginLogin} and {@link completeLogin} throw
+ * Runs a complete authorization of the command line: a receiver on this host, the URL for the operator's browser, the exchange.
+ * @param show prints (or opens) the URL
+ * @param services.loopbackPort port of the receiver, for clients that are registered with a fixed port; 0 uses a free port
+ * @throws MirrorError `settings`, code `login-port-unavailable`; `remote`, code `aborted`, without an answer; errors of {@link beginLogin}
+ * and {@link completeLogin}
  */
 export async function loginOnLoopback(
   target: LoginTarget,
@@ -38,16 +38,16 @@ export async function loginOnLoopback(
 }
 
 /**
- * A receiver of one authorization response on this machine.
+ * Receiver of one authorization response on this host.
  * @see RFC 8252 section 7.3
  */
 interface LoopbackReceiver {
-  /** `http://127.0.0.1:<port>/callback`: many providers accept any port there, others the registered one alone. */
+  /** `http://127.0.0.1:<port>/callback`: many providers accept any port, others only the registered port. */
   readonly redirectUri: string;
   /**
-   * Waits for the browser to bring the answer to the login with this state, and lets `complete` say what came of it in a
-   * sentence that the browser shows. Requests with another state are refused and change nothing.
-   * @throws what `complete` throws; MirrorError `remote`, code `aborted`, when the signal ends the waiting
+   * Waits for the browser's answer to the authorization with this state. `complete` returns a sentence for the browser. Requests with a
+   * different state are refused without effect.
+   * @throws errors of `complete`; MirrorError `remote`, code `aborted`, when the signal aborts
    */
   receive<Result>(
     state: string,
@@ -61,8 +61,8 @@ const CALLBACK_PATH = '/callback';
 const CLOSE_PATIENCE_MS = 500;
 
 /**
- * @param port 0 takes a free one
- * @throws MirrorError `settings`, code `login-port-unavailable`, when it can't be had
+ * @param port 0 uses a free port
+ * @throws MirrorError `settings`, code `login-port-unavailable`, if the port is in use
  */
 async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
   let handle: (url: URL) => Promise<{ status: number; text: Text }> = async () => notExpected();
@@ -105,7 +105,7 @@ async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
     async close() {
       server.close();
       server.closeIdleConnections();
-      // A browser may hold a connection open that it never uses.
+      // A browser may keep an unused connection open.
       const impatience = setTimeout(() => server.closeAllConnections(), CLOSE_PATIENCE_MS);
       await once(server, 'close');
       clearTimeout(impatience);
@@ -113,7 +113,7 @@ async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
   };
 }
 
-/** The Host is checked, so that no page can reach this server by a name of its own (DNS rebinding). */
+/** Checks the Host header, so that no page can reach this server under its own name (DNS rebinding). */
 async function answer(
   request: IncomingMessage,
   redirectUri: string,
@@ -141,7 +141,7 @@ function notExpected(): { status: number; text: Text } {
   return { status: 400, text: message('login-page.unexpected') };
 }
 
-/** What the browser shows of a login that failed: constant words of ours, with what to do. A failure of the program stays a 500. */
+/** Returns the browser's text for a failed authorization: a constant message with a remedy. A program failure stays a 500. */
 function failed(error: unknown): { status: number; text: Text } {
   if (!(error instanceof MirrorError)) return { status: 500, text: message('login-page.failed') };
   const remedy = error.remedy === null || error.remedy === undefined ? '' : ` To do: ${error.remedy}.`;

@@ -4,33 +4,32 @@ import type { TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isPublicAddress } from '../settings/outbound-schema.ts';
 
-/** Who issues the tokens, and as which client we ask. Plain data from the settings. */
+/** Token issuer and client id. Plain data from the settings. */
 export interface Provider {
-  /** Names the provider's calls in metrics: `oauth.<name>.token`. */
+  /** Name in metrics of the provider's calls: `oauth.<name>.token`. */
   name: 'clinic' | 'google' | 'microsoft' | 'hubspot' | 'salesforce' | 'oauth' | 'administrators';
-  /** The issuer's address: the metadata and the authorization response must name the same (RFC 8414, RFC 9207). */
+  /** Issuer URL; metadata and authorization response must have the same issuer (RFC 8414, RFC 9207). */
   issuer: string;
   clientId: string;
-  /** Null for a client that keeps no secret and proves itself by PKCE alone. */
+  /** Null for a client without a secret, authenticated only by PKCE. */
   clientSecret: string | null;
-  /** Null: the endpoints are read from the issuer's discovery document. */
+  /** Null: the discovery document of the issuer names the endpoints. */
   endpoints: ProviderEndpoints | null;
-  /** Goes before what the discovery document says; the clinic's specification names none. */
+  /** Overrides the discovery document; the clinic's specification names no device endpoint. */
   deviceEndpoint: string | null;
-  /** Added to the authorization request, to get a refresh token. */
+  /** Parameters of the authorization request that request a refresh token. */
   loginParameters: Readonly<Record<string, string>>;
-  /** As which issuers it may name itself in id_tokens, `{tid}` for the directory that they name; else as in its metadata. */
+  /** Allowed issuers in id_tokens, `{tid}` for the token's directory; default: the issuer in the metadata. */
   idTokenIssuers?: readonly string[];
 }
 
-/** Endpoints of a provider without a discovery document. */
 interface ProviderEndpoints {
   authorization: string;
   token: string;
   revocation: string | null;
-  /** The keys by which its id_tokens are signed; without them they go unread. */
+  /** Keys for verifying id_tokens; without keys, id_tokens are ignored. */
   keys?: string;
-  /** Tells whose an access token is (RFC 7662; OpenID Connect Core section 5.3). */
+  /** Reports the account of an access token (RFC 7662; OpenID Connect Core section 5.3). */
   introspection?: string | null;
   userinfo?: string | null;
 }
@@ -41,7 +40,7 @@ interface ClinicProviderSettings {
   authUrl: string;
   clientId: string;
   clientSecret: string | null;
-  /** Read the endpoints from the discovery document; else those of the specification are taken. Default true. */
+  /** Whether the discovery document names the endpoints; otherwise the endpoints of the specification are used. Default true. */
   discovery?: boolean;
   deviceEndpoint?: string | null;
 }
@@ -50,18 +49,18 @@ interface ClinicProviderSettings {
 interface GoogleProviderSettings {
   clientId: string;
   clientSecret: string | null;
-  /** Default `https://accounts.google.com`; another for sandboxes. */
+  /** Default `https://accounts.google.com`; different for sandboxes. */
   issuer?: string;
 }
 
 /** Microsoft's authorization server (Entra ID), from the settings. */
 interface MicrosoftProviderSettings {
-  /** Address of the authorization server, such as `https://login.microsoftonline.com`; national clouds have others. */
+  /** URL of the authorization server, such as `https://login.microsoftonline.com`; national clouds have different URLs. */
   authority: string;
-  /** The organisation's directory: id or domain; `organizations` for that of whoever logs in. */
+  /** Directory of the organisation: id or domain; `organizations` for the user's directory. */
   directory: string;
   clientId: string;
-  /** Null for a registration as a mobile or desktop application, which keeps none. */
+  /** Null for a registration as a mobile or desktop application, without a secret. */
   clientSecret: string | null;
 }
 
@@ -69,9 +68,9 @@ interface MicrosoftProviderSettings {
 const GOOGLE_ISSUER = 'https://accounts.google.com';
 
 /**
- * The clinic's provider (clinic API, sections 5.3 and 5.8). `prompt=consent` makes an OpenID provider issue a refresh token
+ * Returns the clinic's provider (clinic API, sections 5.3 and 5.8). `prompt=consent` requests a refresh token from an OpenID provider
  * (OpenID Connect Core, section 11).
- * @throws MirrorError `settings` when an address is neither https nor loopback
+ * @throws MirrorError `settings` if a URL is neither https nor loopback
  */
 export function clinicProvider(settings: ClinicProviderSettings): Provider {
   const issuer = requireSecureUrl(settings.authUrl, message('oauth.server-url'));
@@ -91,12 +90,12 @@ export function clinicProvider(settings: ClinicProviderSettings): Provider {
 }
 
 /**
- * Google's provider. A refresh token comes only with `access_type=offline`, and for a returning person only with
- * `prompt=consent` (https://developers.google.com/identity/protocols/oauth2/web-server#offline). A login is asked for only
- * when one is needed, so the consent is asked for each time, and the account, so that it isn't by accident the one that the browser
- * knows. In id_tokens Google may leave `https://` away.
+ * Returns Google's provider. A refresh token requires `access_type=offline`, and for a returning user `prompt=consent`
+ * (https://developers.google.com/identity/protocols/oauth2/web-server#offline). An authorization only takes place if required, so each
+ * authorization requests consent. Each authorization also requests the account choice, so that the browser's current account is not used by
+ * accident. Google may omit `https://` in the issuer of id_tokens.
  * @see https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken
- * @throws MirrorError `settings` when the issuer is neither https nor loopback
+ * @throws MirrorError `settings` if the issuer is neither https nor loopback
  */
 export function googleProvider(settings: GoogleProviderSettings): Provider {
   const issuer = requireSecureUrl(settings.issuer ?? GOOGLE_ISSUER, 'the issuer');
@@ -113,10 +112,10 @@ export function googleProvider(settings: GoogleProviderSettings): Provider {
 }
 
 /**
- * Microsoft's provider. Its endpoints are documented, and its discovery document for `organizations` names an issuer with a
- * gap in it, so none is read (https://learn.microsoft.com/entra/identity-platform/v2-protocols): the person's own directory, which
- * id_tokens name, fills it. A refresh token comes with the scope `offline_access`.
- * @throws MirrorError `settings` when the authority is neither https nor loopback
+ * Returns Microsoft's provider. The endpoints are documented. The discovery document for `organizations` contains an issuer with a
+ * placeholder, so the document is not used (https://learn.microsoft.com/entra/identity-platform/v2-protocols): the user's directory in the
+ * id_token replaces the placeholder. The scope `offline_access` requests a refresh token.
+ * @throws MirrorError `settings` if the authority is neither https nor loopback
  */
 export function microsoftProvider(settings: MicrosoftProviderSettings): Provider {
   const authority = requireSecureUrl(settings.authority, 'the authority').replace(/\/+$/, '');
@@ -142,7 +141,9 @@ export function microsoftProvider(settings: MicrosoftProviderSettings): Provider
   };
 }
 
-/** The provider at which administrators sign in. @throws MirrorError `settings` when the issuer is neither https nor on this machine */
+/**
+ * Returns the provider for the sign-in of administrators. @throws MirrorError `settings` if the issuer is neither https nor on this host
+ */
 export function administratorsProvider(settings: {
   issuer: string;
   clientId: string;
@@ -154,7 +155,7 @@ export function administratorsProvider(settings: {
   return { name: 'administrators', issuer, clientId, clientSecret, ...endpoints };
 }
 
-/** Whether secrets may be sent there: https anywhere, http on this machine alone (RFC 8252 section 8.3). */
+/** Decides whether secrets may be sent to a URL: https to any host, http only to this host (RFC 8252 section 8.3). */
 export function isSecureUrl(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
@@ -162,27 +163,29 @@ export function isSecureUrl(address: string): boolean {
 }
 
 /**
- * Whether an address may be gone to that was read at another one: over https, and into this machine or its own network only where that one
- * lies there too. Else whoever answers there could have our secrets sent to a server that nobody outside reaches.
+ * Decides whether a URL from a server's document may be used: only https, and this host or a private network only if the issuer is there
+ * too. Otherwise a public server could direct secrets to an internal server.
  */
 export function mayBeNamedBy(issuer: string, address: string): boolean {
   return isSecureUrl(address) && (!isOwnHost(new URL(address).hostname) || isOwnHost(new URL(issuer).hostname));
 }
 
-/** An address that is not of the public internet, or a name that stands for one (RFC 6761, RFC 6762, RFC 8375, ICANN's .internal). */
+/**
+ * Decides whether a host is not on the public internet, by IP range or by reserved name (RFC 6761, RFC 6762, RFC 8375, ICANN's .internal).
+ */
 function isOwnHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (isIP(host) !== 0) return !isPublicAddress(host);
   return !host.includes('.') || /\.(localhost|local|internal|home\.arpa)$/.test(host);
 }
 
-/** Whether plain http is spoken there, as with a sandbox on this machine. */
+/** Decides whether a URL uses plain http, as for a sandbox on this host. */
 export function isPlainHttp(address: string): boolean {
   return new URL(address).protocol === 'http:';
 }
 
 /**
- * @param what names the address in the error
+ * @param what names the URL in the error
  * @throws MirrorError `settings`, code `insecure-address`
  */
 export function requireSecureUrl(address: string, what: Text): string {
@@ -195,7 +198,7 @@ export function requireSecureUrl(address: string, what: Text): string {
   });
 }
 
-/** A directory that is named by its id is the only one whose persons may log in; by a domain it can't be told from its id. */
+/** A directory id admits only users of the directory; a domain cannot be compared with the id. */
 function isDirectoryId(directory: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(directory);
 }
@@ -209,43 +212,43 @@ function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Scopes of the protocol itself. Providers leave them out of their answers or write them otherwise, and what they bring is
- * seen elsewhere: `offline_access` in the refresh token, and Salesforce's `refresh_token`, another name of it.
+ * Scopes of the protocol. Providers omit these scopes in answers or change their spelling, and their effect is visible elsewhere:
+ * `offline_access` in the refresh token, as Salesforce's equivalent `refresh_token`.
  */
 const PROTOCOL_SCOPES: ReadonlySet<string> = new Set(['openid', 'offline_access', 'refresh_token', 'profile', 'email']);
 
 const GRAPH = 'https://graph.microsoft.com/';
 
 /**
- * The needed scopes that were not granted, in the order in which they are needed. A person may untick scopes (clinic API
- * section 5.1; Google's granular consent), and a provider may take some away at any refresh.
+ * Returns the required scopes that were not granted, in the required order. A user may deselect scopes (clinic API section 5.1; Google's
+ * granular consent), and a provider may remove scopes at any refresh.
  */
 export function missingScopes(needed: readonly string[], granted: readonly string[]): string[] {
   const held = new Set(granted);
   return needed.filter((scope) => !PROTOCOL_SCOPES.has(scope) && !held.has(scope) && !isHeldAtGraph(scope, granted));
 }
 
-/** Microsoft answers with the permissions of Graph with or without their address, in any case of letters. */
+/** Microsoft returns Graph permissions with or without the URL, in any case. */
 function isHeldAtGraph(scope: string, granted: readonly string[]): boolean {
   if (!scope.startsWith(GRAPH)) return false;
   const names = new Set([scope.toLowerCase(), scope.slice(GRAPH.length).toLowerCase()]);
   return granted.some((each) => names.has(each.toLowerCase()));
 }
 
-/** The place of stored tokens; null when none was told, or a login from before knew none. */
+/** Returns the base URL of stored tokens, or null. */
 export function baseUrlOf(tokens: TokenSet): string | null {
   return tokens.baseUrl ?? null;
 }
 
 /**
- * The origin in Salesforce's `instance_url`; null when it is none, or not one that tokens may be sent to.
+ * Returns the origin in Salesforce's `instance_url`; null if invalid or insecure.
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm
  */
 export function readBaseUrl(instanceUrl: unknown): string | null {
   return typeof instanceUrl === 'string' && isSecureUrl(instanceUrl) ? new URL(instanceUrl).origin : null;
 }
 
-/** @throws MirrorError `authorization`, code `instance-unknown`: a new login brings it */
+/** @throws MirrorError `authorization`, code `instance-unknown`: a new authorization sets the base URL */
 export function requireBaseUrl(baseUrl: string | null, connection: string): string {
   if (baseUrl !== null) return baseUrl;
   throw new MirrorError(message('instance-unknown', { connection }), {

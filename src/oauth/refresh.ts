@@ -20,41 +20,40 @@ import type { TokenAnswer } from './token-requests.ts';
 /** Refreshes the tokens of one connection, one refresh at a time over all processes. */
 export interface Refresher {
   /**
-   * Gives a credential with another version than the stale one: what a peer has stored meanwhile, or else what one refresh
-   * brings. Callers with the same stale version share one refresh; a caller that stops waiting doesn't stop it, since its
-   * answer may be the only copy of a rotated token.
-   * @throws MirrorError `authorization` when a person must log in, `settings` when the client or a scope is refused, `remote`
-   *   when the other side or Redis is away (the old tokens are kept), `conflict` when a peer took over
+   * Returns a credential with a version other than the stale version: a peer's stored credential, or the result of one refresh. Callers
+   * with equal stale versions share one refresh. A caller that stops waiting does not stop the refresh, because the answer may be the only
+   * copy of a rotated token.
+   * @throws MirrorError `authorization` if an operator must log in, `settings` if the provider refuses the client or a scope, `remote` if
+   * server or Redis are unavailable (the old tokens are kept), `conflict` if a peer took over
    */
   refresh(staleVersion: number): Promise<Credential>;
-  /** Waits for refreshes under way, before the process ends. */
+  /** Waits for running refreshes before the process exits. */
   whenIdle(): Promise<void>;
-  /** Whether nothing is under way, and nothing received waits to be stored. */
+  /** Whether no refresh is running and no received token waits for storage. */
   isAtRest(): boolean;
 }
 
-/** What a refresher works with. */
 export interface RefresherOptions {
   context: ConnectionContext;
   server: Pick<AuthorizationServer, 'refresh'>;
-  /** Scopes that the connection should have been granted; what is missing of them is told. */
+  /** Required scopes of the connection; missing scopes are reported. */
   scopes: readonly string[];
   clock: Clock;
   log: Logger;
-  /** A refusal is believed when a second try so much later is refused too. */
+  /** Time after which a second refusal confirms the first. */
   confirmAfterMs: number;
-  /** Waits between looks at the lease and between tries to store a new token. */
+  /** Waits between checks of the lease and between attempts to store a new token. */
   pause(durationMs: number): Promise<void>;
 }
 
-/** How long a refresh waits for a peer's, 75 s: two requests of the HTTP client's default time limit, and what stores them. */
+/** Longest wait for a peer's refresh, 75 s: two requests with the HTTP client's default limit, and storing the result. */
 const LEASE_LOOK_PAUSE_MS = 100;
 const LEASE_LOOKS = 750;
-/** For storing a token that was received: a quarter of a minute at least, then the next refresh goes on trying. */
+/** For storing a received token: at least a quarter of a minute; the next refresh continues the attempts. */
 const STORE_RULES = { tries: 7, firstWaitMs: 250, longestWaitMs: 8_000 };
 const NEVER_ABORTED = new AbortController().signal;
 
-/** Opens the refresher of a connection. One per connection and process is enough; several do no harm. */
+/** Creates the refresher of a connection. One per connection and process is enough; several are harmless. */
 export function createRefresher(options: RefresherOptions): Refresher {
   return new LeasedRefresher(options);
 }
@@ -62,7 +61,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
 class LeasedRefresher implements Refresher {
   readonly #options: RefresherOptions;
   readonly #flights = new Map<number, Promise<Credential>>();
-  /** Received and not stored yet. Nobody is given it before it is; nothing is refreshed while it waits. */
+  /** Received credential before storage. Callers get the credential only after storage, and no refresh runs meanwhile. */
   #unsaved: { replaces: number; next: Credential } | null = null;
 
   constructor(options: RefresherOptions) {
@@ -103,7 +102,7 @@ class LeasedRefresher implements Refresher {
     });
   }
 
-  /** Until the lease is free, the store is looked at: most who wait find there what they want. */
+  /** Reads the store until the lease is free: most callers find a peer's new credential there. */
   async #underLease(staleVersion: number): Promise<Credential> {
     for (let look = 0; look < LEASE_LOOKS; look += 1) {
       const lease = await this.#context.leases.tryTake(credentialLease(this.#connection));
@@ -118,12 +117,12 @@ class LeasedRefresher implements Refresher {
     throw refreshBusy();
   }
 
-  /** The store is read under the lease, because a peer may have refreshed just before. */
+  /** Reads the store under the lease, because a peer may have refreshed just before. */
   async #renewStale(lease: HeldLease, staleVersion: number): Promise<Credential> {
     const before = await this.#context.credentials.read(this.#connection);
     if (this.#unsaved !== null && before?.version === this.#unsaved.replaces) {
       const { next } = this.#unsaved;
-      // A person may have said meanwhile that the account is the right one.
+      // An operator may have confirmed the account meanwhile.
       const { isUnconfirmed = false } = before.tokens;
       return this.#save(lease, before, { ...next, tokens: { ...next.tokens, isUnconfirmed } });
     }
@@ -131,7 +130,7 @@ class LeasedRefresher implements Refresher {
     return this.#newerThan(staleVersion, before) ?? this.#askProvider(lease, this.#requireStored(before));
   }
 
-  /** What is stored, when a peer has put it there; null when it is the stale one still. */
+  /** Returns a peer's newer credential, or null if the stale credential is still stored. */
   #newerThan(staleVersion: number, stored: Credential | null): Credential | null {
     const credential = this.#requireStored(stored);
     if (credential.state === 'needs-login') throw loginEnded(this.#connection, credential.reason);
@@ -148,7 +147,7 @@ class LeasedRefresher implements Refresher {
     if (refreshToken === null) return this.#endLogin(lease, before, 'no-refresh-token');
     const waitMs = this.#untilConfirmationMs(before);
     if (waitMs > 0) throw refusalUnconfirmed(this.#connection, waitMs);
-    // Sending goes only after a write: with a store that is away, a rotated token would have nowhere to go.
+    // A write precedes each request: if the store is unavailable, a rotated token could not be saved.
     const unansweredSince = before.unansweredSince ?? this.#options.clock();
     if (!(await this.#record(lease, before, { ...before, unansweredSince }))) return this.#readStored();
     const attempts = await send(this.#options.server, refreshToken);
@@ -197,20 +196,23 @@ class LeasedRefresher implements Refresher {
     return nextCredentialState(before, { state: 'connected', reason, unansweredSince, refusedAt }, now);
   }
 
-  /** How long the second try after a refusal is still to wait; a refusal in a time to come was dated by a clock that ran ahead. */
+  /** Returns the remaining wait before the second attempt; a refusal with a future time comes from a fast clock. */
   #untilConfirmationMs({ refusedAt = null }: Credential): number {
     const sinceMs = refusedAt === null ? -1 : this.#options.clock() - refusedAt;
     return sinceMs < 0 ? 0 : this.#options.confirmAfterMs - sinceMs;
   }
 
-  /** A provider may refuse a login once that works. What names another thing for a person to do, or comes after the login's end, is believed. */
+  /**
+   * A provider may refuse a working connection once. A refusal that names a different action for a user, or after the known expiry, is
+   * final immediately.
+   */
   #wantsConfirmation({ refusedAt = null, refreshExpiresAt }: Credential, { code, retry }: MirrorError): boolean {
     const now = this.#options.clock();
     const isOver = refreshExpiresAt !== null && now >= refreshExpiresAt;
     return code === LOGIN_ENDED.code && retry === 'later' && !isOver && (refusedAt === null || refusedAt > now);
   }
 
-  /** Fenced as the end of a login: whoever lost the lease has nothing to say of it. */
+  /** Fenced like the end of a connection: a process without the lease must not change the state. */
   async #awaitConfirmation(lease: HeldLease, before: Credential, mayHaveRotated: boolean): Promise<Credential> {
     const next = this.#stillConnected(before, REFUSAL_UNCONFIRMED, mayHaveRotated, this.#options.clock());
     if (!(await this.#record(lease, before, next))) return this.#readStored();
@@ -221,7 +223,7 @@ class LeasedRefresher implements Refresher {
     throw refusalUnconfirmed(this.#connection, this.#options.confirmAfterMs);
   }
 
-  /** Fenced: when a peer holds the lease now, it may just be storing what it was given, and nothing is declared dead. */
+  /** Fenced: a peer with the lease may be storing new tokens, so the connection is not declared ended. */
   async #endLogin(lease: HeldLease, before: Credential, reason: string): Promise<Credential> {
     const ended = nextCredentialState(
       before,
@@ -271,7 +273,7 @@ async function thenRelease<Result>(lease: HeldLease, work: Promise<Result>): Pro
   try {
     return await work;
   } finally {
-    // A lease that can't be released ends by itself; what was achieved under it stands.
+    // A lease that cannot be released expires; results of the work stay valid.
     await lease.release().catch(() => {});
   }
 }
@@ -289,8 +291,9 @@ type Attempts =
   | { answer: null; error: MirrorError; isAmbiguous: boolean };
 
 /**
- * Sends the refresh request; when no clear answer came, once more at once with the same token: a server that has not seen the
- * first one answers, one with a grace period for repeated requests does too, and one without has ended the login already.
+ * Sends the refresh request; without a clear answer, repeats the request once immediately with the same token. A server that missed the
+ * first request answers, and so does a server with a grace period for repeated requests. A server without a grace period has already ended
+ * the connection.
  */
 async function send(server: Pick<AuthorizationServer, 'refresh'>, refreshToken: string): Promise<Attempts> {
   const first = await attempt(server, refreshToken);

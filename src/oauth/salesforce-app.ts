@@ -8,24 +8,24 @@ import { applicationError, createClientCredentialsAuthorizer } from './client-cr
 import { neededFirst } from './error-classes.ts';
 import type { Reach } from './token-requests.ts';
 
-/** An application at Salesforce that logs in without a person. */
+/** Salesforce application that authenticates without a user. */
 export interface SalesforceAppSettings {
   connection: string;
   /** PEM with the private key (RSA) and its certificate, a secret. */
   certificate: string | null;
-  /** User name that it acts as; null: the user whom the organisation set for the application. */
+  /** User name for the application's actions; null: the organisation's configured user of the application. */
   subject: string | null;
 }
 
-/** Salesforce takes assertions that end at most three minutes ahead; our clock may be some seconds off. */
+/** Salesforce accepts assertions that expire in at most three minutes; the local clock may differ by some seconds. */
 const ASSERTION_LIFE_MS = 2 * MINUTE_MS;
 const APPROVE_USER = message('oauth.application-not-allowed.approve-user');
 const SWITCH_ON = message('oauth.application-not-allowed.client-credentials');
 
 /**
- * Makes the authorizer of an application's own login: by certificate as a named user (JWT bearer), else by its secret
- * (client credentials). Token and place of the API live in this process alone; there is nothing to refresh.
- * @throws MirrorError `settings` at once when secret or certificate is missing or unreadable, later when it is refused
+ * Creates the authorizer of an application's own access: by certificate as a named user (JWT bearer), otherwise by client secret (client
+ * credentials). Token and base URL exist only in this process; there is no refresh token.
+ * @throws MirrorError `settings` immediately for a missing or unreadable secret or certificate, later for a refusal
  * @see RFC 7523
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_jwt_flow.htm
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_client_credentials_flow.htm
@@ -47,10 +47,7 @@ export function createSalesforceAppAuthorizer(settings: SalesforceAppSettings, r
   );
 }
 
-/**
- * What an assertion names as its audience: the vendor's common login servers stand for the organisations' own addresses; any
- * other server is named as it is.
- */
+/** Returns the audience of an assertion: the vendor's common login server for an organisation's URL; other servers unchanged. */
 export function audienceOf(loginUrl: string): string {
   const { hostname, origin } = new URL(loginUrl);
   if (!hostname.endsWith('.my.salesforce.com')) return origin;

@@ -17,31 +17,28 @@ import {
   type TokenAnswer,
 } from './token-requests.ts';
 
-/** An authorization server as one of its clients. Every method throws {@link MirrorError} by who must act. */
+/** Authorization server as seen by one client. Every method throws {@link MirrorError} by required actor. */
 export interface AuthorizationServer {
   readonly provider: Provider;
-  /** Where a person's browser goes. */
+  /** Returns the URL for the operator's browser. */
   authorizationUrl(parameters: Record<string, string>): Promise<URL>;
-  /**
-   * Exchanges the code of an authorization response, after its state and issuer have been checked (RFC 6749 section 4.1.2,
-   * RFC 9207).
-   */
+  /** Exchanges the code of an authorization response after checking state and issuer (RFC 6749 section 4.1.2, RFC 9207). */
   exchangeCode(
     response: URL,
     checks: { state: string; codeVerifier: string },
     signal: AbortSignal,
   ): Promise<LoginAnswer>;
-  /** Whose login it is, as {@link readAccount} tells. */
+  /** Returns the account of an authorization, see {@link readAccount}. */
   accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
-  /** Who somebody is, as {@link readClaims} tells. */
+  /** Returns the claims of a user, see {@link readClaims}. */
   claimsOf(answer: LoginAnswer, nonce: string, signal: AbortSignal): Promise<Claims>;
-  /** Sends one refresh request, never a second one by itself. */
+  /** Sends one refresh request without retries. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
-  /** Begins a login by device code (RFC 8628 section 3.1). */
+  /** Starts an authorization by device code (RFC 8628 section 3.1). */
   beginDevice(scopes: readonly string[], signal: AbortSignal): Promise<openid.DeviceAuthorizationResponse>;
-  /** Asks once for the tokens of a device login (RFC 8628 section 3.4). */
+  /** Polls once for the tokens of a device authorization (RFC 8628 section 3.4). */
   pollDevice(deviceCode: string, signal: AbortSignal): Promise<LoginAnswer>;
-  /** @returns false when the server has no revocation endpoint (RFC 7009) */
+  /** @returns false if the server has no revocation endpoint (RFC 7009) */
   revoke(token: string, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -52,7 +49,7 @@ interface CallOptions {
   toError?: typeof toMirrorError;
 }
 
-/** Opens an authorization server; nothing is sent yet. Its metadata is read when needed and kept for an hour. */
+/** Opens an authorization server without a request. Metadata is fetched on first use and kept for an hour. */
 export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   const { provider, clock } = reach;
   const metadata = createMetadata(reach);
@@ -124,7 +121,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   };
 }
 
-/** The answer of openid-client in our words. */
+/** Converts the answer of openid-client. */
 export function readTokens(answer: openid.TokenEndpointResponse, sentAt: Instant): TokenAnswer {
   return {
     accessToken: answer.access_token,
@@ -146,20 +143,22 @@ function configure(server: openid.ServerMetadata, provider: Provider): openid.Co
   const authentication =
     provider.clientSecret === null ? openid.None() : openid.ClientSecretPost(provider.clientSecret);
   const configuration = new openid.Configuration(server, provider.clientId, undefined, authentication);
-  // Endpoints have been found to be on this machine where they are plain http.
+  // Plain http endpoints were checked to be on this host.
   const { token_endpoint: tokenEndpoint = provider.issuer } = server;
   if (isPlainHttp(provider.issuer) || isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
   return configuration;
 }
 
 const METADATA_LIFE_MS = HOUR_MS;
-/** What metadata name that is asked. */
+/** Metadata members with endpoints that receive requests. */
 const ASKED = [
   ...(['authorization_endpoint', 'token_endpoint', 'device_authorization_endpoint', 'revocation_endpoint'] as const),
   ...(['userinfo_endpoint', 'introspection_endpoint', 'jwks_uri'] as const),
 ];
 
-/** Metadata from the settings, or from discovery: one request at a time, and the last good one while the server is away. */
+/**
+ * Returns metadata from the settings or from discovery: one request at a time, and the last valid document while the server is unavailable.
+ */
 export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadata> {
   const { provider, clock } = reach;
   let cachedMetadata: { metadata: openid.ServerMetadata; readAt: Instant } | null = null;
@@ -191,7 +190,7 @@ export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadat
 
 async function discover(reach: Reach): Promise<openid.ServerMetadata> {
   const { provider } = reach;
-  // Shared by all who wait for it, so nobody's wish to stop may end it; the HTTP client's time limit does.
+  // Callers share the request, so no caller's signal may abort the request; the HTTP client's time limit applies.
   const recording = recordingFetch(reach, 'discovery', new AbortController().signal);
   try {
     const configuration = await openid.discovery(
@@ -210,7 +209,7 @@ async function discover(reach: Reach): Promise<openid.ServerMetadata> {
   }
 }
 
-/** A wrong address shows here: an answer that is no metadata is the settings' fault, unless the server is just away. */
+/** A wrong URL appears here: an answer without metadata is a mistake in the settings, unless the server is temporarily unavailable. */
 function discoveryError(error: MirrorError): MirrorError {
   if (error.code !== 'token-answer-unreadable' && error.code !== 'client-rejected') return error;
   return new MirrorError(message('discovery-failed'), {
@@ -222,7 +221,7 @@ function discoveryError(error: MirrorError): MirrorError {
   });
 }
 
-/** What a document on the internet says is no reason to send secrets into our own network. */
+/** A public document must not direct secrets into the internal network. */
 function requireLawful(metadata: openid.ServerMetadata, { provider }: Reach): openid.ServerMetadata {
   const name = ASKED.find((each) => metadata[each] !== undefined && !mayBeNamedBy(provider.issuer, metadata[each]));
   if (name !== undefined) throw insecure(message('oauth.metadata-foreign', { name }));

@@ -10,15 +10,15 @@ import { oauthErrorCode } from './errors.ts';
 import { isSecureUrl, type Provider } from './providers.ts';
 import type { Reach } from './token-requests.ts';
 
-/** A Google service account that acts for a person of its organisation (domain-wide delegation). */
+/** Google service account that acts for a user of its organisation (domain-wide delegation). */
 export interface ServiceAccountSettings {
   connection: string;
   /** Content of the account's key file (JSON), a secret. */
   keyFile: string;
-  /** The person for whom it acts. */
+  /** Represented user. */
   subject: string;
   scopes: readonly string[];
-  /** See {@link quotaUserOf}: all targets of an account would share one person's quota otherwise. */
+  /** See {@link quotaUserOf}: otherwise all targets of an account would share one user's quota. */
   quotaUser: string;
 }
 
@@ -40,9 +40,9 @@ interface ServiceKey {
 }
 
 /**
- * Makes the authorizer of a service account, by a JWT signed with RS256. Its tokens live an hour in this process only: there is
- * no refresh token, and nothing that a second process could break by asking for its own.
- * @throws MirrorError `settings` at once when the key file is unreadable, later when the account is not allowed the scopes
+ * Creates the authorizer of a service account with a JWT signed by RS256. Tokens are valid for an hour and exist only in this process.
+ * There is no refresh token, and a second process safely requests its own token.
+ * @throws MirrorError `settings` immediately for an unreadable key file, later if the account lacks the scopes
  * @see RFC 7523
  */
 export function createServiceAccountAuthorizer(
@@ -91,14 +91,17 @@ function readKeyFile({ connection, keyFile }: ServiceAccountSettings): ServiceKe
       tokenUri: content.token_uri,
     };
   } catch {
-    // What was thrown may quote the key.
+    // The error may quote the key.
     throw settingsError('service-account-key', message('oauth.service-account-key', { connection }), {
       remedy: message('oauth.service-account-key.remedy'),
     });
   }
 }
 
-/** Nobody can log in again for a service account: whatever is refused is set right in the settings or the organisation. */
+/**
+ * Converts a refusal: a service account has no user for a new sign-in, so an administrator corrects the settings or the organisation's
+ * directory.
+ */
 function accountError(error: MirrorError, { connection, scopes }: ServiceAccountSettings): MirrorError {
   const code = oauthErrorCode(error);
   if (code === 'unauthorized_client' || code === 'access_denied' || code === 'invalid_scope') {

@@ -4,7 +4,7 @@ import { callbackError } from './errors.ts';
 import { codeRefused, loginUnknown } from './login.ts';
 import type { AuthorizationServer } from './server.ts';
 
-/** A sign-in of an administrator that is under way: what its answer must fit. */
+/** Sign-in of an administrator in progress, with the required values of the answer. */
 export interface PendingSignIn {
   issuer: string;
   redirectUri: string;
@@ -13,7 +13,10 @@ export interface PendingSignIn {
   codeVerifier: string;
 }
 
-/** Begins one by authorization code, with PKCE S256, state and nonce. @throws MirrorError `settings` or `remote` from the provider's metadata */
+/**
+ * Starts a sign-in by authorization code, with PKCE S256, state and nonce. @throws MirrorError `settings` or `remote` from the provider's
+ * metadata
+ */
 export async function beginSignIn(
   server: AuthorizationServer,
   scopes: readonly string[],
@@ -29,9 +32,9 @@ export async function beginSignIn(
 }
 
 /**
- * Ends one with the address that the provider sent the browser to. Tokens are used for nothing but to tell who it is.
- * @throws MirrorError `authorization`: `login-unknown` when it is another provider's by now, `login-refused`, `login-code-refused`,
- *   `login-answer-rejected`, `id-token-rejected`; `remote` when the provider can't be asked
+ * Completes a sign-in with the provider's redirect. Tokens are only used to identify the administrator.
+ * @throws MirrorError `authorization`: `login-unknown` after a change of the provider, `login-refused`, `login-code-refused`,
+ * `login-answer-rejected`, `id-token-rejected`; `remote` if the provider is unavailable
  */
 export async function completeSignIn(
   server: AuthorizationServer,
@@ -40,7 +43,7 @@ export async function completeSignIn(
   signal: AbortSignal,
 ): Promise<Claims> {
   if (server.provider.issuer !== issuer) throw loginUnknown();
-  // The address as we asked for it: behind a proxy the request carries another one.
+  // The requested redirect URL: behind a proxy, the received request has a different URL.
   const response = new URL(redirectUri);
   response.search = callback.search;
   const refusal = callbackError(response);

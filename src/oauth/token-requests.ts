@@ -7,18 +7,18 @@ import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import type { AnswerFacts } from './errors.ts';
 import type { Provider } from './providers.ts';
 
-/** What an authorization server is reached with. */
+/** Data for reaching an authorization server. */
 export interface Reach {
   provider: Provider;
   http: HttpClient;
-  /** What the client id is allowed, shared with the API's calls where the provider counts them together. */
+  /** Budget of the client id, shared with API calls if the provider counts both together. */
   budget?: Budget;
   clock: Clock;
 }
 
 /**
- * The HTTP client as openid-client's fetch. The time limit is the HTTP client's; the answer is made tidy and its facts are kept for the
- * error. Nothing is sent twice.
+ * Adapts the HTTP client as openid-client's fetch. The HTTP client sets the time limit; the answer is normalized and its facts are kept for
+ * errors. No request is repeated.
  */
 export function recordingFetch(
   reach: Reach,
@@ -42,52 +42,52 @@ export function recordingFetch(
   };
 }
 
-/** What a token endpoint gave, freed of the ways in which providers say it. */
+/** Normalized answer of a token endpoint. */
 export interface TokenAnswer {
   accessToken: string;
   /**
-   * Null when the answer holds none: an older one stays good.
+   * Null if the answer has no refresh token: the previous refresh token stays valid.
    * @see RFC 6749 section 6
    */
   refreshToken: string | null;
-  /** Null when the answer doesn't tell, or tells nothing usable. */
+  /** Null if the answer contains no usable lifetime. */
   accessLifeMs: number | null;
   refreshLifeMs: number | null;
   /**
-   * Null when the answer doesn't tell: then what was asked for was granted.
+   * Null if the answer names no scopes: the requested scopes are granted.
    * @see RFC 6749 section 5.1
    */
   scopes: readonly string[] | null;
-  /** Origin of the API that the token is good for; null when the answer tells none. */
+  /** Origin of the token's API; null if absent. */
   baseUrl: string | null;
-  /** Whom it names, proved by TLS alone; null when it does not tell. */
+  /** Account in the answer, proved only by TLS; null if absent. */
   account: Account | null;
-  /** When the request was sent, by our clock: lives are counted from here, which errs to the safe side. */
+  /** Time of the request by the local clock: lifetimes start here, which is the safe choice. */
   sentAt: Instant;
 }
 
-/** What the token endpoint gave to a login. */
+/** Answer of a token endpoint to an authorization. */
 export interface LoginAnswer extends TokenAnswer {
-  /** By what it names whose tokens these are. */
+  /** Members that identify the account. */
   names: Names;
-  /** The server's clock less ours, by its Date header. */
+  /** Server clock minus local clock, from the Date header. */
   skewMs: number;
 }
 
-/** Members of an answer that name a person or an account, as they came; null is what it does not have. */
+/** Unchanged members of an answer that identify a user or an account; null if absent. */
 export interface Names {
   /** OpenID Connect Core section 2; not validated. */
   idToken: string | null;
-  /** Salesforce: address that ends in the ids of organisation and user. */
+  /** Salesforce: URL with the final ids of organisation and user. */
   identityUrl: string | null;
-  /** HubSpot: id of the account that the application is installed in. */
+  /** HubSpot: id of the account with the installed application. */
   hubId: string | null;
 }
 
-/** Under this name the id_token passes by openid-client, which would void a whole answer for one that it does not like. */
+/** This name hides the id_token from openid-client, which would reject a whole answer because of an invalid id_token. */
 const PASSING_ID_TOKEN = 'unvalidated_id_token';
 
-/** What an answer of openid-client names. */
+/** Reads the identifying members of an openid-client answer. */
 export function readNames(answer: Readonly<Record<string, unknown>>): Names {
   const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
   const { hub_id: hubId } = answer;
@@ -99,10 +99,10 @@ export function readNames(answer: Readonly<Record<string, unknown>>): Names {
 }
 
 /**
- * Makes the answer of a token or device endpoint one that openid-client accepts. It refuses an answer as a whole for one odd
- * member, and a rotated refresh token would be lost with it: so nulls go, an `expires_in` that isn't a positive number
- * goes, numbers in text become numbers, lists of scopes become text, HubSpot's words for errors become those of RFC 6749. The id_token is
- * put aside: it is validated once the tokens are safe.
+ * Normalizes the answer of a token or device endpoint for openid-client, which rejects a whole answer because of one unusual member, so
+ * that a rotated refresh token would be lost. Removes nulls and an `expires_in` that is not a positive number. Converts numbers in strings
+ * to numbers, lists of scopes to strings, and HubSpot's error codes to RFC 6749 codes. The id_token is kept separately: validation follows after
+ * the tokens are safe.
  */
 export async function tidyAnswer(response: Response): Promise<Response> {
   const text = await response.text();
@@ -111,17 +111,17 @@ export async function tidyAnswer(response: Response): Promise<Response> {
   if (members === null) return new Response(text, { status: response.status, headers });
   headers.set('content-type', 'application/json');
   const tidy = tidyMembers(members);
-  // A challenge beside an error member would be read instead of it.
+  // openid-client would read a challenge instead of the error member.
   if (typeof tidy.error === 'string') headers.delete('www-authenticate');
   return new Response(JSON.stringify(tidy), { status: response.status, headers });
 }
 
-/** Life of the refresh token: Google's and Keycloak's names for it, seconds; 0 means without end. */
+/** Returns the lifetime of the refresh token: names of Google and Keycloak, in seconds; 0 means no expiry. */
 export function refreshLifeMs(members: Readonly<Record<string, unknown>>): number | null {
   return secondsToMs(members.refresh_token_expires_in ?? members.refresh_expires_in);
 }
 
-/** A number of seconds, also in text; null unless it is above zero. */
+/** Converts seconds, also in a string; null unless positive. */
 export function secondsToMs(value: unknown): number | null {
   const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds * SECOND_MS : null;
@@ -148,7 +148,7 @@ function tidyMembers(members: Record<string, unknown>): Record<string, unknown> 
 }
 
 /**
- * HubSpot's words for errors, which its old endpoint tells in place of those of RFC 6749 section 5.2.
+ * Error codes of HubSpot's old endpoint, instead of RFC 6749 section 5.2 codes.
  * @see https://developers.hubspot.com/docs/api-reference/legacy/authentication/oauth-tokens/v1/guide
  */
 const VENDOR_ERRORS: ReadonlyMap<unknown, string> = new Map([
@@ -161,7 +161,7 @@ const VENDOR_ERRORS: ReadonlyMap<unknown, string> = new Map([
   ['BAD_SCOPE', 'invalid_scope'],
 ]);
 
-/** The OAuth error that an answer tells in other words; null when it tells one already, or none. */
+/** Returns the OAuth error for a vendor-specific code; null for a standard error or for success. */
 function standardError(members: Readonly<Record<string, unknown>>): string | null {
   return 'error' in members || 'access_token' in members ? null : (VENDOR_ERRORS.get(members.status) ?? null);
 }

@@ -7,23 +7,23 @@ import { type Counted, countOne } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable, sealedValue } from './sealing.ts';
 
-/** Counts by whoever it is that asks, which all processes share. */
+/** Counters per caller, shared by all processes. */
 export interface CallerCounts {
-  /** Counts one of theirs. @param most that are let through in a window */
+  /** Counts one request of a caller. @param most requests that are allowed in a window */
   count(who: string, most: number): Promise<Counted>;
-  /** Begins anew with theirs. */
+  /** Resets the counter of a caller. */
   clear(who: string): Promise<void>;
 }
 
-/** What is counted of whoever wants in, and of who is in. */
+/** Limits for sign-in and for signed-in callers. */
 export interface AccessCounts {
-  /** Tries to sign in, within a quarter of an hour. */
+  /** Sign-in attempts within a quarter of an hour. */
   attempts: CallerCounts;
-  /** Requests for pages and of the API, within a minute. */
+  /** Requests for pages and the API within a minute. */
   requests: CallerCounts;
 }
 
-/** Opens the counts. @param nameOf a name for whoever it is that tells nothing */
+/** Opens the counters. @param nameOf returns a name that reveals no caller */
 export function createAccessCounts(redis: RedisClient, nameOf: (who: string) => string): AccessCounts {
   const countsOf = (keyOf: (name: string) => string, windowMs: number): CallerCounts => ({
     count: (who, most) => countOne(redis, windowMs, [{ key: keyOf(nameOf(who)), most }]),
@@ -37,29 +37,29 @@ export function createAccessCounts(redis: RedisClient, nameOf: (who: string) => 
   };
 }
 
-/** A token for programs that call the API. */
+/** API token of a program. */
 export interface AccessToken {
   name: string;
   level: AccessLevel;
-  /** Null for all. */
+  /** Null for all tenants. */
   tenants: readonly string[] | null;
-  /** Who made it, as the system calls them. */
+  /** Creator, by the system's name. */
   by: string;
   madeAt: Instant;
   endsAt: Instant;
 }
 
-/** So that whoever finds one, people and programs that look for leaked secrets, knows what it is: `cmt_<name>_<secret>`. */
+/** The form `cmt_<name>_<secret>` lets people and programs that search for leaked secrets recognise a token. */
 const SHOWN = /^cmt_([a-z0-9-]+)_([\w-]{43})$/;
 
-/** The tokens of an installation. */
+/** Access tokens of an installation. */
 export type AccessTokenStore = ReturnType<typeof createAccessTokenStore>;
 
-/** Opens the tokens: of each its hash is kept, and who can write into Redis alone makes none. */
+/** Opens the tokens. Only hashes are stored, and encryption prevents tokens by an attacker with mere write access to Redis. */
 export function createAccessTokenStore(redis: RedisClient, sealer: Sealer, clock: Clock) {
   type Stored = AccessToken & { hash: string };
   const stored = sealedTable<Stored>(keys.accessTokens(), { redis, sealer, throwsForged: true });
-  /** By name; those that ended are gone. */
+  /** Returns tokens by name, without expired tokens. */
   async function list(): Promise<AccessToken[]> {
     const all = await stored.prune(({ endsAt }) => endsAt <= clock());
     return [...all.values()]
@@ -68,15 +68,15 @@ export function createAccessTokenStore(redis: RedisClient, sealer: Sealer, clock
   }
   return {
     list,
-    /** Makes one. @returns what its holder shows, told nowhere else; null when there is one of that name */
+    /** Creates a token. @returns the secret for the holder, not stored elsewhere; null if the name is in use */
     async make(token: AccessToken): Promise<string | null> {
-      // A name whose token ended is free again.
+      // The name of an expired token is available again.
       await list();
       const secret = randomBytes(32).toString('base64url');
       const isNew = await stored.add(token.name, { ...token, hash: digestOf(secret) });
       return isNew ? `cmt_${token.name}_${secret}` : null;
     },
-    /** The token that is shown; null for none, or one that ended. */
+    /** Returns the token of a secret; null if unknown or expired. */
     async find(shown: string): Promise<AccessToken | null> {
       const [, name = '', secret = ''] = SHOWN.exec(shown) ?? [];
       const found = name === '' ? null : await stored.get(name);
@@ -85,37 +85,37 @@ export function createAccessTokenStore(redis: RedisClient, sealer: Sealer, clock
       const isRight = timingSafeEqual(Buffer.from(digestOf(secret)), Buffer.from(existing));
       return isRight && clock() < token.endsAt ? token : null;
     },
-    /** @returns whether there was one */
+    /** @returns whether the token existed */
     revoke: async (name: string) => (await stored.remove([name])) === 1,
   };
 }
 
-/** How long a session lasts: from its beginning, and from when it was last used. */
+/** Lifetime of a session: since its start, and since its last use. */
 export interface SessionLife {
   mostMs: number;
   idleMs: number;
 }
 
-/** Longer than any session can last (`operator.access.sessionHours`). */
+/** Longer than the longest session (`operator.access.sessionHours`). */
 const LONGEST_MS = 8 * DAY_MS;
 
 interface StoredSession<Who> {
   account: string;
   who: Who;
   beganAt: Instant;
-  /** What was noted at its beginning of the account's: another one now means that all were ended. */
+  /** Era of the account when the session started: a different era means that all sessions were ended. */
   era: string;
 }
 
 /** Sessions of browsers. `Who` is plain data. */
 export type SessionStore<Who> = ReturnType<typeof createSessionStore<Who>>;
 
-/** Opens the sessions of an installation: kept by a hash of what the browser holds, sealed, since they tell who somebody is. */
+/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
 export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
   const keyOf = (session: string) => keys.session(digestOf(session));
   const storedAt = (key: string) => sealedValue<StoredSession<Who>>(key, { redis, sealer, throwsForged: true });
   const eraOf = async (account: string) => (await redis.get(keys.sessionsEra(digestOf(account)))) ?? '';
-  /** Whose it is, without using it: it ends no later for being looked at. */
+  /** Returns the user of a session without extending the session. */
   async function look(session: string, { mostMs }: SessionLife): Promise<Who | null> {
     const stored = await storedAt(keyOf(session)).get();
     if (stored === null) return null;
@@ -126,7 +126,7 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
   }
   return {
     look,
-    /** Begins one. @param account by which all of a person's can be ended. @returns 256 random bits, which the browser keeps */
+    /** Starts a session. @param account account for ending all sessions of a user. @returns 256 random bits, kept by the browser */
     async begin(account: string, who: Who, { idleMs }: SessionLife): Promise<string> {
       const session = randomBytes(32).toString('base64url');
       const era = await eraOf(account);
@@ -134,16 +134,16 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
       await storedAt(keyOf(session)).setFor(idleMs, { account, who, beganAt: clock(), era });
       return session;
     },
-    /** Whose it is, and uses it; null for none, or one that is over. */
+    /** Returns the user of a session and extends the session; null if absent or expired. */
     async use(session: string, life: SessionLife): Promise<Who | null> {
       const who = await look(session, life);
-      // One that was ended meanwhile is not there any more, and stays so.
+      // A session that was ended meanwhile is absent and stays absent.
       return who !== null && (await redis.pexpire(keyOf(session), life.idleMs)) === 1 ? who : null;
     },
     async end(session: string): Promise<void> {
       await redis.del(keyOf(session));
     },
-    /** Ends all of an account's that there are. */
+    /** Ends all sessions of an account. */
     async endAll(account: string): Promise<void> {
       const era = randomBytes(16).toString('base64url');
       await redis.set(keys.sessionsEra(digestOf(account)), era, 'PX', LONGEST_MS);
@@ -151,31 +151,31 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
   };
 }
 
-/** To which account of a provider (its `sub`) an address belongs: the first one that signed in with it, verified. */
+/** Maps an e-mail address to an account of a provider (`sub`): the first account that signed in with the verified address. */
 export type AccountRegistry = ReturnType<typeof createAccountRegistry>;
 
-/** Opens what is known of accounts, sealed at its place. Addresses are kept as hashes. */
+/** Opens the accounts, encrypted per field. E-mail addresses are stored as hashes. */
 export function createAccountRegistry(redis: RedisClient, sealer: Sealer) {
   const subjects = sealedTable<string>(keys.knownAccounts(), { redis, sealer, throwsForged: true });
   const fieldOf = (issuer: string, address: string) => digestOf(JSON.stringify([issuer, address]));
   return {
-    /** Accounts of those addresses that belong to one. @param addresses in small letters */
+    /** Returns the accounts of known e-mail addresses. @param addresses in lower case */
     async ofAddresses(issuer: string, addresses: readonly string[]): Promise<Map<string, string>> {
       const byField = new Map(addresses.map((address) => [fieldOf(issuer, address), address]));
       const existing = await subjects.some([...byField.keys()]);
       return new Map(Array.from(existing, ([field, subject]) => [byField.get(field) ?? '', subject]));
     },
-    /** Gives an address to an account, unless it belongs to one. @returns whose it is now */
+    /** Assigns an e-mail address to an account if unassigned. @returns the account of the address */
     async claim(issuer: string, address: string, subject: string): Promise<string> {
       const field = fieldOf(issuer, address);
       return (await subjects.add(field, subject)) ? subject : ((await subjects.get(field)) ?? '');
     },
-    /** The next account that signs in with it gets it. @returns whether it belonged to one */
+    /** Frees the e-mail address for the next account. @returns whether the address was assigned */
     release: async (issuer: string, address: string) => (await subjects.remove([fieldOf(issuer, address)])) === 1,
   };
 }
 
-/** What a guess costs, by the parameters of scrypt (RFC 7914). */
+/** Cost of a guess, as parameters of scrypt (RFC 7914). */
 export interface HashCost {
   N: number;
   r: number;
@@ -184,7 +184,7 @@ export interface HashCost {
 
 /** 32 MB and a tenth of a second (OWASP Password Storage Cheat Sheet, scrypt: N 2^15, r 8, p 3). */
 const COST: HashCost = { N: 2 ** 15, r: 8, p: 3 };
-/** What Node must allow for it: 128 bytes × N × r, and a little. */
+/** Memory limit for Node: 128 bytes × N × r, plus a reserve. */
 const MAX_MEMORY_BYTES = 64 * 2 ** 20;
 const HASH_BYTES = 32;
 
@@ -194,16 +194,16 @@ interface StoredPassphrase {
   cost: HashCost;
 }
 
-/** The passphrase of the owner, of which a hash is kept. */
+/** Hash of the owner's passphrase. */
 export type PassphraseStore = ReturnType<typeof createPassphraseStore>;
 
-/** Opens what is kept of the passphrase; who can write into Redis alone sets none. @param ownCost of what is set from now on */
+/** Opens the passphrase; an attacker with mere write access to Redis cannot set one. @param ownCost cost of new hashes */
 export function createPassphraseStore(redis: RedisClient, sealer: Sealer, ownCost: HashCost = COST) {
   const key = keys.passphrase();
   const stored = sealedValue<StoredPassphrase>(key, { redis, sealer, throwsForged: true });
   return {
     isSet: async () => (await redis.exists(key)) === 1,
-    /** False too where none was set. */
+    /** Also false if no passphrase is set. */
     async fits(passphrase: string): Promise<boolean> {
       const existing = await stored.get();
       if (existing === null) return false;
@@ -218,7 +218,7 @@ export function createPassphraseStore(redis: RedisClient, sealer: Sealer, ownCos
   };
 }
 
-/** However it was typed: the same letters may be written in several ways (NFKC, as NIST SP 800-63B-4 section 3.1.1.2 asks). */
+/** Normalizes the passphrase: equal letters have several encodings (NFKC, NIST SP 800-63B-4 section 3.1.1.2). */
 function costlyHashOf(passphrase: string, salt: Buffer, cost: HashCost): Promise<Buffer> {
   const text = passphrase.normalize('NFKC');
   return new Promise((resolve, reject) => {

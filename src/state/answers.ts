@@ -7,24 +7,23 @@ import { countOne, redisScript } from './script.ts';
 
 const endAnswer = redisScript<number>(import.meta.url, 'answer-end');
 
-/** What an address in a reminder is for: ids alone. */
+/** Subject of an answer link in a reminder: only ids. */
 export interface AnswerLink {
-  /** The tenant by the name that its state has. */
+  /** Tenant, by the name in its state. */
   tenant: string;
   reminder: string;
-  /** Whose appointment it was when the reminder was written. */
+  /** Patient of the appointment when the reminder was written. */
   patientId: string | null;
-  /** Proves that with the identity key, so that who can write into Redis alone makes no address. */
+  /** Proof by the identity key, so that an attacker with mere write access to Redis cannot create links. */
   proof: string;
 }
 
-/** Addresses in reminders, of all tenants, by a hash of their tokens: who reads Redis can't use them. */
+/** Answer links of all tenants, by hashes of their tokens: a reader of Redis cannot use the links. */
 export interface AnswerDirectory {
   put(token: string, link: AnswerLink, lifeMs: number): Promise<void>;
   find(token: string): Promise<AnswerLink | null>;
 }
 
-/** Opens the directory. */
 export function createAnswerDirectory(redis: RedisClient): AnswerDirectory {
   return {
     async put(token, link, lifeMs) {
@@ -37,29 +36,29 @@ export function createAnswerDirectory(redis: RedisClient): AnswerDirectory {
   };
 }
 
-/** What a tenant's patients answered. */
+/** Answers of a tenant's patients. */
 export interface AnswerStore {
   /**
-   * Counts a request of this minute for its reminder, for who makes it, and for the tenant. What one of these limits holds back the next
-   * ones don't count: whoever asks too often takes nothing from others.
-   * @param caller a name of who makes it that tells nothing
-   * @returns false when there were too many
+   * Counts a request in this minute for its reminder, its caller and the tenant. Requests refused by one limit are not counted by the
+   * following limits, so that one caller's excess does not affect others.
+   * @param caller a name that reveals no caller
+   * @returns false if a limit is exceeded
    */
   admit(reminder: string, caller: string, now: Instant): Promise<boolean>;
-  /** Lets one request at a time carry an answer out. @returns its key, or null while another one does */
+  /** Admits one request at a time to process an answer. @returns the request's key, or null while another request is in progress */
   begin(reminder: string): Promise<string | null>;
-  /** Ends that, and keeps the answer, the first one for good; null keeps nothing, so that the link may be used again. */
+  /** Ends the processing and stores the answer; the first answer is final. Null stores no answer, so that the link stays usable. */
   end(reminder: string, claim: string, answered: { answer: Answer; at: Instant } | null): Promise<void>;
 }
 
-/** Longer than the clinic is waited for. */
+/** Longer than the longest wait for the clinic. */
 const CLAIM_MS = 2 * MINUTE_MS;
 const PER_REMINDER = 20;
-/** More than a household or a company behind one address asks of one clinic, and a third of what the clinic's patients have together. */
+/** More than a household or company behind one IP needs for one clinic, and a third of the limit of all patients of the clinic. */
 const PER_CALLER = 100;
 const PER_TENANT = 300;
 
-/** Opens a tenant's answers; they stand in the ledger. */
+/** Opens a tenant's answers, which are part of the ledger. */
 export function createAnswerStore(redis: RedisClient, tenant: string): AnswerStore {
   const claimKey = (reminder: string) => keys.answerClaim(tenant, reminder);
   return {

@@ -5,13 +5,13 @@ import { message } from '../messages/message.ts';
 import type { AuditEntry } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 
-/** An entry as its file holds it. */
+/** Audit event as stored in its file. */
 export interface StoredEntry {
-  /** One line of JSON, without its end. */
+  /** One line of JSON, without line end. */
   line: string;
-  /** Null for bytes that are no entry. */
+  /** Null for invalid bytes. */
   entry: AuditEntry | null;
-  /** Base64url; empty for bytes that are no entry. */
+  /** Base64url; empty for invalid bytes. */
   mac: string;
 }
 
@@ -21,51 +21,51 @@ const FILE = /^(\d{8})\.json$/;
 const LINE = /^\{"mac":"([\w-]{43})",(.*\})$/s;
 
 /**
- * The files of the log, below one directory: `<chain>/<thousands>/<sequence>.json`, one entry each. A file comes into being whole, by a link
- * that only one process can make (link(2) fails where the name is taken), so that any number of processes, on several machines too, write one
- * chain without a lock, and a crash leaves no half of an entry. All methods throw MirrorError `settings`, code
- * `audit-log-unwritable`, for what the file system refuses.
+ * Files of the log in one directory: `<chain>/<thousands>/<sequence>.json`, one record each. A file is created completely, by a link that
+ * only one process can create (link(2) fails if the name exists). Any number of processes on several hosts can therefore write one chain
+ * without a lock, and a crash leaves no partial record. All methods throw MirrorError `settings`, code `audit-log-unwritable`, for file
+ * system errors.
  */
 export class AuditLogFiles {
   readonly #path: string;
   readonly #folderEntries: number;
 
-  /** @param folderEntries entries of one folder: the same for all who ever write there */
+  /** @param folderEntries records per folder: must be equal for all writers */
   constructor(path: string, folderEntries: number) {
     this.#path = path;
     this.#folderEntries = folderEntries;
   }
 
-  /** Names of the chains, in the order in which they were begun. */
+  /** Returns the names of the chains in order of creation. */
   async chains(): Promise<string[]> {
     return (await namesIn(this.#path)).filter((name) => CHAIN.test(name)).sort();
   }
 
-  /** Numbers of the entries that are there, in order. */
+  /** Yields the existing record numbers in order. */
   async *numbers(chain: string): AsyncGenerator<number, void> {
     for (const folder of await this.#folders(chain)) yield* await this.#numbersIn(chain, folder);
   }
 
-  /** The same from the highest one down. @param below the last one that is not wanted */
+  /** Yields the existing record numbers in descending order. @param below exclusive upper limit */
   async *numbersBack(chain: string, below = Number.POSITIVE_INFINITY): AsyncGenerator<number, void> {
     for (const folder of (await this.#folders(chain)).reverse()) {
       for (const sequence of (await this.#numbersIn(chain, folder)).reverse()) if (sequence < below) yield sequence;
     }
   }
 
-  /** The highest number; 0 for none. */
+  /** Returns the highest number; 0 without records. */
   async lastNumber(chain: string): Promise<number> {
     for await (const last of this.numbersBack(chain)) return last;
     return 0;
   }
 
-  /** Null where there is no such file. */
+  /** Returns a record, or null without a file. */
   async read(chain: string, sequence: number): Promise<StoredEntry | null> {
     const text = await readFile(this.#fileOf(chain, sequence), 'utf8').catch(orMissing(null));
     return text === null ? null : parse(text);
   }
 
-  /** Makes the file of an entry, on the disk when this returns. @returns false when another process was first */
+  /** Creates the file of a record durably. @returns false if another process was first */
   async write(chain: string, sequence: number, line: string): Promise<boolean> {
     const folder = join(this.#path, chain, this.#folderOf(sequence));
     const draft = join(folder, `.${randomUUID()}`);
@@ -83,7 +83,7 @@ export class AuditLogFiles {
     }
   }
 
-  /** The last entries of whole folders, but for the newest folder. */
+  /** Yields the last record of each full folder except the newest. */
   async *folderEnds(chain: string): AsyncGenerator<StoredEntry & { sequence: number }, void> {
     for (const folder of (await this.#folders(chain)).slice(0, -1)) {
       const sequence = (await this.#numbersIn(chain, folder)).at(-1) ?? 0;
@@ -92,7 +92,7 @@ export class AuditLogFiles {
     }
   }
 
-  /** Removes the folders of all entries up to this one, the last of its folder. */
+  /** Removes the folders of all records up to a number, which is the last of its folder. */
   async removeThrough(chain: string, sequence: number): Promise<void> {
     const last = this.#folderOf(sequence);
     for (const folder of await this.#folders(chain)) {
@@ -124,14 +124,14 @@ export class AuditLogFiles {
   }
 }
 
-/** An entry as one line of JSON, its MAC (HMAC with SHA-256, RFC 2104) first. What the MAC is over is the same line without it. */
+/** Formats a record as one line of JSON with the MAC first (HMAC with SHA-256, RFC 2104). The MAC covers the line without the MAC. */
 export function lineOf(entry: AuditEntry, key: KeyObject): { line: string; mac: string } {
   const body = JSON.stringify(entry);
   const mac = createHmac('sha256', key).update(body).digest('base64url');
   return { line: `{"mac":"${mac}",${body.slice(1)}`, mac };
 }
 
-/** Whether an entry's MAC is that of what its line says. */
+/** Verifies a record's MAC. */
 export function isGenuine({ line, mac }: StoredEntry, key: KeyObject): boolean {
   const body = `{${LINE.exec(line)?.[2] ?? ''}`;
   const expected = createHmac('sha256', key).update(body).digest();
@@ -153,7 +153,7 @@ function namesIn(path: string): Promise<string[]> {
   return readdir(path).catch(orMissing([]));
 }
 
-/** What is not there is told by a value. */
+/** Converts a missing file to a value. */
 function orMissing<Value>(value: Value): (error: unknown) => Value {
   return (error) => {
     if (isSystemError(error, 'ENOENT')) return value;

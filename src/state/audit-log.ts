@@ -9,57 +9,55 @@ import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
 
-/** What a look at the whole log found. */
+/** Result of checking the whole log. */
 export interface AuditLogCheck {
   chains: SeenChain[];
   faults: AuditLogFault[];
 }
 
-/** Where an entry stands. */
 export interface AuditPosition {
   chain: string;
   sequence: number;
 }
 
-/** The log of what persons do: entries that hold each other by MACs, in files, with the ends of their chains in Redis. */
+/** Log of users' actions: records linked by MACs, in files; Redis stores the ends of the chains. */
 export interface AuditLog {
   /**
-   * Writes an entry; it is on the disk when this returns.
-   * @throws MirrorError `settings`, code `audit-log-unwritable`; what Redis throws
+   * Writes a record durably.
+   * @throws MirrorError `settings`, code `audit-log-unwritable`; errors of Redis
    */
   append(draft: AuditDraft): Promise<AuditEntry>;
-  /** Lines of JSON, oldest first; `entry` null for one that is not as it was written. @throws as `append` */
+  /** Yields JSON lines, oldest first; `entry` is null for a modified record. @throws as `append` */
   read(): AsyncGenerator<{ line: string; entry: AuditEntry | null }, void>;
-  /** The same from the newest one back, each with its place. @param before the last one that is not wanted; null for all */
+  /** Yields records with their positions, newest first. @param before exclusive upper position; null for all records */
   readBack(
     before: AuditPosition | null,
   ): AsyncGenerator<AuditPosition & { line: string; entry: AuditEntry | null }, void>;
-  /** @param elsewhere chains that other directories hold. @throws as `append` */
+  /** @param elsewhere chains in other directories. @throws as `append` */
   verify(elsewhere: ReadonlySet<string>): Promise<AuditLogCheck>;
 }
 
-/** What a log works with. */
 interface AuditLogParts {
   redis: RedisClient;
-  /** Directory that outlives Redis; the log has a folder in it. */
+  /** Directory that outlives Redis and contains the log's folder. */
   directory: string;
   identityKey: Uint8Array;
-  /** How long entries are kept, at least. */
+  /** Least retention of records. */
   retentionMonths: () => number;
   clock: Clock;
   log: Logger;
-  /** Entries that go together when they are too old. Default 1,000; the same for all who ever write there. */
+  /** Records that are removed together after the retention. Default 1,000; must be equal for all writers. */
   folderEntries?: number;
 }
 
 const FOLDER = 'audit-log';
 const MONTH_MS = 31 * DAY_MS;
-/** Others may write as often while one tries. */
+/** Highest number of other writers' records during one attempt. */
 const MOST_TRIES = 100;
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const CHAIN_ID_LENGTH = 6;
 
-/** Opens the log of an installation. Nothing is read or written yet. */
+/** Opens the log of an installation without reading or writing. */
 export function createAuditLog(parts: AuditLogParts): AuditLog {
   const { folderEntries = 1_000 } = parts;
   const files = new AuditLogFiles(join(parts.directory, FOLDER), folderEntries);
@@ -96,7 +94,7 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
       }
     },
     async verify(elsewhere) {
-      // The ends first: what is written meanwhile is longer than they say, never shorter.
+      // Reads the ends first: records written meanwhile only make chains longer than their recorded ends.
       const recorded = await heads.all();
       const found = await files.chains();
       const looks = [];
@@ -108,30 +106,32 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
   };
 }
 
-/** What chains are written with. */
 interface ChainParts {
   files: AuditLogFiles;
   heads: AuditLogHeads;
   key: () => KeyObject;
 }
 
-/** The writing of chains. */
+/** Writes chains. */
 function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, heads, key }: ChainParts) {
-  /** The chain that goes on; a new one where there is none, or its end is not the one that was known: then the old one stays as it is. */
+  /**
+   * Returns the current chain. Starts a new chain if no chain exists, or if the end of the old chain is not the known end; the old chain
+   * then stays unchanged.
+   */
   async function today(): Promise<{ chain: string; last: number }> {
     const chain = (await files.chains()).at(-1);
     if (chain === undefined) return beginChain(`0001-${newId()}`, { follows: null, known: 0, found: 0 });
-    // The head first: it is raised after the file is there.
+    // Reads the head first: the head is raised after the file exists.
     const head = await heads.read(chain);
     const last = await files.lastNumber(chain);
     if (head === null) {
-      // Its first entry is being written, or Redis lost what it knew.
+      // The first record is being written, or Redis lost its knowledge.
       return last > 0 ? { chain, last } : beginChain(chain, { follows: null, known: 0, found: 0 });
     }
     const recorded = await files.read(chain, head.sequence);
-    // A share on the network may list a new file late.
+    // A network share may list a new file late.
     if (recorded?.mac === head.mac) return { chain, last: Math.max(last, head.sequence) };
-    log.error({ code: 'audit-log-cut', chain, known: head.sequence, found: last }, 'the audit log is not as it was');
+    log.error({ code: 'audit-log-cut', chain, known: head.sequence, found: last }, 'audit log lacks its known end');
     const ordinal = String(Number(chain.slice(0, 4)) + 1).padStart(4, '0');
     return beginChain(`${ordinal}-${newId()}`, { follows: chain, known: head.sequence, found: last });
   }
@@ -141,7 +141,7 @@ function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, hea
     return { chain, last: 1 };
   }
 
-  /** @returns null when another process wrote the entry of that number */
+  /** @returns null if another process wrote the record of that number */
   async function write(chain: string, last: number, draft: AuditDraft): Promise<AuditEntry | null> {
     const before = last === 0 ? null : await files.read(chain, last);
     const { verb, tenant, who, what, why, outcome, code, act } = draft;
@@ -151,12 +151,12 @@ function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, hea
     const { line, mac } = lineOf(entry, key());
     if (!(await files.write(chain, sequence, line))) return null;
     await heads.raise(chain, { sequence, mac, at: now });
-    // Another copy of the chain's end, where logs are kept.
+    // Additional copy of the chain's end, in the operator's logs.
     log.info({ chain, sequence, mac, verb, outcome, tenant }, 'an entry of the audit log');
     return entry;
   }
 
-  /** Folders whose newest entry is too old go, and an entry says so: it is what a look at the log goes by then. */
+  /** Removes folders whose newest record is too old, and records the removal, which later checks use. */
   async function trim(chain: string): Promise<void> {
     const oldestAt = clock() - retentionMonths() * MONTH_MS;
     for await (const { sequence, line, entry, mac } of files.folderEnds(chain)) {
@@ -179,30 +179,29 @@ function newId(): string {
   return Array.from({ length: CHAIN_ID_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
-/** What is wrong with the log at one place. */
+/** Fault in the log at one position. */
 export interface AuditLogFault {
   chain: string;
-  /** The first and the last entry that it is about; both null: the chain as a whole. */
+  /** First and last affected record; both null: the whole chain. */
   from: number | null;
   to: number | null;
   /**
-   * `changed`: its MAC is not that of what it says; `misplaced`: it is another entry, or another chain's; `unlinked`: it does not follow the one
-   * before; `missing`: entries between others, or before all, are gone; `cut-off`: the last ones are gone, by what Redis knows;
-   * `replaced`: it is not the one that Redis knows; `absent`: Redis knows the chain, and it is not in this directory.
+   * `changed`: the MAC does not match the content; `misplaced`: a different record or chain; `unlinked`: the record does not follow its
+   * predecessor; `missing`: records between others, or before all others, are missing; `cut-off`: the last records are missing compared with
+   * Redis; `replaced`: the last record differs from Redis; `absent`: Redis knows the chain, but the directory does not contain the chain.
    */
   fault: 'changed' | 'misplaced' | 'unlinked' | 'missing' | 'cut-off' | 'replaced' | 'absent';
 }
 
-/** One chain as it was found. */
 interface SeenChain {
   chain: string;
-  /** Numbers of the first and the last entry; 0 for none. */
+  /** Numbers of the first and last record; 0 without records. */
   first: number;
   last: number;
   entries: number;
-  /** MAC of the last entry: noted elsewhere, it tells later whether the end is the same. */
+  /** MAC of the last record; a copy outside clinic-mirror later proves an unchanged end. */
   mac: string;
-  /** What Redis knows of its end; null for nothing. */
+  /** End of the chain in Redis; null if unknown. */
   head: AuditLogHead | null;
 }
 
@@ -211,17 +210,17 @@ interface Seen {
   mac: string;
   previous: string | null;
   fault: 'changed' | 'misplaced' | null;
-  /** Up to where entries were removed by the log itself; null for other entries. */
+  /** Last record that the log itself removed; null for other records. */
   trimmed: Start | null;
 }
 
-/** The last entry of what is not looked at, whose MAC the next one names. */
+/** Last record before the checked range, whose MAC the next record contains. */
 interface Start {
   sequence: number;
   mac: string | null;
 }
 
-/** Looks at every entry of a chain, one by one, and at its end as Redis knows it. @throws as {@link AuditLogFiles} */
+/** Checks every record of a chain, and compares its end with Redis. @throws as {@link AuditLogFiles} */
 async function lookAtChain(
   files: AuditLogFiles,
   chain: string,
@@ -273,7 +272,7 @@ function faultsWithin(chain: string, seen: readonly Seen[], start: Start): Audit
   for (const { sequence, mac, previous, fault } of seen) {
     const isNext = sequence === before.sequence + 1;
     if (!isNext) faults.push({ chain, from: before.sequence + 1, to: sequence - 1, fault: 'missing' });
-    // What follows an entry that is not the right one does not follow it: said once.
+    // The successor of a wrong record is necessarily unlinked: the fault is reported once.
     const isUnlinked = isNext && before.isSound && previous !== before.mac;
     const own = fault ?? (isUnlinked ? 'unlinked' : null);
     if (own !== null) faults.push({ chain, from: sequence, to: sequence, fault: own });
@@ -294,22 +293,21 @@ function faultsOfEnd(chain: string, seen: readonly Seen[], head: AuditLogHead | 
 
 const raiseHead = redisScript<number>(import.meta.url, 'audit-log-raise');
 
-/** The end of a chain of the audit log, as Redis knows it. */
+/** End of an audit chain, as stored in Redis. */
 interface AuditLogHead {
   sequence: number;
   mac: string;
   at: Instant;
 }
 
-/** The ends of all chains, where the log's files are not: who cuts the end off these has to change Redis too. */
+/** Ends of all chains, stored outside the log's files: truncating the files is not enough, because the attacker must also change Redis. */
 interface AuditLogHeads {
   read(chain: string): Promise<AuditLogHead | null>;
   all(): Promise<Map<string, AuditLogHead>>;
-  /** Moves the head of a chain on; never back. */
+  /** Advances the head of a chain, never back. */
   raise(chain: string, head: AuditLogHead): Promise<void>;
 }
 
-/** Opens the heads of an installation. */
 function openAuditLogHeads(redis: RedisClient): AuditLogHeads {
   const key = keys.auditLog();
   return {

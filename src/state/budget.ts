@@ -14,88 +14,87 @@ const scripts = {
   pause: redisScript<[ownMs: number, ofAllMs: number, lastedMs: number]>(import.meta.url, 'budget-pause'),
 };
 
-/** What an application may ask of a server. */
+/** Limits of an application at a server. */
 export interface BudgetLimits {
   requestsPerMinute: number;
-  /** Requests that may come at once after a quiet time. */
+  /** Requests in a burst after an idle time. */
   burst: number;
 }
 
-/** Work that a person waits for goes ahead of work that nobody waits for. */
+/** Interactive work, with a waiting user, precedes background work. */
 export type Priority = 'interactive' | 'background';
 
-/** One participant's access to a shared budget; fits `Budget` of the HTTP client. */
+/** One participant's access to a shared budget; compatible with `Budget` of the HTTP client. */
 export interface BudgetShare {
   take(signal: AbortSignal, units?: number): Promise<void>;
   refused(durationMs: number | null): Promise<void>;
   accepted(): Promise<void>;
-  /** Returns the pause that keeps the participant from asking; null for none. */
+  /** Returns the pause that blocks the participant, or null. */
   pause(): Promise<BudgetPause | null>;
 }
 
-/** A pause after a refusal for haste. */
+/** Pause after a rate limit refusal. */
 export interface BudgetPause {
-  /** Until one request is tried. */
+  /** Time until one trial request. */
   remainingMs: number;
-  /** Since the first of the refusals in a row; 0 where that is not known. */
+  /** Time since the first of consecutive refusals; 0 if unknown. */
   lastedMs: number;
-  /** Whether every participant of the budget waits. */
+  /** Whether the pause blocks every participant of the budget. */
   isOfAll: boolean;
 }
 
-/** How a participant waits. */
 export interface BudgetWaiting {
   pauseWaitMs?: number | undefined;
   whileInLine?: (<Answer>(wait: () => Promise<Answer>) => Promise<Answer>) | undefined;
 }
 
-/** A person is told rather than kept waiting for longer. */
+/** Longest wait of a user before an error is returned. */
 const LONGEST_INTERACTIVE_WAIT_MS = 30 * SECOND_MS;
-/** A pause that the other side asked for is sat through up to this long, unless told; a longer one is a job that comes back. */
+/** Longest pause, requested by the vendor, that work waits for by default; after longer pauses, the job runs again later. */
 const PAUSE_WAIT_MS = 30 * SECOND_MS;
-/** Whatever the other side asks for, one request is tried after this time. */
+/** Time after which one request is tried, even if the vendor requested a longer pause. */
 export const LONGEST_PAUSE_MS = LONGEST_RATE_LIMIT_WAIT_MS;
-/** So many participants refused within this time: it is said of all. */
+/** Number of refused participants within this time that pauses the whole budget. */
 const SEVERAL = 3;
 const SHORT_TIME_MS = MINUTE_MS;
-/** A trial that nobody answered, as of a process that died, is made by another after this time. */
+/** Time after which another process repeats a trial without result, for example after a crash. */
 const TRIAL_MS = 30 * SECOND_MS;
-/** A waiter that hasn't asked again for this long is dead. */
+/** Time without a question after which a waiter is considered dead. */
 const TICKET_LIFE_MS = 10 * SECOND_MS;
-/** Somebody ahead may give up: a waiter looks again after this time, or a quarter of its wait. */
+/** Interval for checking the queue: a waiter checks after this time or a quarter of its wait, because earlier waiters may give up. */
 const LOOK_EVERY_MS = SECOND_MS;
 /**
- * What a request takes from its grant to the server may be longer for one than for another by this much. The server counts what comes
- * within a minute of its own: what was granted in a little more than that may come in it.
+ * Variation of the time between the grant and the arrival at the server. The server counts requests within its own minute: grants from a
+ * slightly longer time may arrive in one minute.
  */
 const WAY_VARIES_MS = SECOND_MS;
 const UNNAMED = [UNNAMED_WAIT.firstMs, UNNAMED_WAIT.longestMs, UNNAMED_WAIT.growth];
 const TIMES = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
 /**
- * Units that are granted for the requests which are likely to follow: a list is asked for page by page. They hold for this long, which counts as
- * a part of their way.
+ * Units granted in advance for likely following requests, because lists are fetched page by page. A grant is valid for this time, which
+ * is part of the transit.
  */
 const MOST_AHEAD = 3;
 const AHEAD_MS = SECOND_MS / 2;
-/** Part of the burst that background work leaves for a person who waits. */
+/** Share of the burst that background work reserves for interactive work. */
 const RESERVED_SHARE = 0.1;
 
-/** Who draws from which budget, and how urgently. */
+/** Participant and priority for a budget. */
 export interface BudgetDraw {
-  /** Names the budget: the application's client id. */
+  /** Name of the budget: the application's client id. */
   budget: string;
-  /** Names who draws: the tenant. */
+  /** Name of the participant: the tenant. */
   participant: string;
   limits: BudgetLimits;
   priority: Priority;
 }
 
 /**
- * Opens one participant's share of a budget that all tenants and replicas of one application draw from. A wait has a place of its own:
- * whoever asks later goes later, but for those who had less than their share. Background work waits for its place as long as its signal
- * lets it; a person is told when it takes more than half a minute.
- * @param options.pauseWaitMs the longest pause that is sat through, for work that would have to begin from its start again
- * @param options.whileInLine does the waiting where there is any, once for each time that something is taken
+ * Opens one participant's share of a budget for all tenants and replicas of one application. Waiting requests form a queue: later
+ * requests wait behind earlier requests, except for participants below their share. Background work waits until its signal aborts;
+ * interactive work fails if the wait exceeds half a minute.
+ * @param options.pauseWaitMs longest pause for work that would otherwise start from the beginning
+ * @param options.whileInLine performs the wait, once per request with a wait
  */
 export function openBudgetShare(
   redis: RedisClient,
@@ -118,7 +117,7 @@ export function openBudgetShare(
     return answer;
   }
 
-  /** @param first what was answered to the first question */
+  /** @param first answer to the first question */
   async function untilGranted(first: Answer, ticket: string, units: number, signal: AbortSignal): Promise<Answer> {
     const startedAt = performance.now();
     let answer = first;
@@ -137,7 +136,7 @@ export function openBudgetShare(
     async take(signal, units = 1) {
       if (units === 1 && ahead.use()) return;
       const ticket = randomUUID();
-      // More than fits at once is taken as what fits: it could never be had otherwise.
+      // Larger requests are reduced to the burst, because larger grants are impossible.
       const taken = Math.max(1, Math.min(units, limits.burst - reserved));
       try {
         const first = await ask(ticket, taken);
@@ -145,7 +144,7 @@ export function openBudgetShare(
         const granted = isAtOnce ? first : await whileInLine(() => untilGranted(first, ticket, taken, signal));
         isOnTrial ||= granted.isTrial;
       } catch (error) {
-        // The place is free at once; where Redis is away it is in a little while.
+        // Frees the place immediately; without Redis, the place expires shortly.
         await redis.hdel(budgetKeys.waiting, ticket).catch(() => {});
         throw error;
       }
@@ -171,16 +170,16 @@ async function readPause(redis: RedisClient, budget: string, participant: string
   return remainingMs === 0 ? null : { remainingMs, lastedMs, isOfAll: ofAll > own };
 }
 
-/** Grants for requests that are likely to follow at once: as many as have followed so far, up to a few. */
+/** Advance grants for likely following requests: the number of earlier consecutive requests, up to a limit. */
 class Ahead {
   #units = 0;
   #untilAt = 0;
-  /** How many were granted by the last question. */
+  /** Number of grants from the last question. */
   #last = 0;
-  /** Granted and not used in time. */
+  /** Granted but not used in time. */
   #unused = 0;
 
-  /** @returns whether there was one */
+  /** @returns whether a grant was available */
   use(): boolean {
     if (performance.now() >= this.#untilAt) this.drop();
     if (this.#units === 0) return false;
@@ -188,7 +187,7 @@ class Ahead {
     return true;
   }
 
-  /** What the next question asks for beside, and how many of before were not used. */
+  /** Returns the advance request for the next question, and the number of unused earlier grants. */
   question(): { next: number; unused: number; sentAt: number } {
     const sentAt = performance.now();
     const isFollowing = sentAt < this.#untilAt && this.#units === 0;
@@ -200,7 +199,7 @@ class Ahead {
     this.#unused -= unused;
     this.#last = units;
     this.#units += units;
-    // The server's grant is no older than the question, however late its answer is read.
+    // The server's grant is never older than the question, even if the answer is read late.
     this.#untilAt = sentAt + AHEAD_MS;
   }
 
@@ -210,7 +209,7 @@ class Ahead {
   }
 }
 
-/** The rate at which no minute of the server's has one more than `requestsPerMinute` and `burst`, whichever way its requests took. */
+/** Rate at which no minute of the server contains more than `requestsPerMinute` plus `burst`, with any transit time. */
 function intervalOf({ requestsPerMinute }: BudgetLimits): number {
   return Math.max(MINUTE_MS / requestsPerMinute, (MINUTE_MS + WAY_VARIES_MS + AHEAD_MS) / (requestsPerMinute + 1));
 }
@@ -219,7 +218,7 @@ interface Answer {
   waitMs: number;
   isPause: boolean;
   isTrial: boolean;
-  /** Units that were granted beside. */
+  /** Units granted in advance. */
   ahead: number;
 }
 
@@ -254,7 +253,7 @@ function inWords(durationMs: number): string {
 
 const readUse = redisScript<[now: number, counts: string[]]>(import.meta.url, 'budget-use');
 
-/** Units that were granted of a budget. */
+/** Granted units of a budget. */
 export interface BudgetUse {
   /** In the last hour. */
   lastHour: number;
@@ -269,8 +268,8 @@ export async function readBudgetUse(redis: RedisClient, budget: string): Promise
 }
 
 /**
- * Units are counted by hours and days of the clock, so that of the one that has begun and the one before is taken as much as would fill
- * the whole, as if they were spread evenly over it.
+ * Estimates the use within the last hour and day. Units are counted per clock hour and day; the previous period is counted in proportion,
+ * as if its units were spread evenly.
  */
 export function budgetUse(counts: Iterable<readonly [field: string, units: number]>, now: Instant): BudgetUse {
   const lastDay = new Map<string, number>();
@@ -284,7 +283,7 @@ export function budgetUse(counts: Iterable<readonly [field: string, units: numbe
   return { lastHour, lastDay };
 }
 
-/** How much of a span of the clock lies within the last such time. */
+/** Returns the share of a clock period within the last period. */
 function shareWithin(number: number, spanMs: number, now: Instant): number {
   const current = Math.floor(now / spanMs);
   if (number === current) return 1;

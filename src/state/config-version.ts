@@ -10,71 +10,70 @@ import { redisScript } from './script.ts';
 const registerConfiguration = redisScript<number>(import.meta.url, 'config-version-register');
 const checkConfiguration = redisScript<number>(import.meta.url, 'config-version-check');
 
-/** Name of the lease of a tenant's planner. */
+/** Lease name of a tenant's planner. */
 export const PLAN_LEASE = 'plan';
 
-/** Name of the lease of whoever reads what a tenant's CRMs follow beside appointments. */
+/** Lease name of the reader for CRM streams other than appointments. */
 export const STREAMS_LEASE = 'streams';
 
-/** Name of the lease of a target's lane. */
+/** Returns the lease name of a target's lane. */
 export function laneLease(target: string): string {
   return `lane-${target}`;
 }
 
-/** Code of the error of a process that works under an older configuration than another one does. */
+/** Error code of a process with an older configuration than another process. */
 export const SUPERSEDED = 'configuration-superseded';
 
-/** The configuration that a process works under, among those of all processes of a tenant. */
+/** Configuration of a process, compared with all processes of a tenant. */
 export interface ConfigVersion {
   /**
-   * Takes its number: that of the newest configuration when it is the same one, else the next, which ends whatever others plan or write.
-   * Only the first call does.
-   * @param options.isTakenUp the tenant was taken off the list of removed ones just before
-   * @param options.anew takes a number as the first call did: this process has read its files again
-   * @throws MirrorError `settings`, code `configuration-superseded`, when it has ended without one
+   * Registers the configuration: takes the number of the newest configuration if equal, otherwise the next number, which ends planning and
+   * writing under older configurations. Only the first call has an effect.
+   * @param options.isTakenUp the tenant was just removed from the list of removed tenants
+   * @param options.anew registers again after the process reloaded its files
+   * @throws MirrorError `settings`, code `configuration-superseded`, if ended without a number
    */
   join(options?: { isTakenUp?: boolean; anew?: boolean }): Promise<number>;
-  /** Whether no process took a newer one since; after `join`. One that is the same as ours is ours. */
+  /** Returns whether no process registered a newer configuration; call after `join`. An equal configuration is the process's configuration. */
   isNewest(): Promise<boolean>;
-  /** This process works under it no longer: nothing is planned or written that was begun under it. */
+  /** Ends the configuration in this process: work that started under the configuration no longer plans or writes. */
   end(): void;
   hasEnded(): boolean;
-  /** What is known of the newest one. Takes no number. */
+  /** Returns the newest configuration without registering. */
   newest(): Promise<NewestConfigVersion>;
 }
 
-/** What is known of the newest configuration of a tenant. */
+/** Newest configuration of a tenant. */
 export interface NewestConfigVersion {
   /** 0 before the first process. */
   number: number;
-  /** Whether it is the one of this process. */
+  /** Whether this process has the newest configuration. */
   isOurs: boolean;
-  /** When a process with an older one was last kept from working; null when none ever was. */
+  /** Last refusal of a process with an older configuration; null if never. */
   refusedAt: Instant | null;
 }
 
-/** What a generation is opened with. */
 export interface ConfigVersionOptions {
   redis: RedisClient;
   tenant: string;
-  /** Hash of everything that decides what is planned. */
+  /** Hash of all settings that affect planning. */
   hash: string;
-  /** The configured targets: their lanes end when a newer configuration comes, and none of them counts as removed. */
+  /** Configured targets: their lanes end when a newer configuration is registered, and configured targets are not treated as removed. */
   targets: readonly string[];
   clock: Clock;
 }
 
-/** Opens the generation of a process. Nothing is registered before `join`: whoever only looks changes nothing. */
+/** Opens the configuration of a process. `join` registers; read-only callers change nothing. */
 export function createConfigVersion({ redis, tenant, hash, targets, clock }: ConfigVersionOptions): ConfigVersion {
   const key = keys.configuration(tenant);
   const serializedTargets = JSON.stringify(targets);
   let joined: Promise<number> | null = null;
   let isEnded = false;
   async function register(isTakenUp: boolean): Promise<number> {
-    // Before anything else, so that whoever is releasing what was left of this tenant either sees it or loses its lease.
+    // First step, so that a process releasing this tenant's remains either sees the change or loses its lease.
     if (!isTakenUp) await redis.hdel(keys.removedTenants(), tenant);
     for (;;) {
-      // Whatever of it is still at work takes no number any more.
+      // Remaining work of an ended configuration must not register.
       if (isEnded) throw superseded();
       const [number = null, storedTargets = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
       if (newest === hash && number !== null) return Number(number);
@@ -116,10 +115,10 @@ export function createConfigVersion({ redis, tenant, hash, targets, clock }: Con
   };
 }
 
-/** Tenants whose generations join at once. */
+/** Concurrently joined tenants. */
 const JOINED_AT_ONCE = 500;
 
-/** Joins the generations of many tenants, by their ids. One whose configuration is the newest already costs one look. */
+/** Joins the configurations of many tenants, by id. A tenant whose configuration is already the newest costs one read. */
 export async function joinAll(
   redis: RedisClient,
   configVersions: ReadonlyMap<string, ConfigVersion>,
@@ -131,7 +130,7 @@ export async function joinAll(
   }
 }
 
-/** Takes the leases of planner, reader of streams and lanes from whoever holds them: this process has released the tenant, and nothing late is written. */
+/** Takes over the leases of planner, stream reader and lanes, because this process released the tenant: no late work may write. */
 export async function takeLeases(redis: RedisClient, tenant: string): Promise<void> {
   const targets = await redis.hget(keys.configuration(tenant), 'targets');
   await redis.del(...leaseKeys(tenant, JSON.parse(targets ?? '[]') as string[]));
@@ -142,10 +141,10 @@ function leaseKeys(tenant: string, targets: Iterable<string>): string[] {
 }
 
 /**
- * Leases of a process that plans and writes under one configuration. Those of planner, reader of streams and lanes are had by the newest
- * alone: a newer one takes them away from whoever holds them, in the step in which it gets its number, so that nothing late is written.
- * @param onSuperseded told once, and again when it was the newest in between; not when this process itself has read a newer one
- * Both methods throw MirrorError `settings`, code `configuration-superseded`.
+ * Wraps leases for a process that plans and writes under one configuration. Only the newest configuration holds the leases of planner,
+ * stream reader and lanes: registering a newer configuration removes the leases in one step, so that no late work writes. Both methods
+ * throw MirrorError `settings`, code `configuration-superseded`.
+ * @param onSuperseded called once, and again after an interim as the newest; not called if this process reloaded newer files
  */
 export function leasesUnder(configVersion: ConfigVersion, leases: Leases, onSuperseded: () => void): Leases {
   let isReported = false;

@@ -11,50 +11,46 @@ import type { Sealer } from './sealing.ts';
 const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
 
 /**
- * A credential as a Redis hash holds it: its version, what changes with it alone, and where the login stands. Both are sealed under
- * tenant, connection and version.
+ * Credential as a Redis hash: version, content with the version, and state. Content and state are encrypted under tenant, connection and
+ * version.
  */
 type CredentialFields = Readonly<Record<string, string>>;
 
-/** The credentials of one tenant, one per connection, tokens sealed. */
+/** Credentials of one tenant, one per connection, with encrypted tokens. */
 export interface CredentialStore {
   /**
-   * A value that was sealed with an old key is sealed again with the active one on the way.
-   * @throws MirrorError `settings` when its sealing key is missing, `contract` when it was tampered with
+   * Reads a credential; a value under an old key is encrypted again with the active key.
+   * @throws MirrorError `settings` if the encryption key is missing, `contract` if the value was modified
    */
   read(connection: string): Promise<Credential | null>;
   /**
-   * The same for whoever wants nothing of it but its access token: as this process read it at most a second ago, unless it has changed it
-   * since. Its refresh token may be used up.
+   * Reads a credential for callers that use only the access token: at most one second old, unless this process changed the credential
+   * since. The refresh token may already be used.
    */
   recent(connection: string): Promise<Credential | null>;
-  /** What was read so far is not recent any more: for work that somebody may have asked for after a login in another process. */
+  /** Discards recent reads: for work that may have been requested after an authorization in a different process. */
   beginAnew(): void;
   /**
-   * Replaces the credential if it still has the version that was read (null: there is none) and the lease is still held,
-   * in one step. On the disk when it returns, where Redis can tell.
-   * @returns false when another version stands there
+   * Replaces a credential in one step if the version (null: absent) and the lease are unchanged. Durable if Redis supports confirmation.
+   * @returns false if a different version is stored
    * @throws MirrorError `conflict`, code `lease-lost`
    */
   write(lease: LeaseToken, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
-  /** Changes where the login stands and leaves the tokens alone; the same conditions as `write`. */
+  /** Changes the state without the tokens, under the conditions of `write`. */
   record(lease: LeaseToken, connection: string, version: number, credentialState: CredentialState): Promise<boolean>;
-  /** Removes the credential, whoever is at work on it: a refresh under way finds nothing to replace. */
+  /** Removes the credential without a lease: a running refresh then finds no credential to replace. */
   remove(connection: string): Promise<boolean>;
-  /** The credentials of those connections that have one. */
+  /** Returns the existing credentials of the given connections. */
   readAll(connections: readonly string[]): Promise<Record<string, Credential>>;
-  /** Puts them back where nothing stands: a credential that is there is newer, since providers replace refresh tokens. */
+  /** Restores absent credentials: an existing credential is newer, because providers replace refresh tokens. */
   restore(credentials: Readonly<Record<string, Credential>>): Promise<{ restored: string[]; unchanged: string[] }>;
 }
 
-/** What a credential store works with. */
 export interface CredentialStoreOptions {
   redis: RedisClient;
-  /**
-   * A connection of its own for writes: waiting for the disk holds up whatever else is sent over it, up to a second.
-   */
+  /** Separate connection for writes: waiting for the disk blocks the connection for up to a second. */
   writer: RedisClient;
-  /** Waits for the disk over that connection. */
+  /** Waits for the disk over the separate connection. */
   awaitDurable: AwaitDurable;
   sealer: Sealer;
   tenant: string;
@@ -62,21 +58,21 @@ export interface CredentialStoreOptions {
 }
 
 /**
- * A cycle asks the clinic for one page after the other, each with the login. What another process stores counts after this time, and at once
- * after a 401.
+ * A cycle fetches pages from the clinic one after another, each with the credential. Changes by other processes take effect after this
+ * time, and immediately after a 401.
  */
 const RECENT_MS = SECOND_MS;
 
 /**
  * Opens the credentials of a tenant.
  *
- * Durability: a write waits until it can't be lost, because a rotated refresh token that is lost ends the login. What is not confirmed in
- * time is used all the same, since the old token is worth nothing by then.
+ * Durability: a write waits until it is durable, because a lost refresh token after rotation ends the connection. A write without confirmation
+ * in time is used anyway, because the old token is already invalid.
  */
 export function createCredentialStore(options: CredentialStoreOptions): CredentialStore {
   const { redis, writer, sealer, tenant, log } = options;
   const keyOf = (connection: string) => keys.credential(tenant, connection);
-  // A list's pages are asked for one after the other with the same login: it is opened once.
+  // Consecutive pages of a list use one credential, which is therefore decrypted once.
   let opened: { stored: string; credential: Credential } | null = null;
   const recent = new Recent(readNow);
 
@@ -137,7 +133,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       for (const [connection, credential] of Object.entries(credentials)) {
         result[(await restoreOne(connection, credential)) ? 'restored' : 'unchanged'].push(connection);
       }
-      // All of them lie on one server.
+      // All keys are on one server.
       for (const connection of result.restored.slice(-1)) await awaitDisk(connection);
       return result;
     },
@@ -154,7 +150,7 @@ function encode(credential: Credential, sealer: Sealer, connection: string): Cre
   };
 }
 
-/** @throws what the sealer throws */
+/** @throws errors of the sealer */
 function decode(
   { version = '', sealed = '', standing: state = '' }: CredentialFields,
   sealer: Sealer,
@@ -175,7 +171,7 @@ function sealedState(
   return { standing: sealer.seal(JSON.stringify(written), `${context}/standing`) };
 }
 
-/** The fields of a hash as values that are compared or set. */
+/** Returns the fields of a hash as values for comparing or writing. */
 function valuesOf(key: string, fields: CredentialFields): LocatedValue[] {
   return Object.entries(fields).map(([field, value]) => ({ key, field, value }));
 }
@@ -184,7 +180,7 @@ function contextOf(connection: string, version: string | number): string {
   return `credential/${connection}/${version}`;
 }
 
-/** Credentials as they were read last, for as long as they surely stand so, or {@link RECENT_MS}. */
+/** Recently read credentials, valid until a known change or {@link RECENT_MS}. */
 class Recent {
   readonly #readNow: (connection: string) => Promise<Credential | null>;
   readonly #stored = new Map<string, { credential: Credential; readAt: number }>();
@@ -203,14 +199,14 @@ class Recent {
   read = async (connection: string): Promise<Credential | null> => {
     const [readAt, changes] = [performance.now(), this.#changes];
     const credential = await this.#readNow(connection);
-    // Whoever has to log in may do so at any moment.
+    // A disconnected connection may be reconnected at any time, so its state is not cached.
     const isCacheable = credential?.state === 'connected' && this.#changes === changes;
     if (isCacheable) this.#stored.set(connection, { credential, readAt });
     else this.#stored.delete(connection);
     return credential;
   };
 
-  /** What was read before is not known any more, also where the answer is still on its way. */
+  /** Earlier reads become invalid, even while the change is still in progress. */
   changing<Answer>(change: Promise<Answer>): Promise<Answer> {
     return change.finally(() => this.invalidate());
   }
@@ -229,7 +225,7 @@ async function stored(answer: Promise<number>): Promise<boolean> {
   }
 }
 
-/** Redis did not answer: the write may have been made all the same. */
+/** Redis did not answer: the write may have been executed. */
 function storeError(error: unknown): MirrorError {
   return new MirrorError(message('credential-not-stored'), {
     actor: 'remote',

@@ -2,23 +2,22 @@ import { mkdir, open, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Instant } from '../model/time.ts';
 
-/** What protects people and can be rebuilt from nothing else. */
+/** Tables that protect patients and cannot be rebuilt. */
 export const SAFEGUARD_TABLES = ['tombstones', 'receipts', 'optOuts'] as const;
-/** Name of one of those tables. */
 export type SafeguardTable = (typeof SAFEGUARD_TABLES)[number];
-/** The tables of one tenant as they lie in Redis: keyed hashes and receipts, nobody's data. */
+/** Tables of one tenant as stored in Redis: keyed hashes and receipts without personal data. */
 export type Safeguards = Record<SafeguardTable, Record<string, string>>;
 
-/** What is counted in Redis and marked here: decisions before effects that can't be repeated, writes to targets, changes of managed tenants. */
+/** Counters in Redis with marks in the directory: decisions before irreversible effects, writes to targets, changes of managed tenants. */
 export type CounterName = 'decisions' | 'writes' | 'managed';
 
-/** A counter of one part of the state (`shardsOf`). */
+/** Counter of one part of the state (`shardsOf`). */
 export interface Counter {
   name: CounterName;
   shard: number;
 }
 
-/** One entry of a table that came, or with `value` null went. */
+/** Added value of a table, or a removal if `value` is null. */
 export interface SafeguardChange {
   table: SafeguardTable;
   name: string;
@@ -26,39 +25,39 @@ export interface SafeguardChange {
 }
 
 /**
- * What is kept outside Redis, so that it can be told when Redis lost something: marks of the state's epoch, and a copy of what protects
- * people. Files are only ever appended to, in lines that are on the disk when a method returns, so that any number of processes may share
- * the directory. All methods throw what the file system throws.
+ * Storage outside Redis that reveals data loss in Redis: marks of the state's counters, and a copy of the safeguards. Files are
+ * append-only, with lines that are durable when a method returns, so that processes can share the directory. All methods throw file system
+ * errors.
  */
 export interface DataDirectory {
-  /** The highest mark of a counter that any process left; 0 before the first. */
+  /** Returns the highest mark of a counter from any process; 0 before the first. */
   readMark(counter: Counter): Promise<number>;
   leaveMark(counter: Counter, mark: number, at: Instant): Promise<void>;
-  /** Fingerprint of the identity key that the directory belongs to; null before the first. */
+  /** Returns the fingerprint of the directory's identity key, or null before the first. */
   readIdentity(): Promise<string | null>;
   storeIdentity(fingerprint: string): Promise<void>;
-  /** Everything that was kept of a tenant, without what went; null when nobody began to keep it whole. */
+  /** Returns the current safeguards of a tenant; null if no complete copy was started. */
   readSafeguards(tenant: string): Promise<Safeguards | null>;
-  /** From now on the tenant's are kept here whole. */
+  /** Starts a complete copy of a tenant's safeguards. */
   beginSafeguards(tenant: string): Promise<void>;
   storeSafeguards(tenant: string, changes: readonly SafeguardChange[]): Promise<void>;
 }
 
-/** Files of marks, one a day: `marks-2026-05-04.log`, of the second part of the state `marks.1-2026-05-04.log`. */
+/** Mark files, one per day: `marks-2026-05-04.log`; for the second part of the state, `marks.1-2026-05-04.log`. */
 const MARKS: Readonly<Record<CounterName, string>> = { decisions: 'marks', writes: 'writes', managed: 'managed' };
 const MARK_FILE = /^((?:marks|writes|managed)(?:\.\d+)?)-\d{4}-\d\d-\d\d\.log$/;
 const SAFEGUARDS = 'safeguards.log';
-/** Days of marks that are kept; only the last counts. */
+/** Retained days of marks; only the last mark is used. */
 const MOST_MARK_FILES = 3;
-/** More than what all processes together write out of order. */
+/** More than the disorder of all processes' writes. */
 const TAIL_BYTES = 4_096;
 
-/** A line of `safeguards.log`. */
+/** Line of `safeguards.log`. */
 type Line = { identity: string } | { tenant: string; began: true } | ({ tenant: string } & SafeguardChange);
 
 /**
- * Opens the directory and makes it where it is missing.
- * @throws what the file system throws when nothing can be written there
+ * Opens the directory, and creates a missing directory.
+ * @throws file system errors if the directory is not writable
  */
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
   await mkdir(path, { recursive: true });
@@ -98,7 +97,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   };
 }
 
-/** The highest mark of a counter in a directory that is there. @throws what the file system throws */
+/** Returns the highest mark of a counter in an existing directory. @throws file system errors */
 export async function highestMark(path: string, counter: Counter): Promise<number> {
   const files = (await markFiles(path)).get(seriesOf(counter)) ?? [];
   const marks = await Promise.all(files.map((name) => lastMark(join(path, name))));
@@ -113,11 +112,11 @@ function seriesOf({ name, shard }: Counter): string {
   return shard === 0 ? MARKS[name] : `${MARKS[name]}.${shard}`;
 }
 
-/** One write, which the system appends whole and which is on the disk when this returns. */
+/** Appends lines with one atomic write, durable on return. */
 async function append(path: string, lines: readonly string[]): Promise<void> {
   const file = await open(path, 'a', 0o600);
   try {
-    // A crash may have left half a line: it stays alone.
+    // A leading line break isolates a partial line left by a crash.
     if (lines.length > 0) await file.write(`\n${lines.join('\n')}\n`);
     await file.sync();
   } finally {
@@ -141,7 +140,7 @@ async function lastMark(path: string): Promise<number> {
     const { size } = await file.stat();
     const bytes = Math.min(size, TAIL_BYTES);
     const { buffer } = await file.read(Buffer.alloc(bytes), 0, bytes, size - bytes);
-    // The first line may be cut off: a part of a number is never more than the number.
+    // The first line may be truncated: a part of a number is never larger than the number.
     return Math.max(0, ...[...buffer.toString().matchAll(/^(\d+) \d+$/gm)].map(([, mark]) => Number(mark)));
   } finally {
     await file.close();

@@ -8,50 +8,49 @@ import { countOne, redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');
-/** The connector of targets that are feeds. */
+/** Connector name of feed targets. */
 export const FEED_CONNECTOR = 'feed';
 
-/** In the hash of a feed beside its entries, whose names are 32 characters long. */
+/** Field of the version in the hash of a feed, next to events with names of 32 characters. */
 const VERSION = 'version';
 
-/** The address of a feed, without its token. */
+/** URL of a feed, without its token. */
 export interface FeedAccess {
   madeAt: Instant;
-  /** When it was last asked for; null for never. */
+  /** Last fetch; null if never. */
   fetchedAt: Instant | null;
   fetches: number;
 }
 
-/** The feeds of one tenant: what they hold, and who may read them. */
+/** Feeds of one tenant: content and access. */
 export interface TenantFeeds {
   feedStore(target: string): FeedStore;
-  /** Null while a feed has no address. */
+  /** Null for a feed without a URL. */
   access(target: string): Promise<FeedAccess | null>;
-  /** Makes a new address and ends the one before. @returns its token, which is kept nowhere */
+  /** Creates a new URL and ends the previous URL. @returns the token, which is not stored */
   rotate(target: string, now: Instant): Promise<string>;
-  /** Ends a feed's address. @returns whether it had one */
+  /** Ends a feed's URL. @returns whether the feed had a URL */
   withdraw(target: string): Promise<boolean>;
-  /** Whether a token is the one that a feed has now, and was made with our identity key. */
+  /** Returns whether a token is the feed's current token and was created with this identity key. */
   isCurrent(target: string, token: string): Promise<boolean>;
   recordFetch(target: string, now: Instant): Promise<void>;
 }
 
-/** Feeds of all tenants by the hash of their tokens: who reads Redis can't use them. */
+/** Feeds of all tenants by hash of their tokens: a reader of Redis cannot use the URLs. */
 export interface FeedDirectory {
   find(token: string): Promise<{ tenant: string; target: string } | null>;
   /**
-   * Counts a request of this minute for its token, and for who makes it.
-   * @returns false when there were too many
+   * Counts a request in this minute for its token and its caller.
+   * @returns false if a limit is exceeded
    */
   admit(token: string, caller: string, now: Instant): Promise<boolean>;
 }
 
-/** A calendar asks every few minutes at most, and several people may share an address; whoever guesses asks for each token once. */
+/** A calendar fetches every few minutes at most, and several users may share an IP; a guessing attacker uses each token once. */
 const PER_TOKEN = 30;
 const PER_CALLER = 60;
 const TOKEN_BYTES = 32;
 
-/** Opens the feeds of a tenant. */
 export function createTenantFeeds(
   redis: RedisClient,
   tenant: string,
@@ -59,7 +58,7 @@ export function createTenantFeeds(
   identityKey: Uint8Array,
 ): TenantFeeds {
   const key = derivedKey(identityKey, tenant, 'feed addresses');
-  // With the identity key, so that who can write into Redis alone makes no address.
+  // Proof by the identity key, so that an attacker with mere write access to Redis cannot create URLs.
   const proofOf = (target: string, token: string) =>
     createHmac('sha256', key()).update(`${target} ${token}`).digest('base64url');
   async function withdraw(target: string): Promise<boolean> {
@@ -129,7 +128,6 @@ function createTargetFeedStore(redis: RedisClient, feedKey: string, sealer: Seal
   };
 }
 
-/** Opens the directory. */
 export function createFeedDirectory(redis: RedisClient): FeedDirectory {
   const isWithin = async (name: string, now: Instant, most: number) => {
     const key = keys.feedMinute(name, Math.floor(now / MINUTE_MS));

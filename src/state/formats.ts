@@ -12,24 +12,25 @@ import { codeIn, type Sealer } from './sealing.ts';
 const SEPARATOR = '\t';
 const TRAILING_SEPARATORS = /\t+$/;
 
-/** Links of one tenant as they are stored under their record ids. */
+/** Storage format of one tenant's links. */
 export interface LinkFormat {
   encode(target: string, link: Link): string;
-  /** The link behind what was stored. */
+  /** Decodes a stored link. */
   decode(target: string, recordId: string, value: string): Link;
 }
 
-/** What of a link says where its object is. */
+/** Properties of a link that locate its object. */
 type ObjectLocation = Pick<Link, 'recordId' | 'idAttempt' | 'remoteId'>;
 
-/** What is guessed by chance once in 2^48 times, each time with a write to the target; Outlook's ids have 120 characters and more. */
+/** A random guess succeeds once in 2^48 attempts, each with a write to the target; Outlook's ids have 120 characters and more. */
 const PROOF_LENGTH = 8;
 
 /**
- * Opens the format. A place that doesn't follow from the record alone is stored behind its proof, a part of an HMAC with SHA-256 over
- * target, record and place: else whoever can write into Redis alone would have one patient's entry written over another's, or have it deleted. One
- * without its proof is not told ({@link Link.isUnplaced}). The version tag stays: by it an object that nobody touched is known as such.
- * @param identityKey the installation's, 32 bytes
+ * Opens the format. A location that does not follow only from the record is stored with a proof, part of an HMAC with SHA-256 over target,
+ * record and location. Otherwise an attacker with mere write access to Redis could overwrite or delete an object with a different patient's
+ * record. A location without its proof is omitted ({@link Link.isUnplaced}). The version tag stays, because the tag identifies an untouched
+ * object.
+ * @param identityKey the installation's key, 32 bytes
  */
 export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkFormat {
   const key = derivedKey(identityKey, tenant, 'places of links');
@@ -53,7 +54,7 @@ export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkF
   };
 }
 
-/** A link: tab-separated, its time as `encodeTime` makes it, then `encodeWrite` and the version tag. */
+/** Encodes a link: tab-separated, with the time by `encodeTime`, then `encodeWrite` and the version tag. */
 function encodeLink(link: Link, location: string | null): string {
   const time = encodeTime(link);
   const { fingerprint, drift, storedFingerprint, observedFingerprint, recreations } = link;
@@ -61,7 +62,7 @@ function encodeLink(link: Link, location: string | null): string {
   const optional = [tag, location, drift, storedFingerprint, observedFingerprint, recreations].map(
     (field) => field ?? '',
   );
-  // Most links end in empty fields: they are left out, every link pays for its bytes.
+  // Trailing empty fields are omitted to save memory per link.
   return [fingerprint, time, write, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
 
@@ -72,8 +73,8 @@ const BARE = 0;
 const NUMBER = 1;
 
 /**
- * The epoch, which has one digit, and right behind it the revision in base 36, where it is known. A letter in the digit's place says
- * that the quotes of the version tag are left out (a to j), or that it is a number in base 36 besides (k to t).
+ * Encodes the epoch as one digit, followed by the revision in base 36 if known. A letter instead of the digit means that the quotes of the
+ * version tag are omitted (a to j), or that the tag is also a number in base 36 (k to t).
  */
 function encodeWrite({ idAttempt, revision, versionTag }: Link): { write: string; tag: string | null } {
   const bare = /^"([^"]+)"$/.exec(versionTag ?? '')?.[1];
@@ -96,7 +97,8 @@ function decodeWrite(write: string, tag: string): Pick<Link, 'idAttempt' | 'vers
 }
 
 /**
- * Start, and length unless it is nothing, in base 36: in whole minutes where both are (`hj3bs.1e`), else in seconds (`td0n80+2s1`).
+ * Encodes the start and, unless zero, the length in base 36: in minutes if both are whole minutes (`hj3bs.1e`), otherwise in seconds
+ * (`td0n80+2s1`).
  */
 export function encodeTime({ startAt, endAt }: TimeSpan): string {
   const start = Math.round(startAt / SECOND_MS);
@@ -114,7 +116,7 @@ function decodeTime(time: string): TimeSpan {
   return { startAt: start * unitMs, endAt: (start + length) * unitMs };
 }
 
-/** The link but for its place, which is to be proved. */
+/** Decodes a link without verifying its location. */
 function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & { location: string } {
   const [
     fingerprint = '',
@@ -140,29 +142,29 @@ function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & {
   };
 }
 
-/** The versions of a table before and after a change; null before the first. As the scripts tell them that change links. */
+/** Versions of a table before and after a change, as returned by scripts; null before the first. */
 export type LinkVersions = [before: string | null, after: string];
 
-/** Changes that are kept beside the links: a first sync changes more than were read. */
+/** Cached changes in addition to the links: a first sync changes more links than were read. */
 const MOST_CACHED_CHANGES = 1_000;
 
-/** Links of one target as they were read, with what this process itself changed since. */
+/** Cached links of one target, with later changes by this process. */
 export class CachedLinks implements Cached {
   readonly invalidate: () => void;
   #version: string | null = null;
   #links: ReadonlyMap<string, Link> = new Map();
-  /** Up to the version; null for a link that is gone. */
+  /** Changes up to the version; null for a removed link. */
   #changed = new Map<string, Link | null>();
 
   constructor(invalidate: () => void) {
     this.invalidate = invalidate;
   }
 
-  /** The links of a version; null when they are to be read. The same map as before while none has changed. */
+  /** Returns the links of a version, or null if a read is required. Returns an identical map until a change. */
   of(version: string | null): ReadonlyMap<string, Link> | null {
     if (version === null || version !== this.#version) return null;
     if (this.#changed.size === 0) return this.#links;
-    // Whoever was given the one before goes on with it.
+    // Callers keep using the previous map.
     const links = new Map(this.#links);
     for (const [id, link] of this.#changed) {
       if (link === null) links.delete(id);
@@ -171,7 +173,6 @@ export class CachedLinks implements Cached {
     return links;
   }
 
-  /** Keeps what was read of a version. */
   store(version: string, links: ReadonlyMap<string, Link>): void {
     this.#version = version;
     this.#links = links;
@@ -179,8 +180,8 @@ export class CachedLinks implements Cached {
   }
 
   /**
-   * Takes note of a change; of one that does not follow on what is known, nothing.
-   * @param stored as they are stored, '' for one that is gone
+   * Records a change that follows the cached version; other changes are ignored.
+   * @param stored stored links, '' for a removed link
    */
   record(
     [before, after]: LinkVersions,
@@ -193,19 +194,19 @@ export class CachedLinks implements Cached {
   }
 }
 
-/** An entry as the lane takes it: the wanted item opened. */
+/** Outbox change with the decrypted wanted item, as used by the lane. */
 export interface OutboxEntry extends PendingChange {
   revision: number;
   item: Item | null;
-  /** When it, or what it took the place of, was sent last; null when it never was. */
+  /** Last sending of this or the replaced change; null if never. */
   sentAt: Instant | null;
-  /** Epoch of the key to use; above the link's when the target burnt the last one. */
+  /** Epoch of the next key; above the link's epoch if the target burnt the last key. */
   idAttempt: number;
-  /** The run that decided it; null when none did. */
+  /** Run with the decision, or null. */
   run: string | null;
 }
 
-/** Stored form of an entry; one letter a field, since every waiting record pays for it. */
+/** Stored form of an outbox change, with one-letter fields to save memory per waiting record. */
 export interface StoredEntry {
   /** revision */ r: number;
   /** wanted: present or absent */ w: 'p' | 'a';
@@ -215,19 +216,19 @@ export interface StoredEntry {
   /** reason */ why: ReasonCode;
   /** attempts */ n: number;
   /** last error code */ e: string | null;
-  /** what that is about: names, never values */ b?: string;
-  /** the other side named the time of the next try */ a?: boolean;
+  /** subjects of the error: names, never values */ b?: string;
+  /** vendor named the time of the next attempt */ a?: boolean;
   /** parked */ p: boolean;
   /** enqueued at */ q: number;
   /** due at */ d: number;
   /** sent before */ i: boolean;
   /** sent last at; absent in an entry that was marked as not sent */ z?: number | null;
   /** key epoch */ k: number;
-  /** seal of the item, or of nothing, over what was decided */ x: string;
+  /** seal of the item, or of nothing, over the decision */ x: string;
   /** run */ u: string | null;
 }
 
-/** A change as it is put in; the script gives it its revision. `context` is the place that its seal is bound to. */
+/** Converts a change for storage; the script adds the revision. `context` is the context of the seal. */
 export function storedOf(
   change: PlannedChange,
   { now, run }: { now: Instant; run: string | null },
@@ -259,20 +260,19 @@ export function storedOf(
   };
 }
 
-/** What a plan decided. All else in an entry is changed by scripts, and says when it is tried and how often, never what is done. */
+/** Decision of a plan. Scripts change the remaining fields, which control the time and number of attempts, never the action. */
 type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u'>;
 
-/** What an entry's seal is bound to: its place, and all that was decided, so that nobody who can't seal can have anything written or deleted. */
+/** Returns the context of a seal: location and complete decision, so that only a key holder can cause a write or deletion. */
 function decided(context: string, { w, f, s, t, why, u }: Decision): string {
   return `${context}/${JSON.stringify([w, f, s, t, why, u])}`;
 }
 
-/** An entry as Redis holds it. */
 export function parseEntry(value: string): StoredEntry {
   return JSON.parse(value) as StoredEntry;
 }
 
-/** What the planner sees of an entry, without content. */
+/** Converts a stored change for the planner, without content. */
 export function toPending(recordId: string, stored: StoredEntry): PendingChange {
   return {
     recordId,
@@ -291,7 +291,10 @@ export function toPending(recordId: string, stored: StoredEntry): PendingChange 
   };
 }
 
-/** @returns null for an entry that is gone, or that no plan of ours put in as it is; @throws MirrorError `settings` when its key is missing */
+/**
+ * @returns null for a removed change, or a change that no plan of this installation stored in this form; @throws MirrorError `settings` if
+ * the key is missing
+ */
 export function readableEntry(
   recordId: string,
   value: string | null,
@@ -303,7 +306,7 @@ export function readableEntry(
     return entryOf(recordId, parseEntry(value), sealer, context);
   } catch (error) {
     if (error instanceof MirrorError && error.code !== 'seal-broken') throw error;
-    // Also what is no entry at all.
+    // Includes invalid data.
     return null;
   }
 }
@@ -320,16 +323,16 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
   };
 }
 
-/** What the lane learned of one entry. */
+/** Result of one change in the lane. */
 export type OutboxSettlement =
   /**
-   * Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. `effect`, when an
-   * object that was there before has changed or gone, goes to the journal of the run that wanted it.
+   * Done, with the current link (null if the object is deleted). The change is removed from the outbox unless a newer change arrived.
+   * `effect`, for an update or deletion of an existing object, is recorded in the journal of the run.
    */
   | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
   /**
-   * To be tried again at `dueAt`, `parked` when only a change or a person will help. `about`: names that the error is about. `isAsked`: the
-   * other side named that time.
+   * Retried at `dueAt`, or `parked` if only a change or an operator helps. `about`: subjects of the error. `isAsked`: the vendor requested
+   * the time.
    */
   | {
       entry: OutboxEntry;
@@ -340,25 +343,25 @@ export type OutboxSettlement =
       parked: boolean;
       isAsked?: boolean;
     }
-  /** The key is burnt: at once again with the next epoch. */
+  /** The key is burnt: retried immediately with the next epoch. */
   | { entry: OutboxEntry; kind: 'next-epoch' }
   /**
-   * The object carries a later write, `found`, so this one is given up: the link tells what stands there, and revisions go on above. The
+   * The object has a later revision, `found`, so the change is dropped. The link records the found state, and revisions continue above. The
    * next plan decides again.
    */
   | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
 
-/** Positions of keys in the script's list, and the link as it is stored. */
+/** Positions of keys in the script's list, and the stored link. */
 export interface KeyPositions {
   bucket: number;
   journal: number | '';
-  /** '' for one that is gone. */
+  /** '' for a removed link. */
   link: string;
-  /** '' where nothing is journaled. */
+  /** '' without a journal line. */
   line: string;
 }
 
-/** What the script is told of an entry after its kind, record and revision (`scripts/outbox-confirm.lua`). */
+/** Returns the script arguments of a change after kind, record and revision (`scripts/outbox-confirm.lua`). */
 export function settlementArguments(
   settlement: OutboxSettlement,
   { bucket, journal, link, line }: KeyPositions,

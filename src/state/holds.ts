@@ -8,23 +8,23 @@ import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable } from './sealing.ts';
 
-/** Letters and digits that can't be mistaken for one another when read aloud. */
+/** Characters that stay distinct when read aloud. */
 const ID_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const ID_LENGTH = 5;
 const SEEN_LENGTH = 8;
 
-/** The holds of one tenant. At most one open hold per target and kind. */
+/** Holds of one tenant. At most one open hold per target and kind. */
 export type HoldStore = ReturnType<typeof createHoldStore>;
 
-/** What a person saw of a hold, and chose of it. */
+/** Decision about a hold, with the version that the operator saw. */
 export interface HoldChoice {
-  /** Its {@link seenCode} when they looked; absent, or null: as it is now. */
+  /** {@link seenCode} when the operator saw the hold; absent or null: the current version. */
   seen?: string | null;
-  /** Records that are decided; absent, or null: all of them. */
+  /** Decided records; absent or null: all records. */
   only?: ReadonlySet<string> | null;
 }
 
-/** What a new or changed hold is stamped with. */
+/** Context for a new or changed hold. */
 export interface HoldContext {
   linkCount: number;
   /** See `Hold`. */
@@ -35,13 +35,16 @@ export interface HoldContext {
 
 type Holds = ReturnType<typeof sealedTable<Hold>>;
 
-/** Opens the holds of a tenant. They are sealed, so that nobody who can write into Redis alone approves anything. */
+/** Opens the holds of a tenant. Holds are encrypted, so that an attacker with mere write access to Redis cannot approve changes. */
 export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer) {
-  // What does not open approves nothing, and the next plan asks anew.
+  // A hold that cannot be decrypted approves nothing, and the next plan creates a new hold.
   const holds: Holds = sealedTable<Hold>(keys.holds(tenant), { redis, sealer });
   return {
     list: async () => [...(await holds.all()).values()],
-    /** Makes the open hold of this target and kind cover exactly these records; none closes it. One that is being decided stays. */
+    /**
+     * Updates the open hold of a target and kind to cover exactly these records; an empty list closes the hold. A hold with a decision in
+     * progress stays.
+     */
     async cover(
       target: string,
       kind: Hold['kind'],
@@ -62,10 +65,10 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
       return (await holds.replace(open.field, open.sealed, [[open.field, grown]])) ? grown : null;
     },
     /**
-     * Decides a hold whole or in part: a part becomes a hold of its own, and what is not in it goes on waiting under the hold's id.
-     * @returns the hold that was decided
-     * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, `hold-changed` when it does not hold what was seen by now, or
-     *   `hold-whole-only`
+     * Decides a hold completely or in part: a decided part becomes a separate hold, and the remaining records wait under the original id.
+     * @returns the decided hold
+     * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, `hold-changed` if the content differs from the seen version, or
+     * `hold-whole-only`
      */
     async decide(
       id: string,
@@ -86,12 +89,12 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
   };
 }
 
-/** What cycles, backups and forgetting change of all holds. */
+/** Changes of holds by cycles, backups and the erasure of patients. */
 function openUpkeep(holds: Holds) {
   return {
     /**
-     * Rejects open holds that expired and drops decisions that did. A first run, or a hold of people, that nobody decided is dropped too, so that the
-     * next plan asks for it again. @returns the holds that were rejected so
+     * Rejects expired open holds and removes expired decisions. An undecided hold of a first run or of CRM contacts is removed too, and the
+     * next plan creates a new hold. @returns the rejected holds
      */
     async expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]> {
       const expired: Hold[] = [];
@@ -105,15 +108,17 @@ function openUpkeep(holds: Holds) {
       }
       return expired;
     },
-    /** Takes out what we did not put in: it approves nothing, and the next plan asks anew. @returns how many */
+    /** Removes forged holds, which approve nothing; the next plan creates new holds. @returns their number */
     dropForged: holds.dropForged,
-    /** Puts decisions of before back, unless they have expired or a hold of that id is there. @returns how many */
+    /** Restores earlier decisions, unless expired or replaced. @returns their number */
     async putBack(decided: readonly Hold[], now: Instant): Promise<number> {
       const current = decided.filter(({ state, expiresAt }) => state !== 'open' && expiresAt > now);
       const made = await Promise.all(current.map((hold) => holds.add(hold.id, hold)));
       return made.filter(Boolean).length;
     },
-    /** Takes records of a target out of its holds, decided ones too; a hold without any ends. @returns how many places they stood in */
+    /**
+     * Removes records of a target from its holds, including decided holds; an empty hold ends. @returns the number of removed references
+     */
     async erase(target: string, recordIds: ReadonlySet<string>): Promise<number> {
       let removed = 0;
       const ofTarget = [...(await holds.all()).values()].filter((hold) => hold.target === target);
@@ -122,7 +127,7 @@ function openUpkeep(holds: Holds) {
     },
   };
 
-  /** Tries again when a plan or a person changed the hold meanwhile. */
+  /** Repeats if a plan or an operator changed the hold meanwhile. */
   async function withoutRecords(id: string, forgotten: ReadonlySet<string>): Promise<number> {
     for (;;) {
       const { value: hold, sealed } = await holds.read(id);
@@ -135,10 +140,10 @@ function openUpkeep(holds: Holds) {
   }
 }
 
-/** Kinds of which each record is a removal of its own; the others say something of a whole target, or of the tenant. */
+/** Kinds with a separate removal per record; other kinds concern a whole target or the tenant. */
 const DECIDED_IN_PARTS: ReadonlySet<Hold['kind']> = new Set(['cancelled', 'vanished']);
 
-/** What of a hold is decided, and what goes on waiting. @throws MirrorError as `decide` */
+/** Splits a hold into decided and waiting records. @throws MirrorError as `decide` */
 function partsOf(hold: Hold, { seen = null, only = null }: HoldChoice): { chosen: string[]; rest: string[] } {
   const { id, kind, state, recordIds } = hold;
   if (state !== 'open') throw holdError('hold-decided', message('hold-decided', { id, state }));
@@ -160,10 +165,7 @@ function newId(): string {
   return Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join('');
 }
 
-/**
- * Names what a hold keeps back, for whoever decides: it is another one as soon as other records are in it, or its messages say something else.
- * Short enough to be typed.
- */
+/** Returns a code for the content of a hold, short enough to type. The code changes with the records or the messages. */
 export function seenCode({ kind, recordIds, content = '' }: Hold): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([kind, content, ...recordIds.toSorted()]))
@@ -171,7 +173,7 @@ export function seenCode({ kind, recordIds, content = '' }: Hold): string {
   return Array.from(digest.subarray(0, SEEN_LENGTH), (byte) => ID_ALPHABET[byte % ID_ALPHABET.length]).join('');
 }
 
-/** What is said of a hold that is not there, or not any more. */
+/** Returns the error of an absent hold. */
 export function noSuchHold(id: string): MirrorError {
   return holdError('no-such-hold', message('no-such-hold', { id }));
 }

@@ -8,10 +8,10 @@ import { askEach, keysLike, scoresOf } from './script.ts';
 import { createProofSealer, opens, type Sealer, sealedValue } from './sealing.ts';
 import { openTargetProofs } from './target-record.ts';
 
-/** What a run did to an object that was there before it; creations are not kept. */
+/** Effect of a run on an existing object; creations are not recorded. */
 export type JournalEffect = 'updated' | 'deleted';
 
-/** One line of a run's journal: no content, so what is restored comes from the clinic. */
+/** Line of a run's journal, without content: restoring uses data from the clinic. */
 export interface JournalEntry {
   target: string;
   recordId: string;
@@ -20,63 +20,59 @@ export interface JournalEntry {
   at: Instant;
 }
 
-/** A run that changed or deleted something. */
+/** Run with updates or deletions. */
 export interface JournaledRun {
   run: string;
-  /** When its first change was acknowledged. */
+  /** Time of the first acknowledged change. */
   at: Instant;
   updated: number;
   deleted: number;
 }
 
-/** How long journals are kept unless the settings say otherwise. */
+/** Default retention of journals. */
 export const JOURNAL_RETENTION_MS = 30 * DAY_MS;
-/** Most runs that a listing gives. */
 const LISTED_RUNS = 100;
 
-/** The journals of one tenant. The outbox writes them, in the step that acknowledges a change. */
+/** Journals of one tenant. The outbox writes lines in the step that acknowledges a change. */
 export interface Journal {
-  /** Every line of a run that is ours; empty when it changed nothing, is unknown or too old. */
+  /** Returns every genuine line of a run; empty for a run without changes, an unknown run or an expired run. */
   read(run: string): Promise<JournalEntry[]>;
-  /** Runs with a journal, newest first, at most 100. */
+  /** Lists runs with a journal, newest first, at most 100. */
   list(now: Instant): Promise<JournaledRun[]>;
-  /** What runs did to a record's object, newest first, as far as `list` names them. */
+  /** Returns the effects of listed runs on a record's object, newest first. */
   linesOf(target: string, recordId: string, now: Instant): Promise<(JournalEntry & { run: string })[]>;
-  /** Keeps records in a target although its rules leave them out, until then, or longer where they are pinned longer. */
+  /** Keeps records in a target against its rules until the given time, or until a later existing time. */
   pin(target: string, recordIds: readonly string[], untilAt: Instant): Promise<void>;
   unpin(target: string, recordIds: readonly string[]): Promise<void>;
   pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
-  /** Records that are pinned in a target, each with its end. */
+  /** Returns pinned records of a target with their end. */
   pins(target: string, now: Instant): Promise<Record<string, Instant>>;
-  /**
-   * What is pinned in a target, after what was pinned under former ids was taken over, and what has ended or is not ours taken out. For the
-   * planner.
-   */
+  /** Returns a target's pins for the planner, after migrating pins of former ids and removing expired and forged pins. */
   confirmPins(target: string, now: Instant): Promise<{ pinned: ReadonlySet<string>; wereForged: boolean }>;
   /**
-   * Takes records out of every run's journal and ends their pins.
-   * @param recordsOf the records of a target, whichever of its ids it is called by
-   * @returns how many lines and pins there were
+   * Removes records from every run's journal and ends their pins.
+   * @param recordsOf the records of a target, by any of its ids
+   * @returns the number of removed lines and pins
    */
   erase(recordsOf: (target: string) => ReadonlySet<string>): Promise<{ lines: number; pins: number }>;
 }
 
-/** One id of a tenant, and what its lines are sealed with. */
+/** One id of a tenant, with the sealer of its lines. */
 interface JournalLocation {
   one: string;
   proofs: Sealer;
 }
 
-/** Ids of before a renaming, under which journals and pins may stand. */
+/** Ids before a renaming, which may still have journals and pins. */
 interface FormerIds {
   tenant?: string | undefined;
   target?(target: string): string | undefined;
 }
 
 /**
- * Opens the journals of a tenant. What stands under former ids counts as its own.
- * @param identityKey the installation's, 32 bytes
- * @param options.retentionMs how long a journal is kept after its last line
+ * Opens the journals of a tenant, including journals of former ids.
+ * @param identityKey the installation's key, 32 bytes
+ * @param options.retentionMs retention of a journal after its last line
  */
 export function createJournal(
   redis: RedisClient,
@@ -123,7 +119,7 @@ export function createJournal(
 
 type Pinned = Pick<Journal, 'pin' | 'unpin' | 'pinned' | 'pins' | 'confirmPins'>;
 
-/** Pins under the ids of today. Those under ids of before count until the planner takes them over. */
+/** Opens pins under current ids. Pins under former ids apply until the planner migrates them. */
 function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array, formerly: FormerIds): Pinned {
   const own = openPins(redis, tenant, identityKey);
   const isRenamed = formerly.tenant !== undefined && formerly.tenant !== tenant;
@@ -161,7 +157,7 @@ function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array,
   };
 }
 
-/** Takes records out of a tenant's pins. @returns how many pins there were */
+/** Removes records from a tenant's pins. @returns the number of pins */
 async function forgetPins(
   redis: RedisClient,
   tenant: string,
@@ -180,7 +176,7 @@ async function forgetPins(
   return pins;
 }
 
-/** Of several ends of a record the last one counts. */
+/** Keeps the latest end of each record. */
 function laterOf(all: readonly Pins[]): Pins {
   const later = new Map<string, Instant>();
   for (const [recordId, untilAt] of all.flatMap((pins) => [...pins]))
@@ -196,7 +192,7 @@ function without(pins: Pins, recordIds: ReadonlySet<string>): Pins {
   return new Map([...pins].filter(([recordId]) => !recordIds.has(recordId)));
 }
 
-/** Journals that are looked through in one go. */
+/** Journals that are read together. */
 const JOURNALS_AT_ONCE = 100;
 
 async function eraseLines(
@@ -219,7 +215,7 @@ async function eraseLines(
   return removed;
 }
 
-/** The lines of one field in the newest journals, newest first. */
+/** Returns the lines of one field in the newest journals, newest first. */
 async function linesIn(
   redis: RedisClient,
   locations: readonly JournalLocation[],
@@ -261,14 +257,13 @@ async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Pr
 
 const SEPARATOR = '\t';
 
-/** Where a line stands. */
 interface LineLocation {
   run: string;
   target: string;
   recordId: string;
 }
 
-/** A line as it is stored, with what proves that we wrote it there. @param proofs seals with the identity key */
+/** Returns a line for storage, with a proof of its location. @param proofs encrypts with the identity key */
 export function journalLine(
   proofs: Sealer,
   location: LineLocation,
@@ -278,14 +273,14 @@ export function journalLine(
   return [said, proofs.seal(NOTHING_SEALED, contextOf(location, said))].join(SEPARATOR);
 }
 
-/** The seal is there for what it is bound to: the smallest JSON there is. */
+/** The seal only proves its context: the smallest JSON is enough. */
 const NOTHING_SEALED = '1';
 
 function contextOf({ run, target, recordId }: LineLocation, said: string): string {
   return JSON.stringify(['journal', run, target, recordId, said]);
 }
 
-/** The lines of a run that are ours. */
+/** Returns the genuine lines of a run. */
 function entriesOf(proofs: Sealer, run: string, stored: Record<string, string>): JournalEntry[] {
   return Object.entries(stored).flatMap(([field, line]) => {
     const location = locationOf(field);
@@ -300,37 +295,37 @@ function fieldOf({ target, recordId }: Pick<JournalEntry, 'target' | 'recordId'>
   return `${target}${SEPARATOR}${recordId}`;
 }
 
-/** What a line's field names. */
+/** Parses the field name of a line. */
 function locationOf(field: string): Pick<JournalEntry, 'target' | 'recordId'> {
   const at = field.indexOf(SEPARATOR);
   return { target: field.slice(0, at), recordId: field.slice(at + 1) };
 }
 
-/** Records that a person put back into a target, each with the end of its pin. */
+/** Records that an operator restored in a target, each with the end of its pin. */
 type Pins = ReadonlyMap<string, Instant>;
 
-/** What stands in Redis of a target's pins. */
+/** State of a target's pins in Redis. */
 interface PinLook {
   ends: Pins;
-  /** `new`: the target's proof names none yet; `forged`: they are not as clinic-mirror wrote them, and none counts. */
+  /** `new`: the target's proof does not name pins yet; `forged`: the pins differ from clinic-mirror's last write and are ignored. */
   state: 'proved' | 'new' | 'forged';
-  /** As it lies there; null where nothing does. */
+  /** Stored value, or null. */
   sealed: string | null;
 }
 
-/** The pins of one tenant's targets, under one id of the tenant. */
+/** Pins of one tenant's targets, under one id of the tenant. */
 interface PinStore {
   look(target: string): Promise<PinLook>;
-  /** Changes them, so that what is there by then is proved. @returns how many there were that there are no more */
+  /** Changes pins and updates the proof. @returns the number of removed pins */
   change(target: string, change: (before: Pins) => Pins): Promise<number>;
 }
 
 const MARK_LENGTH = 16;
 
 /**
- * Opens the pins of a tenant. Those of a target are one sealed value; the target's proof names the newest, so that none is put in or
- * taken out, and no older ones are put back, without that being noticed.
- * @param identityKey the installation's, 32 bytes
+ * Opens the pins of a tenant. The pins of a target are one encrypted value, and the target's proof names the newest value, so that adding,
+ * removing or reverting pins is detected.
+ * @param identityKey the installation's key, 32 bytes
  */
 export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8Array): PinStore {
   const sealer = createProofSealer(identityKey, tenant);
@@ -372,12 +367,12 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
   };
 }
 
-/** What stands there is not as we left it. */
+/** The stored value differs from clinic-mirror's last write. */
 function forged(sealed: string | null): PinLook {
   return { ends: new Map(), state: 'forged', sealed };
 }
 
-/** By which a target's proof names a sealed value; null for none. */
+/** Returns the name of an encrypted value in a target's proof; null if absent. */
 function markOf(sealed: string | null): string | null {
   return sealed === null ? null : hash('sha256', sealed, 'base64url').slice(0, MARK_LENGTH);
 }

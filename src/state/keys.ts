@@ -1,5 +1,5 @@
 /**
- * Every key that the daemon keeps in Redis (BullMQ's own stand under `{clinic-mirror}:` beside them).
+ * Keys of the daemon in Redis. BullMQ's keys have the prefix `{clinic-mirror}:`.
  *
  * | key                                  | type   | lifetime          | writer            | reader                |
  * |--------------------------------------|--------|-------------------|-------------------|-----------------------|
@@ -8,7 +8,7 @@
  * | `cm:{T}:drifted:<target>`            | set    | target's          | audit             | audit, status         |
  * | `cm:{T}:unseen:<target>`             | zset   | until read back   | lane              | audit                 |
  * | `cm:{T}:unanswered:<target>`         | zset   | ten minutes       | lane              | lane                  |
- * | `cm:{T}:taken-out:<target>`          | set    | until made again  | lane              | lane                  |
+ * | `cm:{T}:taken-out:<target>`          | set    | until re-created  | lane              | lane                  |
  * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
@@ -18,63 +18,63 @@
  * | `cm:{T}:configuration`               | hash   | tenant's          | planner, lane     | planner, lane, status |
  * | `cm:{T}:removed`                     | hash   | until released    | release           | release, status       |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
- * | `cm:{T}:clinic-tenant`               | string | for ever          | login, planner    | whoever asks the clinic |
+ * | `cm:{T}:clinic-tenant`               | string | permanent         | oauth, planner    | clients of the clinic |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
  * | `cm:{T}:journal:<run>`                | hash   | retention         | lane              | undo                  |
  * | `cm:{T}:journals`                    | zset   | retention         | lane              | undo                  |
  * | `cm:{T}:pins:<target>`               | string | until expiry      | undo, planner     | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
- * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
- * | `cm:{login}:login-link:<ticket hash>` | string | as its link       | login             | the link's page       |
- * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | login, operator | the link's page, operator |
- * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions' upkeep| upkeep, status        |
- * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions' upkeep | receiver, upkeep      |
+ * | `cm:{login}:<hash of state>`         | string | ten minutes       | oauth             | callback, once        |
+ * | `cm:{login}:login-link:<ticket hash>` | string | as its link       | oauth             | the link's page       |
+ * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | oauth, operator | the link's page, operator |
+ * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions     | subscriptions, status |
+ * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions | receiver, subscriptions      |
  * | `cm:{T}:reminder:<id>`               | hash   | retention         | planner, sender   | sender, operator      |
  * | `cm:{T}:reminder-claim:<id>`         | string | two minutes       | sender            | sender                |
  * | `cm:{T}:reminders-open`              | zset   | until settled     | planner, sender   | planner, status       |
  * | `cm:{T}:reminders-settled`           | zset   | retention         | planner, sender   | operator              |
  * | `cm:{T}:reminders-of:<appointment>`  | set    | retention         | planner           | operator              |
- * | `cm:{T}:reminder-counts`             | hash   | for ever          | planner, sender   | metrics               |
+ * | `cm:{T}:reminder-counts`             | hash   | permanent         | planner, sender   | metrics               |
  * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
  * | `cm:{T}:reminder-report:<reference>` | string | retention         | callbacks         | operator              |
  * | `cm:{T}:reminders-told`              | zset   | appointment's     | sender, planner   | planner               |
- * | `cm:{T}:reminders-order`             | string | for ever          | sender            | sender                |
+ * | `cm:{T}:reminders-order`             | string | permanent         | sender            | sender                |
  * | `cm:{T}:reminders-wrong`             | hash   | until it ends     | planner, sender   | planner, status       |
  * | `cm:{T}:reminder-channel-closed:<channel>` | string | until reopened | sender        | sender, status        |
  * | `cm:{answer-H}:answer-link`          | string | retention         | sender            | answers               |
  * | `cm:{T}:answer-claim:<id>`           | string | two minutes       | answers           | answers               |
  * | `cm:{T}:answers-minute:<minute>:<id>` | string | two minutes      | answers           | answers               |
  * | `cm:{T}:feed:<target>`               | hash   | target's          | lane              | lane, readers of feeds |
- * | `cm:{T}:feed-access:<target>`        | hash   | until withdrawn   | operator, readers of feeds | the same     |
+ * | `cm:{T}:feed-access:<target>`        | hash   | until withdrawn   | operator, readers of feeds | operator, readers of feeds |
  * | `cm:{feed-H}:feed-token`             | string | until withdrawn   | operator          | readers of feeds      |
  * | `cm:{feed-H}:feed-minute:<minute>`   | string | two minutes       | readers of feeds  | readers of feeds      |
  * | `cm:{T}:opt-in:<hash of message>`    | string | 800 days          | callbacks         | callbacks             |
- * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
- * | `cm:{T}:tombstones`                | hash   | for ever          | forget            | planner               |
- * | `cm:{T}:receipts`                  | hash   | for ever          | forget            | operator              |
+ * | `cm:{T}:opt-outs`                    | hash   | permanent         | callbacks, operator | sender              |
+ * | `cm:{T}:tombstones`                | hash   | permanent         | forget            | planner               |
+ * | `cm:{T}:receipts`                  | hash   | permanent         | forget            | operator              |
  * | `cm:{T}:trigger-readings`            | hash   | endpoint's        | triggers          | triggers, status      |
  * | `cm:{T}:triggers-known:<endpoint>/<event>` | zset | 90 days after its document | triggers | triggers          |
  * | `cm:{T}:triggers-appointments:<endpoint>/<event>` | hash | until the appointment is over | triggers | triggers |
  * | `cm:{T}:triggers-waiting:<endpoint>/<event>` | hash | until taken    | triggers          | triggers, status      |
  * | `cm:{T}:trigger-endpoint:<endpoint>` | hash   | endpoint's        | triggers, operator | triggers, status     |
- * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
- * | `cm:{T}:protection`                 | hash   | for ever          | planner, operator | planner, sender       |
- * | `cm:{S}:epoch`                       | hash   | for ever          | whoever decides   | whoever decides       |
- * | `cm:{S}:writes`                      | hash   | for ever          | push              | push, pull            |
+ * | `cm:{T}:trigger-counts`              | hash   | permanent         | triggers          | status, metrics       |
+ * | `cm:{T}:protection`                 | hash   | permanent         | planner, operator | planner, sender       |
+ * | `cm:{S}:epoch`                       | hash   | permanent         | all processes     | all processes         |
+ * | `cm:{S}:writes`                      | hash   | permanent         | push              | push, pull            |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
  * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
- * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | whoever is configured |
- * | `cm:{clinic-mirror}:managed-revisions` | hash | for ever          | operator          | whoever is configured |
- * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
+ * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | all processes |
+ * | `cm:{clinic-mirror}:managed-revisions` | hash | permanent         | operator          | all processes |
+ * | `cm:{clinic-mirror}:audit-log`       | hash   | permanent         | audit log         | audit log             |
  * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
  * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
  * | `cm:{clinic-mirror}:sign-in-link:<ticket hash>` | string | an hour   | daemon, operator  | sign-in, once         |
  * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
  * | `cm:{requests-<who>}:requests`       | string | one minute        | pages, API        | pages, API            |
- * | `cm:{clinic-mirror}:passphrase`      | string | for ever          | sign-in           | sign-in               |
+ * | `cm:{clinic-mirror}:passphrase`      | string | permanent         | sign-in           | sign-in               |
  * | `cm:{clinic-mirror}:known-accounts`  | hash   | until released by a command | sign-in | sign-in               |
  * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
@@ -82,7 +82,7 @@
  * | `cm:{T}:documents:<kind>`            | zset   | an hour           | operator          | operator              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
- * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
+ * | `cm:{T}:fence:<name>`                | string | permanent         | leases            | leases                |
  * | `cm:{outage-H}:outage`               | hash   | a day             | push, pull, audit | push, pull            |
  * | `cm:{outage-H}:outage:ended`         | string | five minutes      | push, pull        | push, pull            |
  * | `cm:{clinic-mirror}:outages`         | set    | while a host fails | push, pull       | status                |
@@ -92,11 +92,11 @@
  * | `cm:{B}:budget:refused`              | zset   | one minute        | budget            | budget                |
  * | `cm:{B}:budget:used`                 | hash   | two days          | budget            | status                |
  *
- * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
- * shared budget, `S` a part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master), `H` is the hash of
- * an address in a reminder, or of a feed. No value holds patient data or a secret in clear: items and credentials are sealed.
- * "Target's", "connection's" and "tenant's" last until that is taken out of the configuration and `removed.keepDays` have passed
- * (`jobs/release.ts`); so does what is kept for ever, but for keys with the owner `nobody`.
+ * `T` is the tenant id and the hash tag, so that all keys of one tenant are on one node of a Redis Cluster. `B` names a shared budget. `S` is a
+ * part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master). `H` is the hash of a host, an answer link's or
+ * a feed's token. No value contains patient data or a secret in clear: items and credentials are encrypted. Keys with the lifetime "target's",
+ * "connection's" or "tenant's" exist until their owner was removed from the configuration and `removed.keepDays` have passed
+ * (`jobs/release.ts`). Permanent keys are released in this way too, except for keys with the owner `nobody`.
  */
 function tenantKey(tenant: string, ...parts: readonly Part[]): string {
   return ['cm', `{${tenant}}`, ...parts].join(':');
@@ -105,12 +105,12 @@ function tenantKey(tenant: string, ...parts: readonly Part[]): string {
 type Part = string | number;
 
 /**
- * With what a tenant's keys are released: with the target or the connection that the part after the kind names, or with the tenant itself.
- * `nobody`: never, since they protect people or prove that they were; leases and their lines end by themselves.
+ * Owner of a tenant's keys, whose removal releases the keys: the target or connection named after the kind, or the tenant. `nobody`: never
+ * released, because the keys protect patients or prove the protection; leases and their queues expire.
  */
 type Owner = 'target' | 'connection' | 'tenant' | 'nobody';
 
-/** Declares the keys of a kind. The arguments of the function returned, after the tenant, are the parts of the key after its kind. */
+/** Declares the keys of a kind. The returned function's arguments after the tenant are the parts of the key after its kind. */
 function owned<Parts extends readonly Part[]>(owner: Owner, kind: string) {
   return Object.assign((tenant: string, ...parts: Parts) => tenantKey(tenant, kind, ...parts), { owner, kind });
 }
@@ -119,14 +119,14 @@ const ofTarget = (kind: string) => owned<[target: string]>('target', kind);
 const ofTenant = (kind: string) => owned<[]>('tenant', kind);
 const ofTenantEach = (kind: string) => owned<[id: string]>('tenant', kind);
 
-/** The key of a kind that the whole installation has once, or once for each id. */
+/** Declares a key of the whole installation, once or per id. */
 const shared = (kind: string) => () => `cm:${QUEUE_PREFIX}:${kind}`;
 const sharedEach = (kind: string) => (id: string) => `cm:${QUEUE_PREFIX}:${kind}:${id}`;
 
-/** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */
+/** Prefix of BullMQ's keys: one hash tag, as BullMQ's scripts require on a Redis Cluster. */
 export const QUEUE_PREFIX = '{clinic-mirror}';
 
-/** Names of the keys; arguments are ids from the configuration. */
+/** Key functions; arguments are ids from the configuration. */
 export const keys = {
   linksMeta: ofTarget('links'),
   linksBucket: owned<[target: string, generation: number, bucket: number]>('target', 'links'),
@@ -198,7 +198,7 @@ export const keys = {
   sessionsEra: sharedEach('sessions-era'),
   signInLink: sharedEach('sign-in-link'),
   signInAttempts: sharedEach('sign-in-attempts'),
-  /** Each on a master of its own, of a cluster: they are asked with every request. */
+  /** On a cluster, spread over masters: checked with every request. */
   requests: (who: string) => `cm:{requests-${who}}:requests`,
   passphrase: shared('passphrase'),
   knownAccounts: shared('known-accounts'),
@@ -226,35 +226,35 @@ export const keys = {
   },
 } as const;
 
-/** One hash tag for each number: the first is that of the queues. */
+/** Returns the hash tag of a number: the first is the tag of the queues. */
 function shardTag(shard: number): string {
   return shard === 0 ? QUEUE_PREFIX : `{clinic-mirror-${shard}}`;
 }
 
-/** Owners by kind, as the keys declare them. */
+/** Owners by kind, from the declarations. */
 const OWNERS: ReadonlyMap<string, Owner> = new Map(
   Object.values(keys).flatMap((key) => ('owner' in key ? [[key.kind, key.owner] as const] : [])),
 );
 
-/** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
+/** Kinds that are also read under former ids of a renamed tenant or target (`formerly`). */
 export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set(
   [...OWNERS.keys()].filter((kind) => /^(pins|journals?|reminder|answer)/.test(kind)),
 );
 
-/** What a key belongs to: a target or a connection, else the tenant itself. */
+/** Owner of a key: a target or a connection, otherwise the tenant. */
 export interface KeyOwner {
   tenant: string;
   kind: string;
-  /** Null: the tenant itself. */
+  /** Null: the tenant. */
   part: RemovablePart | null;
 }
 
-/** A target, or a connection: each may have the other's name. */
+/** Target or connection; the prefix separates equal names. */
 export type RemovablePart = `${'target' | 'connection'}/${string}`;
 
 const KEY = /^cm:\{([^}]+)\}:([^:]+)(?::([^:]+))?/;
 
-/** @returns null for a key that no tenant leaves behind */
+/** @returns null for a key without a tenant */
 export function ownerOfKey(key: string): KeyOwner | null {
   const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
   const owner = OWNERS.get(kind);
@@ -262,7 +262,7 @@ export function ownerOfKey(key: string): KeyOwner | null {
   return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
 }
 
-/** Pattern of all keys of a tenant, or of all tenants and more. */
+/** Returns the pattern for keys of a tenant, or of all tenants and shared keys. */
 export function keysOfTenant(tenant: string | null): string {
   return tenant === null ? 'cm:{*' : tenantKey(tenant, '*');
 }

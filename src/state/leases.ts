@@ -15,46 +15,46 @@ const scripts = {
   freeOfDead: redisScript<number>(import.meta.url, 'lease-free-of-dead'),
 };
 
-/** The right to do one thing alone for a while. Writes that it protects check `token` in the same script. */
+/** Exclusive right for a limited time. Protected writes check `token` in the same script. */
 export interface Lease {
   readonly name: string;
-  /** Key that holds the token while the lease lives. */
+  /** Key that contains the token while the lease is held. */
   readonly key: string;
-  /** `<fencing number>:<owner>`: grows with each holder, so a late one can be told apart. */
+  /** `<fencing number>:<owner>`: the number grows with each holder, which identifies late holders. */
   readonly token: string;
   /**
-   * Aborted when the lease was lost, and before anybody else can hold it when it could not be renewed, or this process could not be heard
-   * of. Read it again before each call to the outside: that looks at the time, also where no timer could ring since the process stood still.
+   * Aborted when the lease is lost. Also aborted before a different process can take the lease, if renewal fails or this process cannot
+   * send its beat. Read the property again before each external call: the getter checks the time, even if no timer could fire in a stopped
+   * process.
    */
   readonly signal: AbortSignal;
-  /** Never throws. A lease that can't be given back ends by itself. */
+  /** Never throws. A lease that cannot be released expires. */
   release(): Promise<void>;
 }
 
 /**
- * Takes and keeps leases of one tenant. Who waits for one has a place, in the order of coming, and whoever comes meanwhile goes behind:
- * work that is begun again as soon as it has ended keeps no other from its turn.
+ * Takes and renews leases of one tenant. Waiters queue in order of arrival, so that work which restarts immediately does not block others.
  */
 export interface Leases {
   /**
    * Tries once.
-   * @param comesAgainAs names work that tries again within a few seconds, in whatever process: it has a place until then
-   * @returns null when somebody else holds it, or waits for it and came before
+   * @param comesAgainAs name of work that retries within a few seconds, in any process, and keeps its place until then
+   * @returns null if the lease is held, or an earlier waiter is next
    */
   tryTake(name: string, comesAgainAs?: string): Promise<Lease | null>;
-  /** Waits for it. @throws MirrorError `remote`, code `lease-busy`, when `waitMs` passes */
+  /** Waits for a lease. @throws MirrorError `remote`, code `lease-busy`, after `waitMs` */
   take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease>;
 }
 
-/** A place whose holder hasn't asked again for this long is nobody's: it died, or has nothing to do any more. */
+/** Time without a question after which a place expires: the waiter died or has no more work. */
 const WAITER_LIFE_MS = 10 * SECOND_MS;
 
-/** Renewals in the time of a lease. One that failed is tried again after a third of that pause. */
+/** Renewals per lease time. A failed renewal is retried after a third of the interval. */
 const RENEWALS = 3;
 
 /**
- * @param ttlMs a lease that is not renewed ends after this time; a living holder renews at a third of it
- * @param processes tells which lives of processes have ended, so that what was held in them is free at once
+ * @param ttlMs a lease without renewal expires after this time; holders renew at a third of the time
+ * @param processes detects ended lives of processes, whose leases become free immediately
  */
 export function createLeases(
   redis: RedisClient,
@@ -71,7 +71,7 @@ export function createLeases(
   async function tryTake(name: string, comesAgainAs = ''): Promise<Lease | null> {
     const key = keys.lease(tenant, name);
     const all = [key, keys.fence(tenant, name), keys.leaseWaiting(tenant, name)];
-    // Before it holds anything, others can learn of its death.
+    // Joins before taking a lease, so that other processes can detect a death.
     const life = await processes.join();
     const attempt = async () => {
       const sentAt = performance.now();
@@ -88,7 +88,7 @@ export function createLeases(
     try {
       for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
         signal.throwIfAborted();
-        // A place of a life that has ended is free.
+        // A position of an ended life is free.
         waiterId = `${(await processes.join()).id}/${waiter}`;
         const lease = await tryTake(name, waiterId);
         if (lease !== null) return lease;
@@ -96,7 +96,7 @@ export function createLeases(
         await pauseFor(pauseMs, signal);
       }
     } catch (error) {
-      // The place is free at once; where Redis is away it is in a little while.
+      // Frees the place immediately; without Redis, the place expires shortly.
       await redis.hdel(keys.leaseWaiting(tenant, name), waiterId).catch(() => {});
       throw error;
     }
@@ -105,8 +105,8 @@ export function createLeases(
 }
 
 /**
- * Keeps a lease that was taken. It counts from the moment in which the take or the renewal was sent: Redis began to count no
- * earlier, so nobody else can hold it before our deadline.
+ * Keeps a lease. The lease time starts when the command is sent: Redis starts later, so no other process can take the lease before the
+ * local deadline.
  */
 function hold(
   redis: RedisClient,
@@ -153,14 +153,14 @@ function hold(
   return {
     ...held,
     get signal() {
-      // A process that stood still goes on with what came in meanwhile, before its timers ring.
+      // A resumed process handles pending input before its timers fire.
       if (!isReleased && (life.over.aborted || performance.now() >= deadlineAt)) lose();
       return lost.signal;
     },
     async release() {
       isReleased = true;
       stop();
-      // Where Redis is away the lease ends by itself; what was done under it stands.
+      // Without Redis, the lease expires; results of the work stay valid.
       await scripts.release(redis, [held.key], [held.token]).catch(() => {});
     },
   };
@@ -174,21 +174,21 @@ function busy(name: string): MirrorError {
   });
 }
 
-/** Whom a person's command tells what it waits for. */
+/** Receives progress for an operator's command that waits. */
 export interface WaitReport {
-  /** What may be under way, in words that follow "waiting for". */
+  /** Possible running work, as text after "waiting for". */
   what: Message;
   report: Progress;
 }
 
-/** What a target's lease is held for, in words that follow "waiting for". */
+/** Returns the purpose of a target's lease, as text after "waiting for". */
 export function targetWork(target: string): Message {
   return message('step.wait.target', { target });
 }
 
 /**
- * Takes a lease for a person's command. One that somebody holds is waited for as long as that lives, and the person is told at once; the
- * signal (Ctrl-C) ends the waiting. The daemon's own work waits with `Leases.take`, for a time.
+ * Takes a lease for an operator's command. Waits as long as the holder lives and reports the wait immediately; the signal (Ctrl-C) ends the
+ * wait. The daemon's work uses `Leases.take` with a time limit.
  */
 export async function waitForLease(
   leases: Leases,

@@ -21,98 +21,100 @@ const scripts = {
 };
 
 /**
- * Links per bucket that a new table is laid out for. A hash of at most 128 small fields stays a listpack in Redis
- * (hash-max-listpack-entries), which takes half the memory of a large hash.
+ * Links per bucket of a new table. A hash of at most 128 small fields stays a listpack in Redis (hash-max-listpack-entries), with half the
+ * memory of a large hash.
  */
 const LINKS_PER_BUCKET = 64;
-/** A table is laid out again when its buckets hold more than this on average. */
+/** Average bucket size that triggers a new layout. */
 const CROWDED_BUCKET = 120;
-/** Buckets that are read in one go: a few thousand links. */
+/** Buckets that are read together: a few thousand links. */
 const BUCKETS_AT_ONCE = 32;
 
-/** How the links of a target are spread over hashes. */
+/** Distribution of a target's links over hashes. */
 export interface LinkLayout {
   layoutVersion: number;
   buckets: number;
-  /** Another one after each change of any link; null before the first. */
+  /** Changes with every link; null before the first. */
   version: string | null;
 }
 
-/** When the item of a link is, and by which fingerprint it is known. */
+/** Time and fingerprint of a link's item. */
 type LinkTime = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
-/** Up to where the links of a target were read. */
+/** Position in a target's links. */
 export interface LinkCursor {
   layoutVersion: number;
   bucket: number;
-  /** The last record of that bucket that was given. */
+  /** Last returned record of the bucket. */
   after: string;
 }
 
-/** Some links of a target, and up to where they were read; null: there are no more. */
+/** Page of a target's links, with the position of the next page; null at the end. */
 export interface LinkPage {
   links: Link[];
   next: LinkCursor | null;
 }
 
-/** The link tables of one tenant. */
+/** Link tables of one tenant. */
 export interface LinkStore {
-  /** All links of a target by record id. The same map as before while none has changed. */
+  /** Returns all links of a target by record id. Returns an identical map until a change. */
   read(target: string): Promise<ReadonlyMap<string, Link>>;
-  /** Those of the given records that have one. */
+  /** Returns the existing links of the given records. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
   /**
-   * Some links after a place, in an order of the table's own. Those that are there from the first page to the last come once each.
+   * Returns links after a position, in the table's order. Links that exist from the first page to the last are returned exactly once.
    * @param cursor null for the first page
-   * @throws MirrorError `conflict`, code `cursor-expired`, when the table was laid out anew since that place was given
+   * @throws MirrorError `conflict`, code `cursor-expired`, after a new layout of the table
    */
   page(target: string, cursor: LinkCursor | null, limit: number): Promise<LinkPage>;
   count(target: string): Promise<number>;
-  /** Those that say that a person touched their object. */
+  /** Returns links with drift, whose objects users changed. */
   drifted(target: string): Promise<Link[]>;
   /**
-   * Names the records whose links carry drift, or are about to: before the links are written, so that none is ever missed.
-   * Names of links that carry none any more do no harm, and go with the next call.
+   * Adds records to the index of drift before their links are written, so that no drift is missed. Superfluous records are harmless and are
+   * removed by the next call.
    */
   nameDrifted(target: string, recordIds: ReadonlySet<string>): Promise<void>;
-  /** Records that were written while a change feed was followed and that no reading has shown since, by the time of the write. */
+  /**
+   * Returns records that were written while a change feed was followed and have not appeared in a fetch since, with the time of the write.
+   */
   unseen(target: string): Promise<Map<string, Instant>>;
   recordSeen(target: string, recordIds: Iterable<string>): Promise<void>;
-  /** Takes records out of what is noted of drift, unseen writes and removals; links stay. @returns how many notes there were */
+  /** Removes records from the indexes of drift, unseen writes and removals; links stay. @returns the number of removed references */
   erase(target: string, recordIds: readonly string[]): Promise<number>;
-  /** Writes links in bulk, as adoption does. Fenced. */
+  /** Writes links in bulk, for adoption. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
-  /** Notes the times of records whose objects are as they were: in links that still have that fingerprint. Fenced. */
+  /** Stores the times of unchanged objects, in links with an equal fingerprint. Fenced. */
   recordTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void>;
-  /** Removes links whose records left the window. Fenced. */
+  /** Removes links of records outside the window. Fenced. */
   release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
-  /** Removes every link of a target whose calendar was replaced. */
+  /** Removes all links of a target after its calendar was replaced. */
   clear(target: string, lease: Lease): Promise<void>;
-  /** Whether so many links would crowd the table. */
+  /** Returns whether the expected number of links would crowd the table. */
   isCrowded(target: string, expected: number): Promise<boolean>;
-  /** Lays the table out for this many links when it is crowded; both writers must be kept out meanwhile. */
+  /** Lays out a crowded table for the expected number of links; both writers must be excluded meanwhile. */
   fit(target: string, expected: number, lease: Lease): Promise<void>;
   /**
-   * Takes note of a change that a script of others made: whoever has read the links need not read them again for it.
-   * @param stored by record id: links as they are stored, '' for one that is gone
+   * Records a change by a script outside this store, so that cached links stay usable.
+   * @param stored stored links by record id, '' for a removed link
    */
   recordChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void;
-  /** Key of the bucket that holds a record's link, for scripts that write links with other things. */
+  /** Returns the key of a record's bucket, for scripts that write links together with different data. */
   bucketKey(target: string, layout: LinkLayout, recordId: string): string;
-  /** A link as it is stored there. */
+  /** Returns a link in its stored form. */
   encoded(target: string, link: Link): string;
   layout(target: string): Promise<LinkLayout>;
 }
 
-/** What a writer calls one change of a link table. */
+/** Returns a writer's name for one change of a link table. */
 export function changeName(): string {
   return randomBytes(6).toString('base64url');
 }
 
 /**
  * Opens the link tables of a tenant.
- * @param identityKey the installation's, 32 bytes, by which is proved where objects are
- * @param room for links that are kept until they change; by default none are
+ * @param identityKey the installation's key, 32 bytes, which proves locations of objects
+ * @param room capacity for cached links; default none
  */
 export function createLinkStore(
   redis: RedisClient,
@@ -156,7 +158,7 @@ class RedisLinkStore implements LinkStore {
     const cached = this.#cache.get(target) ?? new CachedLinks(() => void this.#cache.delete(target));
     const links = cached.of(at.version) ?? (await this.#readAll(target, at));
     if (at.version === null) return links;
-    // What changed while it was read has given the table another version by now.
+    // A change during the read gave the table a different version.
     cached.store(at.version, links);
     this.#cache.set(target, cached);
     this.#room.use(cached, links.size);
@@ -298,7 +300,7 @@ class RedisLinkStore implements LinkStore {
 
   async #readAll(target: string, at: LinkLayout): Promise<Map<string, Link>> {
     const links = new Map<string, Link>();
-    // Some buckets at a time: what is decoded in one go keeps everybody else waiting.
+    // A few buckets at a time: decoding blocks the main thread.
     for (const slice of slices(this.#bucketsOf(target, at), BUCKETS_AT_ONCE)) {
       for (const link of (await this.#readBuckets(target, slice)).flat()) links.set(link.recordId, link);
     }
@@ -316,12 +318,11 @@ class RedisLinkStore implements LinkStore {
     );
   }
 
-  /** The first keys of a script that changes links. */
+  /** Returns the first keys of a script that changes links. */
   #keysOf(target: string, lease: Lease): KeyIndex {
     return new KeyIndex(lease.key, keys.linksMeta(this.#tenant, target));
   }
 
-  /** Runs a script that changes links. */
   #change<Answer>(
     script: FencedScript<Answer>,
     named: KeyIndex,
@@ -343,11 +344,11 @@ class RedisLinkStore implements LinkStore {
     }
   }
 
-  /** Writes a new generation beside the old one, then flips to it: a reader sees one or the other whole. */
+  /** Writes a new generation, then switches: readers see one complete generation. */
   async #replace(target: string, links: readonly Link[], buckets: number, lease: Lease): Promise<void> {
     const before = await this.layout(target);
     const after = { ...before, layoutVersion: before.layoutVersion + 1, buckets };
-    // A process that died before its flip left part of a table under the same names.
+    // A process that died before the switch left part of a table under these names.
     await this.#remove(target, after, lease);
     await this.#write(target, after, links, lease);
     await this.#change(scripts.flip, this.#keysOf(target, lease), lease, [after.layoutVersion, after.buckets]);

@@ -4,19 +4,19 @@ import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { createSealer, type Sealer, type SealingKey, sealedTable, sealedValue } from './sealing.ts';
 
-/** How long a person has to finish a login (RFC 6819 section 5.1.5.3: state and codes live shortly). */
+/** Time for completing an authorization (RFC 6819 section 5.1.5.3: short lifetime of state and codes). */
 const LOGIN_TTL_MS = 10 * MINUTE_MS;
 
-/** Not a tenant's id, which can't hold braces: which tenant a login or a ticket belongs to is known only once it is open. */
+/** Never a tenant's id, which cannot contain braces: the tenant of an authorization or ticket is known only after decryption. */
 const NO_TENANT = '{login}';
 
-/** Logins that persons have begun and not finished, by their state, or links to begin them. `Login` is plain data. */
+/** Pending authorizations by state, or links for starting authorizations. `Login` is plain data. */
 export type LoginStore<Login> = ReturnType<typeof createLoginStore<Login>>;
 
 /**
- * Opens the store of logins under way, of all tenants. A login is sealed, since it holds the code verifier; the key's name
- * holds a hash of the state, so that reading the names of Redis' keys doesn't let one finish somebody's login.
- * @param keyOf the key of a hash: what one store holds opens in no other
+ * Opens the store of pending authorizations of all tenants. An authorization is encrypted because of its code verifier. The key name
+ * contains a hash of the state, so that reading key names is not enough to complete an authorization.
+ * @param keyOf returns the key of a hash; stores do not share values
  */
 export function createLoginStore<Login>(
   redis: RedisClient,
@@ -28,34 +28,34 @@ export function createLoginStore<Login>(
   return {
     /** @param lifeMs default: ten minutes */
     put: (state: string, login: Login, lifeMs = LOGIN_TTL_MS) => loginOf(state).setFor(lifeMs, login),
-    /** Returns the login without consuming it, or null as `take`. */
+    /** Returns the authorization without consuming it, or null as for `take`. */
     find: (state: string) => loginOf(state).get(),
-    /** Gives the login once; null when it is unknown, too old or was taken before. */
+    /** Returns and removes the authorization; null if unknown, expired or already taken. */
     take: (state: string) => loginOf(state).take(),
   };
 }
 
-/** A link by which a person begins a login in a browser anywhere, once. */
+/** Single-use link for starting an authorization in any browser. */
 export interface LoginLink {
-  /** Names it to those who made it; it opens nothing. */
+  /** Public id of the link; gives no access. */
   id: string;
   tenant: string;
   connection: string;
-  /** Who made it, as the system calls them. */
+  /** Creator, by the system's name. */
   by: string;
   madeAt: Instant;
   endsAt: Instant;
 }
 
-/** Longer than any link is good for. */
+/** Longer than the longest lifetime of a link. */
 const TABLE_LIFE_MS = 8 * DAY_MS;
 
-/** Keeps links by the ticket that stands in them. Those that ended are not there. */
+/** Links by ticket, without expired links. */
 export type LoginLinks = ReturnType<typeof createLoginLinks>;
 
 /**
- * Opens the links of all tenants. A ticket, of which a hash is kept, tells where its link stands; the link stands with its tenant, and whoever
- * takes it out there, by opening or withdrawing it, is the only one.
+ * Opens the links of all tenants. The hash of a ticket locates the link in its tenant's table. Opening or withdrawing removes the link
+ * atomically, so only one caller succeeds.
  */
 export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[], clock: Clock) {
   const tickets = { redis, sealer: createSealer(ring, NO_TENANT), throwsForged: true };
@@ -72,7 +72,7 @@ export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[]
     return link === null || isOver(link) ? null : link;
   }
 
-  /** @returns whether it was there */
+  /** @returns whether the link existed */
   const withdraw = async (tenant: string, id: string) => (await linksOf(tenant).remove([id])) === 1;
 
   return {
@@ -86,13 +86,13 @@ export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[]
       await ticketOf(ticket).setFor(Math.max(1, endsAt - clock()), { tenant, id });
       return link;
     },
-    /** Gives the link once. */
+    /** Returns and removes the link. */
     async take(ticket: string): Promise<LoginLink | null> {
       const link = await find(ticket);
-      // One that was opened or withdrawn meanwhile is not there any more.
+      // A link that was opened or withdrawn meanwhile is absent.
       return link !== null && (await withdraw(link.tenant, link.id)) ? link : null;
     },
-    /** Those that nobody has opened, oldest first. */
+    /** Lists unopened links, oldest first. */
     async list(tenant: string): Promise<LoginLink[]> {
       const links = await linksOf(tenant).prune(isOver);
       return [...links.values()].sort((one, other) => one.madeAt - other.madeAt);
@@ -101,18 +101,19 @@ export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[]
 }
 
 /**
- * Opens the binding of a tenant to the clinic's own id of it: set by its first login or cycle, then the only one that it works in.
- * @param sealer seals with the identity key, so that nobody who can write into Redis alone has another clinic's appointments read
+ * Opens a tenant's binding to the clinic's tenant id: set by the first authorization or cycle, and required from then on.
+ * @param sealer encrypts with the identity key, so that an attacker with mere write access to Redis cannot redirect reading to a different
+ * clinic
  */
 export function createClinicTenantStore(redis: RedisClient, tenant: string, sealer: Sealer) {
   const bound = sealedValue<string>(keys.clinicTenant(tenant), { redis, sealer });
   return {
-    /** Null before the first time, and where what stands there was not put in by us. */
+    /** Null if unbound or forged. */
     read: bound.get,
     /**
-     * Binds to a tenant.
-     * @param replace the operator chose it; else what another process was bound to meanwhile stays
-     * @returns the one that is bound to now
+     * Binds the tenant.
+     * @param replace whether the operator chose the id; otherwise an existing binding stays
+     * @returns the current binding
      */
     async bind(id: string, replace: boolean): Promise<string> {
       for (;;) {

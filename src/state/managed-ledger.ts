@@ -7,58 +7,56 @@ import type { AwaitDurable, RedisClient } from './redis.ts';
 import { compareAndSet, type LocatedValue, redisScript } from './script.ts';
 import { createProofSealer, openSealed, type Sealer } from './sealing.ts';
 
-/** Which revision each managed tenant has, as clinic-mirror last wrote it. */
+/** Revision of each managed tenant at clinic-mirror's last write. */
 export interface ManagedHead {
-  /** Higher with each change; after a loss of all too. */
+  /** Grows with each change, even after a complete loss. */
   counter: number;
   revisions: ReadonlyMap<string, string>;
 }
 
-/** A head as it is sealed. */
 type StoredHead = { counter: number; revisions: Record<string, string> };
 
-/** Where the counter is marked outside Redis: the tenants of an installation lie together. */
+/** Mark of the counter outside Redis: all tenants of an installation are in one part. */
 export const MANAGED_MARK: Counter = { name: 'managed', shard: 0 };
 
-/** The highest counter that any process left outside Redis. */
+/** Highest counter of any process, stored outside Redis. */
 export interface HeadMark {
-  /** 0 where there is none, or it can't be read. */
+  /** 0 if absent or unreadable. */
   read(): Promise<number>;
   leave(counter: number): Promise<unknown>;
 }
 
-/** No tenant has such a name: the field of the version, which another change replaces. */
+/** Field of the version, which every change replaces; no tenant has this name. */
 const VERSION = '*';
-/** The field of the sealed head, which names all revisions. */
+/** Field of the encrypted head, which names all revisions. */
 const HEAD = '*head';
-/** A counter is the time of its change as well, so that a head that begins anew after a loss is above all before it, whoever begins it. */
+/** Counters are at least the time of the change, so that a new head after a loss is above all earlier heads, in every process. */
 const COUNTS_A_MS = 1_000;
 
-/** The first answer is a hash, the second one documents behind their tenants. */
+/** The answer contains a hash, and a list of tenants with their documents. */
 const readScript = redisScript<[string[], string[]]>(import.meta.url, 'managed-read');
 
-/** With what a version begins: the first change that this Redis had. Another beginning tells that it was emptied. */
+/** Returns the start of a version: the first change in this Redis. A different start means that Redis was emptied. */
 export function firstOf(version: string | null): string | null {
   return version?.split(':')[0] ?? null;
 }
 
-/** What lies in Redis of all managed tenants, with what counts of it. */
+/** Managed tenants in Redis, with their valid head. */
 export interface Looked {
   version: string | null;
-  /** The head as it lies there; null: there is none. */
+  /** Stored head; null if absent. */
   sealed: string | null;
   revisions: ReadonlyMap<string, string>;
   marked: number;
   head: ManagedHead;
 }
 
-/** A document that takes another's place; null: it goes. */
+/** Replacement of a document; null for a removal. */
 export interface ManagedStep {
   id: string;
   next: { revision: string; sealed: string } | null;
 }
 
-/** What the ledger works with. */
 export interface ManagedLedgerParts {
   redis: RedisClient;
   writer: RedisClient;
@@ -68,10 +66,10 @@ export interface ManagedLedgerParts {
   clock: Clock;
 }
 
-/** Which managed tenants there are, by their revisions, and the sealed head over them. */
+/** Revisions of managed tenants, and the encrypted head. */
 export type ManagedLedger = ReturnType<typeof openManagedLedger>;
 
-/** Reads what lies in Redis, and remembers the last head that this process could trust. */
+/** Reads Redis, and remembers the last trustworthy head of this process. */
 function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>, sealer: Sealer) {
   const revisions = keys.managedRevisions();
   let last: ManagedHead = { counter: 0, revisions: new Map() };
@@ -89,15 +87,15 @@ function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>,
     return { version, sealed, revisions: fields, marked, head: trusted(sealed, marked) };
   }
 
-  /** @param previous the mark, where it was read before */
+  /** @param previous the mark, if already read */
   async function look(previous?: number): Promise<Looked> {
     const marked = previous ?? (await mark.read());
     return looked(new Map(Object.entries(await redis.hgetall(revisions))), marked);
   }
 
   /**
-   * Looks, and reads in the same step the documents that are other ones than before.
-   * @param marked the mark, as it was read before
+   * Reads the head and, in one step, the documents that changed.
+   * @param marked the mark
    */
   async function read(marked: number, before: ManagedTenants | undefined) {
     const previous = [...(before?.values() ?? [])].flatMap(({ id, revision }) => [id, revision]);
@@ -117,8 +115,8 @@ function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>,
 }
 
 /**
- * Opens the ledger. Documents and head change in one step. A head that is older than this process, or the mark outside Redis, knows was put
- * back by somebody else: what counts then is the last head that this process could trust.
+ * Opens the ledger. Documents and head change in one step. A head that is older than this process or the mark knows was reverted by a
+ * foreign writer: the last trustworthy head of this process then applies.
  */
 export function openManagedLedger(parts: ManagedLedgerParts) {
   const { redis, writer, awaitDurable, identityKey, mark, clock } = parts;
@@ -126,7 +124,7 @@ export function openManagedLedger(parts: ManagedLedgerParts) {
   const sealer = createProofSealer(identityKey, '{managed-tenants}');
   const { look, read, last, wrote } = openReader(parts, sealer);
 
-  /** @param changes the revisions that count from now on; null for a tenant that goes */
+  /** @param changes new revisions; null for a removed tenant */
   async function write(now: Looked, changes: Iterable<[string, string | null]>, steps: readonly ManagedStep[]) {
     const counter = Math.max(now.marked, last().counter, clock() * COUNTS_A_MS) + 1;
     const next = revisionsAfter(now, changes);
@@ -138,8 +136,8 @@ export function openManagedLedger(parts: ManagedLedgerParts) {
   }
 
   /**
-   * Changes what is meant, whoever else does meanwhile; on the disk when it returns, where Redis can tell.
-   * @param make changes what was looked at; false: somebody else did
+   * Repeats a change until no concurrent change interferes. Durable on return if Redis supports confirmation.
+   * @param make makes the change; false after a concurrent change
    */
   async function forGood(isMeant: (now: Looked) => boolean, make: (now: Looked) => Promise<boolean>): Promise<boolean> {
     for (;;) {
@@ -147,7 +145,7 @@ export function openManagedLedger(parts: ManagedLedgerParts) {
       if (!isMeant(now)) return false;
       if (await make(now)) break;
     }
-    // Only then it is marked: else a Redis that crashed would look like one that was put back.
+    // The mark follows the confirmation: otherwise a crashed Redis would look like a reverted Redis.
     await awaitDurable(revisions).catch(() => 'late');
     await mark.leave(last().counter);
     return true;
@@ -161,16 +159,16 @@ export function openManagedLedger(parts: ManagedLedgerParts) {
     seen: () => last().counter,
     marked: mark.read,
     version: () => redis.hget(revisions, VERSION),
-    /** @returns false: somebody else changed something meanwhile */
+    /** @returns false after a concurrent change */
     change: (now: Looked, steps: readonly ManagedStep[]) =>
       write(
         now,
         steps.map(({ id, next }) => [id, next?.revision ?? null]),
         steps,
       ),
-    /** What stands there already counts from now on. @returns as `change` */
+    /** Accepts the stored revision. @returns as `change` */
     count: (now: Looked, id: string) => write(now, [[id, now.revisions.get(id) ?? null]], []),
-    /** A process that died may have left none. @returns the mark */
+    /** Raises a mark that a dead process failed to write. @returns the mark */
     raiseMark: async (marked: number): Promise<number> => {
       if (last().counter > marked) await mark.leave(last().counter);
       return last().counter > marked ? mark.read() : marked;
@@ -178,16 +176,15 @@ export function openManagedLedger(parts: ManagedLedgerParts) {
   };
 }
 
-/** Names, each with the value behind it. */
 function pairsOf(flat: readonly string[]): Map<string, string> {
   const pairs = new Map<string, string>();
   for (let at = 0; at < flat.length; at += 2) pairs.set(flat[at] ?? '', flat[at + 1] ?? '');
   return pairs;
 }
 
-/** The revisions that count after changes. */
+/** Returns the valid revisions after changes. */
 function revisionsAfter(now: Looked, changes: Iterable<[string, string | null]>): Map<string, string> {
-  // Where nothing is left of what was, all else is known as lost by those who had it.
+  // If no data is left, processes with earlier data treat the remaining tenants as lost.
   const next = new Map(now.sealed === null && now.revisions.size === 0 ? [] : now.head.revisions);
   for (const [id, revision] of changes) {
     if (revision === null) next.delete(id);
@@ -196,7 +193,7 @@ function revisionsAfter(now: Looked, changes: Iterable<[string, string | null]>)
   return next;
 }
 
-/** What must still be as it was looked at, and what is written: head, version, revisions and documents. */
+/** Returns the values to compare, and the values to write: head, version, revisions and documents. */
 function valuesOf(now: Looked, head: string, steps: readonly ManagedStep[]) {
   const [key, tenants] = [keys.managedRevisions(), keys.managedTenants()];
   const change = randomUUID();
@@ -213,7 +210,7 @@ function valuesOf(now: Looked, head: string, steps: readonly ManagedStep[]) {
   return { expected, written };
 }
 
-/** Those that are as they were, those that clinic-mirror did not write so, and the others, which have to be read. */
+/** Splits tenants into unchanged, forged and changed ones; changed documents must be read. */
 export function comparedWith(before: ManagedTenants | undefined, now: Looked) {
   const same = new Map<string, ManagedTenant>();
   const [forged, others]: [string[], string[]] = [[], []];
@@ -228,20 +225,20 @@ export function comparedWith(before: ManagedTenants | undefined, now: Looked) {
   return { same, forged, others };
 }
 
-/** The revision that a tenant is shown with that clinic-mirror did not write so. */
+/** Returns the displayed revision of a forged tenant. */
 export function revisionShown(now: Looked, id: string): string {
-  // No document has it: what is known of an earlier document with the same one does not count.
+  // No document has this revision: a seen revision of an earlier document must not match.
   return hash('sha256', `forged ${now.revisions.get(id)} ${wantedOf(now, id)}`, 'base64url').slice(0, 22);
 }
 
-/** What whoever changes a tenant may have seen of it: as it was read, as it was written last, or that Redis has none. */
+/** Returns the revisions that an operator may have seen: the stored revision, the last written revision, or a missing tenant. */
 export function meantBy(now: Looked, id: string): string[] {
   const [there, wanted] = [now.revisions.get(id), wantedOf(now, id)];
   if (there === undefined && wanted === undefined) return [''];
   return [revisionShown(now, id), ...(wanted === undefined ? [] : [wanted]), ...(there === undefined ? [''] : [])];
 }
 
-/** The revision of a tenant that counts; undefined for none. */
+/** Returns the valid revision of a tenant, or undefined. */
 function wantedOf({ head }: Looked, id: string): string | undefined {
   return head.revisions.get(id);
 }

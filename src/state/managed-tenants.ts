@@ -19,33 +19,32 @@ import {
 } from './managed-ledger.ts';
 import { createSealer, type SealingKey } from './sealing.ts';
 
-/** All managed tenants at one moment. */
 export interface ManagedSnapshot {
-  /** Another one after each change of any; null before the first. */
+  /** Changes with every tenant; null before the first. */
   version: string | null;
-  /** One that is not as clinic-mirror wrote it last does not open (`record-forged`). */
+  /** A tenant that differs from clinic-mirror's last write cannot be opened (`record-forged`). */
   tenants: ManagedTenants;
-  /** Those that Redis lost since this was opened and does not name again: nobody removed them. */
+  /** Tenants that Redis lost since the store was opened: no operator removed them. */
   lost: ManagedTenants;
-  /** Those that do not open, because who wrote them last was not clinic-mirror. */
+  /** Tenants that cannot be opened because of a foreign write. */
   forged: readonly string[];
 }
 
-/** The managed tenants of an installation. Of two who change one at once, one does. */
+/** Managed tenants of an installation. Of two concurrent changes of a tenant, one succeeds. */
 export type ManagedTenantStore = ReturnType<typeof createManagedTenants>;
 
-/** What the store works with. @see CredentialStoreOptions */
+/** @see CredentialStoreOptions */
 export interface ManagedTenantParts extends ManagedLedgerParts {
   ring: readonly SealingKey[];
 }
 
 const CONTEXT = 'managed-tenant';
-/** Stale documents that are sealed anew in one step. */
+/** Stale documents that are encrypted again in one step. */
 const SEALED_AT_ONCE = 100;
 
 /**
- * Opens the managed tenants. Each is sealed under its own name, so that one can't be put in another's place, and a sealed head names the
- * revision of each, so that no older one can be put back.
+ * Opens the managed tenants. Each document is encrypted under its name, so that documents cannot be swapped. An encrypted head names each
+ * revision, so that older documents cannot be restored unnoticed.
  */
 export function createManagedTenants(parts: ManagedTenantParts) {
   const ledger = openManagedLedger(parts);
@@ -60,7 +59,7 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     );
 
   async function read(): Promise<ManagedSnapshot> {
-    // Before Redis, which is never behind it.
+    // Read before Redis, which is never behind the mark.
     const marked = await ledger.marked();
     const before = last;
     if (before?.marked === marked && (await ledger.version()) === before.version) return before;
@@ -70,7 +69,7 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     const next = await state(now, documents, before?.tenants);
     const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
     lost = new Map([...missing].filter(([id]) => !next.has(id)));
-    // The mark outside Redis tells that there were some, and not which.
+    // The mark outside Redis proves that tenants existed, without their names.
     if (now.version === null && now.marked > 0) next.set(ALL_MANAGED, forgedTenant(ALL_MANAGED, now));
     last = {
       ...{ version: now.version, tenants: next, lost, marked: await ledger.raiseMark(marked) },
@@ -80,9 +79,12 @@ export function createManagedTenants(parts: ManagedTenantParts) {
   }
 
   return {
-    /** Asks for what changed alone; the same object when nothing did. What an old key sealed is sealed again. @throws as `tenantsLost` */
+    /**
+     * Reads only changes, and returns an identical object without changes. Documents under an old key are encrypted again. @throws as
+     * `tenantsLost`
+     */
     read,
-    /** One tenant, also where Redis lost it since this was opened; null when there is none. */
+    /** Returns one tenant, also if Redis lost the tenant since the store was opened; null if absent. */
     async find(id: string): Promise<ManagedTenant | null> {
       try {
         const { tenants: there, lost: gone } = await read();
@@ -93,34 +95,34 @@ export function createManagedTenants(parts: ManagedTenantParts) {
       }
     },
     /**
-     * Keeps a tenant sealed. On the disk when it returns, where Redis can tell.
-     * @param expected revision that is replaced, as it was read or as it was last written; null: there is none
-     * @returns the revision; null when another one stands there
+     * Stores an encrypted tenant. Durable on return if Redis supports confirmation.
+     * @param expected replaced revision, as read or last written; null: absent
+     * @returns the revision; null if a different revision is stored
      */
     async put(id: string, content: ManagedContent, expected: string | null): Promise<string | null> {
       const next = seal(id, content);
       return (await change(id, expected, next)) ? next.revision : null;
     },
-    /** @returns whether it was removed: false when another revision stands there */
+    /** @returns false if a different revision is stored */
     remove: (id: string, expected: string) => change(id, expected, null),
-    /** Takes one as Redis has it, or has it no more: a person restored an older Redis. @returns false when it is not as it was read */
+    /** Accepts a tenant as stored or missing in Redis, after an operator restored an older Redis. @returns false if the revision differs */
     accept: (id: string, expected: string) =>
       ledger.forGood(
         (now) => revisionShown(now, id) === expected,
         (now) => ledger.count(now, id),
       ),
-    /** The highest counter of a change that this process has seen: of one that it made, its own unless another came at once. */
+    /** Highest counter that this process has seen: after its own change, the counter of the change unless a concurrent change followed. */
     counter: ledger.seen,
   };
 }
 
-/** A document as it is stored. */
+/** Stored document. */
 interface Sealed {
   revision: string;
   sealed: string;
 }
 
-/** Documents as they are stored, each under its own name. */
+/** Seals and opens documents, each under its name. */
 function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
   function seal(id: string, content: ManagedContent): Sealed {
     const sealed = createSealer(ring, id).seal(JSON.stringify(content), CONTEXT);
@@ -132,7 +134,7 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
     return { id, revision: revisionOf(sealed), open };
   }
 
-  /** What an old key sealed is sealed with the active one, unless it does not open, which is told elsewhere. */
+  /** Seals documents under old keys again with the active key. Documents that cannot be opened are reported elsewhere. */
   async function sealAnew(now: Looked, read: ReadonlyMap<string, string>, next: Map<string, ManagedTenant>) {
     const stale = [...read].flatMap(([id, sealed]) => {
       const content = createSealer(ring, id).isStale(sealed) ? contentOf(stored(id, sealed)) : null;
@@ -140,14 +142,14 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
     });
     for (let from = 0; from < stale.length; from += SEALED_AT_ONCE) {
       const steps = stale.slice(from, from + SEALED_AT_ONCE);
-      // A Redis that takes no writes can be read all the same: the next process tries again.
+      // A read-only Redis stays readable: the next process tries again.
       const isDone = await ledger.change(from === 0 ? now : await ledger.look(now.marked), steps).catch(() => false);
       if (!isDone) return;
       for (const { id, next: anew } of steps) next.set(id, stored(id, anew.sealed));
     }
   }
 
-  /** Tenants as Redis has them. @param documents those that are other ones than before */
+  /** Returns the current tenants. @param documents changed documents */
   async function readCurrent(now: Looked, documents: ReadonlyMap<string, string>, before: ManagedTenants | undefined) {
     const { same, forged, others } = comparedWith(before, now);
     const next = new Map(same);
@@ -167,7 +169,7 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
   return { seal, state: readCurrent };
 }
 
-/** In place of a tenant that is not as clinic-mirror wrote it last. */
+/** Replaces a tenant that differs from clinic-mirror's last write. */
 function forgedTenant(id: string, now: Looked): ManagedTenant {
   const isMissing = !now.revisions.has(id);
   const isOfAll = id === ALL_MANAGED;
@@ -195,7 +197,7 @@ function contentOf(tenant: ManagedTenant): ManagedContent | null {
   }
 }
 
-/** Sealed anew the same is another text. */
+/** Encrypting equal content again gives a different text. */
 function revisionOf(sealed: string): string {
   return hash('sha256', sealed, 'base64url').slice(0, 22);
 }
@@ -204,7 +206,7 @@ function isLoss(error: unknown): boolean {
   return error instanceof MirrorError && error.code === 'managed-tenants-lost';
 }
 
-/** Redis had some since the store was opened, and knows of none that ever was. */
+/** Redis had tenants since the store was opened, and now has no knowledge of any. */
 function tenantsLost(): MirrorError {
   return new MirrorError(message('managed-tenants-lost'), {
     ...{ actor: 'remote', code: 'managed-tenants-lost', retry: 'later' },

@@ -11,13 +11,13 @@ const scripts = {
   end: redisScript<string[]>(import.meta.url, 'outage-end'),
 };
 
-/** Other work than cycles and lanes that asks a host: a reminder channel, a trigger endpoint, or the refresh of a connection's tokens. */
+/** Work other than cycles and lanes that contacts a host: a reminder channel, a trigger endpoint, or a token refresh. */
 export interface OtherWork {
   kind: 'channel' | 'connection' | 'endpoint';
   id: string;
 }
 
-/** Work that waits until a host answers again: a target's lane, a tenant's cycle, or other work of the tenant. */
+/** Work that waits for a host: a target's lane, a tenant's cycle, or other work of the tenant. */
 export interface WaitingWork {
   tenant: string;
   /** Null: the tenant's cycle, or `other`. */
@@ -25,32 +25,31 @@ export interface WaitingWork {
   other?: OtherWork;
 }
 
-/** A host that fails whoever asks it. */
+/** Host that fails for every caller. */
 export interface HostOutage {
   host: string;
-  /** Of the error with which it was first noticed. */
+  /** Code of the first error. */
   code: string;
   sinceAt: Instant;
-  /** When a work was last chosen to try it soon, for all others. */
+  /** Time when a work was last chosen to try the host for all waiting work. */
   triedAt: Instant;
   works: WaitingWork[];
 }
 
-/** What a wait is noted with. */
 interface WaitFacts {
   now: Instant;
   code: string;
-  /** Whether it may try the host for all others. Only such a wait says that the host is away. */
+  /** Whether the work may try the host for all waiting work. Only such work declares an outage. */
   mayTry: boolean;
-  /** After so long it is told that the host is still away. */
+  /** Time after which a continuing outage is reported. */
   lastsAfterMs: number;
 }
 
-/** Which work waits for which failing host, over all tenants and processes. */
+/** Work that waits for failing hosts, over all tenants and processes. */
 export interface OutageStore {
   /**
-   * Notes that a work waits for a host. `isChosen`: this work tries the host soon, for all others. `became`: the host is away since now, or
-   * has been for `lastsAfterMs`; each is answered once over all processes.
+   * Records that a work waits for a host. `isChosen`: this work soon tries the host for all waiting work. `became`: the outage just began,
+   * or has lasted for `lastsAfterMs`; each result is returned once over all processes.
    */
   wait(
     host: string,
@@ -58,34 +57,34 @@ export interface OutageStore {
     facts: WaitFacts,
   ): Promise<{ isChosen: boolean; became: 'began' | 'lasts' | null }>;
   /**
-   * Notes that a host answers again. `works`: what waited for it, each one once over all processes. `outage`: what is over, if anybody was told
-   * that it began.
+   * Records that a host answers again. `works`: waiting work, each returned once over all processes. `outage`: the ended outage, if its
+   * start was reported.
    */
   end(host: string, now: Instant): Promise<{ works: WaitingWork[]; outage: HostOutage | null }>;
-  /** The work that waits for a host now. */
+  /** Returns the waiting work of a host. */
   works(host: string): Promise<WaitingWork[]>;
-  /** The hosts that are away, longest first. */
+  /** Returns the unavailable hosts, longest outage first. */
   list(now: Instant): Promise<HostOutage[]>;
 }
 
-/** While a host fails, one work tries it this often for all that wait. Our choice. */
+/** Interval of attempts for all waiting work during an outage. Our choice. */
 export const PROBE_EVERY_MS = 10 * SECOND_MS;
-/** A host that fails now and then wakes those that wait for it no more often. */
+/** Least interval between recoveries, so that an unstable host does not wake waiting work more often. */
 const LEAST_BETWEEN_ENDS_MS = 5 * SECOND_MS;
-/** An outage that begins so soon after another one is told only when it lasts. Our choice. */
+/** An outage that follows a previous outage within this time is reported only if the outage lasts. Our choice. */
 const REPORT_AGAIN_AFTER_MS = 5 * MINUTE_MS;
-/** Work that waits notes so with each try, at least hourly. */
+/** Longer than the hourly or more frequent updates of waiting work. */
 const RETENTION_MS = DAY_MS;
-/** Nobody has asked the host for so long: whatever waited for it is no longer there, or paused. */
+/** Time without contact after which waiting work is considered removed or paused. */
 const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
-/** Ends the names of fields that are no works. */
+/** Suffix of fields that are not works. */
 const FACT = ':';
 
-/** Opens the record of failing hosts. @param identityKey seals their names: they are shown, and mailed */
+/** Opens the record of failing hosts. @param identityKey seals host names, which are shown and mailed */
 export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): OutageStore {
   const sealer = createProofSealer(identityKey, '{outages}');
 
-  /** @returns null for what is no outage, or whose facts we did not write */
+  /** @returns null for a missing or forged outage */
   function outageIn(id: string, stored: Readonly<Record<string, string>>): HostOutage | null {
     const sealed = stored['incident:'];
     const facts =
@@ -102,7 +101,7 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
       const sealed = mayTry ? sealer.seal(JSON.stringify({ host, code, sinceAt: now }), id) : '';
       const facts = [work, now, PROBE_EVERY_MS, RETENTION_MS, mayTry ? '1' : '0', sealed, lastsAfterMs];
       const [isChosen, became] = await scripts.wait(redis, [waiting, ended], facts);
-      // With each try: who crashed between the two is followed by the next one.
+      // Repeated with each attempt: after a crash between both steps, the next attempt completes the record.
       if (isChosen === 1) await redis.sadd(keys.outages(), id);
       return { isChosen: isChosen === 1, became: became === 'began' || became === 'lasts' ? became : null };
     },
@@ -153,20 +152,19 @@ function hashOf(host: string): string {
 }
 
 /**
- * Keys whose writes got no answer, by target: such a write may still arrive, also after the object was deleted. Each is looked at once
- * more at its time. Keys are keyed hashes, so nothing here tells of a record.
+ * Keys of unanswered writes, by target: a write may arrive late, even after the object was deleted. Each key is checked again at its time.
+ * Keys are keyed hashes and reveal no record.
  */
 export interface UnansweredStore {
-  /** Notes keys to be looked at; of several times the latest counts. */
+  /** Records keys for a check; the latest time of a key applies. */
   record(target: string, times: ReadonlyMap<ItemKey, Instant>): Promise<void>;
-  /** At most `limit` keys whose time has come. */
+  /** Returns at most `limit` due keys. */
   due(target: string, now: Instant, limit: number): Promise<ItemKey[]>;
   done(target: string, keys: readonly ItemKey[]): Promise<void>;
-  /** When the next key is to be looked at; null when none waits. */
+  /** Time of the next due key, or null. */
   nextAt(target: string): Promise<Instant | null>;
 }
 
-/** Opens the notes of a tenant. */
 export function createUnansweredStore(redis: RedisClient, tenant: string): UnansweredStore {
   const name = (target: string) => keys.unanswered(tenant, target);
   return {

@@ -32,88 +32,90 @@ const scripts = {
   abandon: fencedScript<number>(import.meta.url, 'outbox-abandon'),
 };
 
-/** When an outbox is written, and the lease that fences the write. */
+/** Time of a write, and the lease that fences the write. */
 export interface OutboxWrite {
   now: Instant;
   lease: Lease;
 }
 
-/** The outboxes of one tenant: changes decided and not yet acknowledged, newest wins per record, contents sealed. */
+/**
+ * Outboxes of one tenant: planned and unacknowledged changes with encrypted contents. A newer change replaces an older change of the
+ * record.
+ */
 export interface Outbox {
-  /** Everything that waits, without content. */
+  /** Returns all waiting changes without content. */
   pending(target: string): Promise<Map<string, PendingChange>>;
-  /** Puts the changes of a run in, replacing older ones for the same records. Fenced by the planner's lease. */
+  /** Adds the changes of a run, and replaces older changes of these records. Fenced by the planner's lease. */
   put(target: string, changes: readonly PlannedChange[], by: OutboxWrite & { run?: string | null }): Promise<void>;
-  /** Removals that a run decided and that wait; those under way are among them. */
+  /** Returns waiting removals of a run, including removals in progress. */
   removalsOf(target: string, run: string): Promise<PendingChange[]>;
-  /** At most `limit` entries that are due, oldest first. */
+  /** Returns at most `limit` due changes, oldest first. */
   due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
-  /** Notes, before the call, that the entries are being sent. Fenced by the lane's lease. */
+  /** Records before the call that the changes are being sent. Fenced by the lane's lease. */
   markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void>;
-  /** Takes that back of entries of which nothing was written after all. Fenced by the lane's lease. */
+  /** Reverts `markSent` for changes without any write. Fenced by the lane's lease. */
   markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void>;
-  /** Puts entries off to their times, which counts as no failure. Fenced by the lane's lease. */
+  /** Postpones changes without counting a failure. Fenced by the lane's lease. */
   postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
-  /** Lets the next revisions be above one that an object carries. Fenced by the lane's lease. */
+  /** Raises the next revisions above the revision of an object. Fenced by the lane's lease. */
   raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
   /**
-   * Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease.
-   * @param by.recordTakenOut remember whose objects were taken out until they are made again
+   * Applies results to links and outbox in one atomic step. Fenced by the lane's lease.
+   * @param by.recordTakenOut whether to remember removed objects until they are created again
    */
   complete(
     target: string,
     settlements: readonly OutboxSettlement[],
     by: OutboxWrite & { recordTakenOut?: boolean },
   ): Promise<void>;
-  /** Those of the records whose object was taken out and not made again. */
+  /** Returns the given records whose objects were removed and not created again. */
   takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
   /**
-   * Makes parked and waiting entries due now, but for those that the other side asked to wait with.
-   * @param codes those alone whose last try failed with one of them
-   * @returns how many
+   * Makes parked and waiting changes due now, except for waits that the vendor requested.
+   * @param codes only changes whose last attempt failed with one of these codes
+   * @returns the number of changes
    */
   hurry(target: string, now: Instant, codes?: ReadonlySet<string>): Promise<number>;
   /**
-   * Makes entries due now that were decided or sent in a time to come, by a clock that ran ahead.
-   * @param toleranceMs a time that is no further ahead is none to come
+   * Makes changes due now that a fast clock planned or sent at a future time.
+   * @param toleranceMs allowed difference
    */
   takeBack(target: string, now: Instant, toleranceMs: number): Promise<void>;
   /**
-   * Takes out entries whose records left the window before they could be written; erasures stay, a person asked for them. Fenced by
+   * Removes changes of records that left the window before they were written. Erasures stay, because an operator requested them. Fenced by
    * the planner's lease.
    */
   abandon(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
-  /** Empties the outbox of a target whose calendar was replaced. */
+  /** Empties the outbox of a target after its calendar was replaced. */
   clear(target: string): Promise<void>;
-  /** What waits for one record; null when nothing does. */
+  /** Returns the waiting change of a record, or null. */
   pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
-  /** What waits for some records, of those for which something does. */
+  /** Returns the waiting changes of the given records. */
   pendingOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, PendingChange>>;
-  /** Ids of the records for which something waits, apart by whether its last try failed; in order. */
+  /** Returns the ids of waiting records in order, separated by success of the last attempt. */
   recordIds(target: string): Promise<{ waiting: string[]; failing: string[] }>;
-  /** When the change that is due first was decided; null when none waits. */
+  /** Returns when the first due change was planned, or null. */
   oldestAt(target: string): Promise<Instant | null>;
   counts(target: string): Promise<{ pending: number; failing: number }>;
-  /** When the next entry is due; null when none waits. */
+  /** Returns when the next change is due, or null. */
   nextDueAt(target: string): Promise<Instant | null>;
 }
 
-/** Counter in a target's record of entries that were not ours. */
+/** Counter of forged outbox changes in a target's record. */
 const FORGED = 'forged' satisfies TargetCounter;
-/** Entries that a script looks at: it keeps everybody else waiting. */
+/** Changes per script: a script blocks Redis. */
 const LOOKED_AT_IN_ONE_GO = 1_000;
-/** Entries that are read in one go: what is parsed at once keeps everybody else waiting. */
+/** Changes that are read together: parsing blocks the main thread. */
 const ENTRIES_AT_ONCE = 500;
 
-/** What an outbox seals with: what waits with the sealing keys, lines of journals with the identity key. */
+/** Sealers of an outbox: encryption keys for waiting changes, the identity key for journal lines. */
 export interface OutboxSealers {
   sealer: Sealer;
   proofs: Sealer;
-  /** How long a journal is kept after its last line. */
+  /** Retention of a journal after its last line. */
   journalRetentionMs?: number;
 }
 
-/** Opens the outboxes of a tenant. */
 export function createOutbox(redis: RedisClient, tenant: string, sealers: OutboxSealers, links: LinkStore): Outbox {
   return new RedisOutbox(redis, tenant, sealers, links);
 }
@@ -125,7 +127,7 @@ class RedisOutbox implements Outbox {
   readonly #proofs: Sealer;
   readonly #links: LinkStore;
   readonly #journalRetentionMs: number;
-  /** Settlements so far, by which one that arrives a second time is known. */
+  /** Number of settlements, which identifies a repeated one. */
   #doneCount = 0;
 
   constructor(redis: RedisClient, tenant: string, sealers: OutboxSealers, links: LinkStore) {
@@ -181,7 +183,9 @@ class RedisOutbox implements Outbox {
     return entries;
   }
 
-  /** What no plan of ours put in, or can't be read any more: nothing is done by it, and the next cycle plans again from the clinic. */
+  /**
+   * Removes a change that no plan stored, or that is unreadable: the change has no effect, and the next cycle plans again from the clinic.
+   */
   async #quarantine(target: string, id: string, isThere: boolean): Promise<void> {
     const { outbox, due, failing } = this.#keysOf(target);
     const pipeline = this.#redis.pipeline().hdel(outbox, id).zrem(due, id).zrem(failing, id);
@@ -240,7 +244,7 @@ class RedisOutbox implements Outbox {
     const removalFlag = recordTakenOut ? '1' : '0';
     const head = [now, this.#journalRetentionMs, target, removalFlag, this.#doneCount, changeName()];
     const versions = await scripts.confirm(this.#redis, lease, named.keys.slice(1), [...head, ...tuples]);
-    // A number: it came a second time, and changed nothing.
+    // A number means a repeated call without a change.
     if (versions !== 0) links.recordChange(target, versions, stored);
   }
 
@@ -336,7 +340,7 @@ class RedisOutbox implements Outbox {
     };
   }
 
-  /** All entries; one may come twice (HSCAN), and what comes in or goes meanwhile may or may not be among them. */
+  /** Yields all changes; a change may appear twice (HSCAN), and concurrent changes may be missing. */
   async *#storedEntries(target: string): AsyncGenerator<[string, StoredEntry]> {
     const { outbox } = this.#keysOf(target);
     let cursor = '0';
@@ -348,7 +352,7 @@ class RedisOutbox implements Outbox {
   }
 }
 
-/** What the seal of an entry's item is bound to. */
+/** Returns the seal's context for an item. */
 function sealContext(target: string, recordId: string): string {
   return `outbox/${target}/${recordId}`;
 }

@@ -4,33 +4,31 @@ import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
-/** Part of a time after which others succeed us that we don't use: for a timer that rings late, and for a call that is just going out. */
+/** Unused share of a time limit for succession, as a reserve for late timers and calls that are being sent. */
 export const MARGIN_SHARE = 0.1;
 
-/** A time in which a process lives to all others. What it took in one life is lost with it. */
+/** Period in which other processes consider a process alive. Leases of a life are lost with the life. */
 export interface Life {
-  /** Leases, and places in their lines, begin with it. It never comes again. */
+  /** Unique prefix of leases and queue positions. */
   readonly id: string;
   /**
-   * Aborted when the life ends, before anybody else can know. Read it again before each use: that looks at the time, also where no timer
-   * could ring since the process stood still.
+   * Aborted when the life ends, before other processes can notice. Read the property again before each use: the getter checks the time,
+   * even if no timer could fire in a stopped process.
    */
   readonly over: AbortSignal;
 }
 
-/** The life of this process. */
 interface OwnLife extends Life {
-  /** Prolongs it: Redis has answered a beat. @param sentAt when that was sent: whoever saw it did so no earlier */
+  /** Extends the life after Redis answered a beat. @param sentAt time of sending: observers see the beat later */
   wasHeard(sentAt: number): void;
 }
 
-/** For what never ends. */
 const ENDLESS = new AbortController().signal;
 
-/** A life that begins when it is first heard of. @param silentMs others take over when they have seen no beat for so long */
+/** Creates a life that starts with the first answered beat. @param silentMs time without a beat after which other processes take over */
 export function createLife(id: string, silentMs: number): OwnLife {
   const ended = new AbortController();
-  /** Null before it is heard of. */
+  /** Null before the first beat. */
   let until: number | null = null;
   let timer: NodeJS.Timeout | undefined;
   const end = () => {
@@ -47,7 +45,7 @@ export function createLife(id: string, silentMs: number): OwnLife {
       return look();
     },
     wasHeard(sentAt) {
-      // An answer that comes too late prolongs nothing: others may have taken over.
+      // A late answer extends nothing: other processes may have taken over.
       if (look().aborted) return;
       until = Math.max(until ?? 0, sentAt + silentMs * (1 - MARGIN_SHARE));
       clearTimeout(timer);
@@ -56,59 +54,62 @@ export function createLife(id: string, silentMs: number): OwnLife {
   };
 }
 
-/** What tells others that a process lives or died. */
+/** Data that shows other processes whether a process is alive. */
 interface Entry {
-  /** Boot of the kernel, with the namespaces of process ids and of time; null where they are not known. */
+  /** Boot id of the kernel, with the namespaces of process ids and time; null if unknown. */
   kernel: string | null;
   pid: number;
-  /** When it started, in ticks since the boot. */
+  /** Start time, in ticks since boot. */
   startedAt: string | null;
-  /** Ids of its workers, which its locks of jobs begin with. */
+  /** Ids of workers, which prefix their job locks. */
   workers: readonly string[];
-  /** Grows as long as the process lives. */
+  /** Grows while the process is alive. */
   beat: number;
-  /** Without a beat for so long it has died to all others, and has given up before. */
+  /** Time without a beat after which the process is considered dead; the process itself stops earlier. */
   silentMs: number;
-  /** It gave this life up itself. */
+  /** Whether the process itself ended this life. */
   isOver?: boolean;
 }
 
-/** The processes that work on one state, and which of their lives have ended. */
+/** Processes that share one state, and their ended lives. */
 export interface Processes {
-  /** The life that this process is in; registers a new one first where there is none. */
+  /** Returns the current life of this process; registers a new life if necessary. */
   join(): Promise<Life>;
-  /** Ids of lives that ended and left something. */
+  /** Ids of ended lives with remains. */
   dead(): readonly string[];
-  /** Names a worker of this process. */
+  /** Registers a worker of this process. */
   addWorker(id: string): Promise<void>;
-  /** Has each death told once, with the ids of the workers that died. @param listener never throws */
+  /** Reports each death once, with the ids of the dead workers. @param listener never throws */
   onDeath(listener: (workers: readonly string[]) => Promise<void>): void;
-  /** Leaves nothing behind. */
+  /** Removes the registration. */
   leave(): Promise<void>;
 }
 
 const BEAT_MS = SECOND_MS;
 const LOOK_MS = SECOND_MS;
-/** Looks that saw no beat before a process has died without a proof: when Redis comes back, a look may be there before the beats are. */
+/**
+ * Checks without a new beat before a process without proof of death is considered dead: after a return of Redis, a check may precede the
+ * beats.
+ */
 const SILENT_LOOKS = 4;
-/** No lease lives longer: `leases.ttlMs` is ten minutes at most. */
+/** Longer than any lease: `leases.ttlMs` is at most ten minutes. */
 const FORGOTTEN_AFTER_MS = 15 * MINUTE_MS;
 
-/** For leases of which nobody needs to learn that their holder died: each of these is a process that never does. */
+/** Provides a life that never ends, for leases whose holder's death need not be detected. */
 export function unregistered(): Pick<Processes, 'join' | 'dead'> {
   const life = { id: randomUUID(), over: ENDLESS };
   return { join: async () => life, dead: () => [] };
 }
 
 /**
- * Opens the register. Nothing is written before the first `join`.
- * @param silentMs without a beat for so long this process has died to all others; it gives up a little earlier
+ * Opens the register without writing before the first `join`.
+ * @param silentMs time without a beat after which this process is considered dead; the process itself stops slightly earlier
  */
 export function openProcesses(redis: RedisClient, silentMs: number): Processes {
   return new RegisteredProcesses(redis, silentMs);
 }
 
-/** When the beat of another process was seen to change last, by a clock that does not jump, and how many looks saw it since. */
+/** Last change of a process's beat by a monotonic clock, and the number of checks since. */
 interface Seen {
   beat: number;
   at: number;
@@ -124,7 +125,7 @@ class RegisteredProcesses implements Processes {
   readonly #dead = new Map<string, readonly string[]>();
   readonly #listeners: ((workers: readonly string[]) => Promise<void>)[] = [];
   #life: OwnLife | null = null;
-  /** Kept until it is known that it was registered, so that no life is left that nobody lives. */
+  /** Kept until the registration is confirmed, so that no unused life remains. */
   #nextId = randomUUID();
   #beginning: Promise<Life> | null = null;
   #timers: NodeJS.Timeout[] = [];
@@ -150,7 +151,7 @@ class RegisteredProcesses implements Processes {
 
   async addWorker(id: string): Promise<void> {
     this.#entry.workers = [...this.#entry.workers, id];
-    // A life that is beginning may have been told before.
+    // A life that is starting may already be announced.
     const isAnnounced = this.#life === null && this.#beginning === null;
     await this.join();
     if (!isAnnounced) await this.#beat();
@@ -167,7 +168,7 @@ class RegisteredProcesses implements Processes {
     if (this.#life !== null) await this.#redis.hdel(keys.processes(), this.#life.id).catch(() => {});
   }
 
-  /** Begins a life, and says that the one before is over: what was held in it is free, but the workers go on. */
+  /** Starts a life and ends the previous one: its leases become free, but workers continue. */
   async #begin(): Promise<Life> {
     const life = createLife(this.#nextId, this.#silentMs);
     const before = this.#life;
@@ -203,7 +204,7 @@ class RegisteredProcesses implements Processes {
     life.wasHeard(sentAt);
   }
 
-  /** One look at a time: those that waited for Redis would all be answered when it comes back, before the beats are. */
+  /** One check at a time: checks that wait for Redis would otherwise all complete on its return, before the beats. */
   async #lookAlone(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -219,7 +220,7 @@ class RegisteredProcesses implements Processes {
       if (id === this.#life?.id) continue;
       const entry = JSON.parse(value) as Entry;
       const { at, looks } = this.#record(id, entry.beat);
-      // A beat that was heard while this look was on its way may be missing in it.
+      // A beat that was received during this check may be missing in its result.
       const silentMs = sentAt - at;
       if (!this.#dead.has(id) && this.#hasDied(entry, silentMs, looks)) {
         this.#dead.set(id, entry.workers);
@@ -236,7 +237,7 @@ class RegisteredProcesses implements Processes {
 
   #record(id: string, beat: number): Seen {
     const before = this.#seen.get(id);
-    // Whoever beats lives: it stood still together with its clocks, and knows of no death.
+    // A process with a beat is alive: a stopped process and its clocks resumed together.
     if (before !== undefined && before.beat !== beat) this.#dead.delete(id);
     const seen =
       before?.beat === beat ? { ...before, looks: before.looks + 1 } : { beat, at: performance.now(), looks: 0 };
@@ -244,18 +245,18 @@ class RegisteredProcesses implements Processes {
     return seen;
   }
 
-  /** A copy of this machine has the same boot: its processes beat, so whoever beats lives, whatever the kernel says. */
+  /** A copy of this virtual host has an equal boot id: its processes send beats, so a beat outweighs the kernel's data. */
   #hasDied(entry: Entry, silentMs: number, looks: number): boolean {
     if (entry.isOver === true) return true;
     if (silentMs >= BEAT_MS && this.#isGone(entry)) return true;
     return looks >= SILENT_LOOKS && silentMs >= entry.silentMs;
   }
 
-  /** Whether it is proved that a process ended: this kernel has none of its id, or another one by now. */
+  /** Decides whether a process provably ended: this kernel has no process with the id, or a different one. */
   #isGone({ kernel, pid, startedAt }: Entry): boolean {
     if (kernel === null || kernel !== this.#entry.kernel || startedAt === null || !(pid > 0)) return false;
     try {
-      // Signal 0 is sent to nobody; who may not send it learns so, and not that there is none.
+      // Signal 0 has no effect; a permission error proves that the process exists.
       process.kill(pid, 0);
     } catch (error) {
       return error instanceof Error && 'code' in error && error.code === 'ESRCH';
@@ -265,14 +266,14 @@ class RegisteredProcesses implements Processes {
   }
 }
 
-/** What others of this kernel know this process by. Not on Linux, or without `/proc`: nobody can prove its death. */
+/** Returns data that identifies this process within this kernel. Without Linux or `/proc`, a death cannot be proved. */
 function identify(): Pick<Entry, 'kernel' | 'pid' | 'startedAt'> {
   const { pid } = process;
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    // Start times are told by the clock of the namespace.
+    // Start times use the clock of the namespace.
     const spaces = ['pid', 'time'].map((space) => readlinkSync(`/proc/self/ns/${space}`));
-    // In another namespace's `/proc`, this process has another id.
+    // In the `/proc` of a different namespace, this process has a different id.
     const isOurs = readlinkSync('/proc/self') === String(pid);
     return { kernel: isOurs ? [boot, ...spaces].join(' ') : null, pid, startedAt: startOf(pid) };
   } catch {
@@ -280,7 +281,7 @@ function identify(): Pick<Entry, 'kernel' | 'pid' | 'startedAt'> {
   }
 }
 
-/** Field 22 of `proc_pid_stat(5)`; the name before it may hold spaces and brackets. Null when it can't be read. */
+/** Reads field 22 of `proc_pid_stat(5)`; the preceding name may contain spaces and brackets. Null if unreadable. */
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

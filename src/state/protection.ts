@@ -11,86 +11,82 @@ import {
 } from './safeguard-tables.ts';
 import type { TenantStateCounter } from './state-counter.ts';
 
-/** Why it isn't known who was forgotten and who opted out. */
+/** Reason why the lists of erased patients and opt-outs are uncertain. */
 export interface Uncertainty {
   /**
-   * `state-went-back`: Redis is older than it was; `state-lost`: it was emptied; `record-forged`: somebody else took entries away, or put
-   * some in.
+   * `state-went-back`: Redis is older than before; `state-lost`: Redis was emptied; `record-forged`: a foreign writer added or removed
+   * data.
    */
   code: 'state-went-back' | 'state-lost' | 'record-forged';
   sinceAt: Instant;
 }
 
-/** How it is asked whether there is a doubt. */
 export interface UncertaintyOptions {
-  /** Whoever asks does nothing that this state has to remember: a tenant that is new to it stays so. */
+  /** Read-only: the caller needs no memory in this state, and a new tenant stays new. */
   lookOnly?: boolean;
-  /** Looks at each entry, as the first question of a process does; else they are counted. */
+  /** Compares each record, as in the first check of a process; otherwise records are only counted. */
   whole?: boolean;
 }
 
 /**
- * Whether all is known of a tenant that protects people: tombstones and opt-outs. After the state was lost or went back they are put
- * back from the data directory; where that can't be, nothing is written or sent of people until a person decides.
+ * Completeness of a tenant's safeguards: tombstones and opt-outs. After a loss, safeguards are restored from the data directory. If
+ * restoring is impossible, no personal data is written or sent until an operator decides.
  */
 export interface Protection {
-  /**
-   * @returns null when all is known, as it is in a state that is new
-   */
+  /** @returns null if the safeguards are complete, as in a new state */
   uncertainty(options?: UncertaintyOptions): Promise<Uncertainty | null>;
-  /** When Redis was last found to have lost decisions or writes; null for never. */
+  /** Last time when Redis had lost decisions or writes; null if never. */
   wentBackAt(): Promise<Instant | null>;
-  /** Takes note, before it goes out, that something is written to a target: a state that lost that is found out. */
+  /** Records a write to a target before the write is sent, so that a loss of the record is detected. */
   recordWriting(): Promise<void>;
-  /** Keeps a copy of all that is known in the data directory. To be called while there is no doubt. */
+  /** Copies all safeguards to the data directory. Call only without uncertainty. */
   copyOut(): Promise<void>;
-  /** Objects of ours were found that this state knows nothing of: there was another before, unless this one has seen all its targets. */
+  /** Records that own objects exist that this state does not know: an earlier state existed, unless this state has seen all its targets. */
   foundObjects(): Promise<void>;
   /**
-   * A cycle worked with what the state and the targets hold, so that the state belongs to this identity key from now on. With all targets
-   * seen, what is found of ours later was not lost.
+   * Records that a cycle used state and targets, so that the state now belongs to this identity key. If all targets were seen, own objects
+   * found later do not mean a loss.
    */
   cycleEnded(options: { allSeen: boolean }): Promise<void>;
-  /** A person, or a backup that was restored, ends the doubt. @returns whether there was one */
+  /** Ends the uncertainty by an operator or a restored backup. @returns whether there was an uncertainty */
   accept(): Promise<boolean>;
-  /** What protects people, as it lies in Redis. */
+  /** Returns the safeguards in Redis. */
   read(): Promise<Safeguards>;
-  /** Puts back what is missing, what is there stays; and ends the doubt. @returns how many entries came back */
+  /** Restores missing safeguards, keeps existing ones, and ends the uncertainty. @returns the number of restored safeguards */
   restore(safeguards: Safeguards): Promise<number>;
   /**
-   * Changes a table so that it lasts, in the copy too: an entry comes, where there is one it stays; with `value` null it goes.
+   * Changes a table durably, including the copy: adds a record unless present, or removes a record if `value` is null.
    * @returns whether anything changed
-   * @throws MirrorError as {@link TenantStateCounter.confirm}; where an entry is to go, as {@link TenantStateCounter.requireDirectory}
+   * @throws MirrorError as {@link TenantStateCounter.confirm}; for a removal, as {@link TenantStateCounter.requireDirectory}
    */
   store(change: SafeguardChange): Promise<boolean>;
 }
 
-/** What a tenant's protection works with. */
 export interface ProtectionParts {
   redis: RedisClient;
-  /** The id under which its state was first kept. */
+  /** First id of the tenant's state. */
   tenant: string;
-  /** The installation's, 32 bytes. */
+  /** The installation's key, 32 bytes. */
   identityKey: Uint8Array;
   stateCounter: TenantStateCounter;
   clock: Clock;
   log: Logger;
 }
 
-/** Among the entries that the directory has: all of them are there. */
+/** Marker among the directory's records: the copy is complete. */
 const WHOLE = '';
 
-/** A tenant's tables, and what a process knows of them. */
+/** Tenant's tables, with the knowledge of a process. */
 interface Watch {
   tables: SafeguardStore;
   uncertainty: Protection['uncertainty'];
-  /** A record with changes; no older than what this process has seen. */
+  /** Returns a record with changes, never older than a record that this process has seen. */
   changed(before: ProtectionRecord | null, changes: Partial<ProtectionRecord>): ProtectionRecord;
-  /** This process has seen the record of that version. */
+  /** Records that this process has seen the version. */
   recordSeen(version: number): void;
 }
 
-/** Looks after what protects people, as it lies in Redis. */
+/** Watches the safeguards in Redis. */
 function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: ProtectionParts): Watch {
   const tables = openSafeguards(redis, tenant, identityKey);
   /** Version of the newest record that this process has seen; 0 before the first. */
@@ -103,10 +99,10 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     return { ...current, ...changes, version: Math.max(current.version, seen) };
   };
 
-  /** The record as it is to be believed; null for a tenant that is new and stays so. */
+  /** Returns the trustworthy record; null for a new tenant that stays new. */
   async function recordNow(wentBackAt: Instant | 0, { lookOnly, whole }: Required<UncertaintyOptions>) {
     const isFirst = seen === 0;
-    // Before the tables: an entry comes into the copy last.
+    // Read before the tables: a record is added to the copy last.
     const copy = isFirst ? await readCopy() : null;
     const look = await tables.look(whole || isFirst);
     const { record } = look;
@@ -119,13 +115,13 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
       return begun;
     }
     const current = record === 'forged' ? FIRST_RECORD : record;
-    // What is known to be lost, or older than it was, need not be as it was.
+    // Safeguards that are already known to be lost need no comparison.
     if (uncertainSince(current, wentBackAt) > current.resolvedAt && record !== 'forged') return current;
     const isOurs = record !== 'forged' && record.version >= seen && look.isAsProved;
-    // Read again, since an entry goes from the copy first: one that went meanwhile is not missing.
+    // Read again, because a removal changes the copy first: a record removed meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
     if (isOurs && isWhole) return current;
-    log.error({ code: 'record-forged' }, 'who was forgotten and who opted out is not in Redis as it was written there');
+    log.error({ code: 'record-forged' }, 'erasures and opt-outs in Redis were changed by a foreign writer');
     const forgedAt = Math.max(clock(), current.resolvedAt + 1);
     await tables.record((before) => changed(before, { lostAt: forgedAt, forgedAt }));
     return changed(current, { lostAt: forgedAt, forgedAt });
@@ -145,7 +141,7 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     if (copy === null) return uncertaintyOf(record, sinceAt);
     const returned = await tables.putBack(copy);
     await tables.believe((before) => changed(before ?? record, { resolvedAt: sinceAt }));
-    log.warn({ returned }, 'who was forgotten and who opted out was put back from the data directory');
+    log.warn({ returned }, 'erasures and opt-outs were restored from the data directory');
     return null;
   }
 
@@ -159,19 +155,18 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
   };
 }
 
-/** Opens the protection of a tenant. */
 export function createProtection(parts: ProtectionParts): Protection {
   const { tenant, stateCounter, clock } = parts;
   const { tables, uncertainty, changed, recordSeen } = openWatch(parts);
   const copied = new Set<string>();
 
-  /** Takes what is there for all that there was. @param missing is put back before */
+  /** Accepts the present tables as complete. @param missing restored first */
   async function believe(missing: Safeguards | null): Promise<{ wasUncertain: boolean; returned: number }> {
     const before = await uncertainty();
     const returned = missing === null ? 0 : await tables.putBack(missing);
     const now = clock();
     const resolvedAt = Math.max(now, before?.sinceAt ?? 0);
-    // What is found of ours from here on is known to be of a state before.
+    // Own objects found from now on belong to an earlier state.
     await tables.believe((record) =>
       changed(record, { resolvedAt: Math.max(resolvedAt, record?.lostAt ?? 0), confirmedAt: now }),
     );
@@ -200,10 +195,10 @@ export function createProtection(parts: ProtectionParts): Protection {
       await tables.record((record) => changed(record, { confirmedAt: clock() }));
     },
     async store(change) {
-      // The record knows what it begins with before it is told of more.
+      // The record must know its initial content before an addition.
       await uncertainty();
       const copy = (directory: DataDirectory) => directory.storeSafeguards(tenant, [change]);
-      // What goes, goes from the copy first: else it would be put back from there.
+      // A removal changes the copy first: otherwise the record would be restored from the copy.
       if (change.value === null) await stateCounter.requireDirectory(copy);
       const version = await tables.put(change);
       if (version === null && change.value === null) return false;
@@ -215,7 +210,7 @@ export function createProtection(parts: ProtectionParts): Protection {
   };
 }
 
-/** When the tables were last lost, went back, or were found to be forged. @param wentBackAt of all of the state */
+/** Returns when the tables were last lost, reverted or forged. @param wentBackAt of the whole state */
 function uncertainSince({ beganAt, lostAt }: ProtectionRecord, wentBackAt: Instant | 0): Instant | 0 {
   return Math.max(lostAt, wentBackAt >= beganAt ? wentBackAt : 0);
 }
@@ -225,13 +220,13 @@ function uncertaintyOf({ lostAt, forgedAt }: ProtectionRecord, sinceAt: Instant)
   return { code: sinceAt === forgedAt ? 'record-forged' : 'state-lost', sinceAt };
 }
 
-/** Whether the copy has what Redis has not. */
+/** Returns whether the copy has records that Redis lacks. */
 function lacksSome(safeguards: Safeguards | null, copy: Safeguards | null): boolean {
   if (safeguards === null || copy === null) return false;
   return entriesOf(copy).some(({ table, name }) => safeguards[table][name] === undefined);
 }
 
-/** Copies what the directory lacks. @param copied what it is known to have; is added to */
+/** Copies missing records to the directory. @param copied known records of the directory, updated */
 async function copyMissing(
   directory: DataDirectory,
   tenant: string,

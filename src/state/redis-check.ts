@@ -7,8 +7,8 @@ import { keys } from './keys.ts';
 import { type RedisClient, serversOf } from './redis.ts';
 
 /**
- * Checks again every minute, and says in the log what is wrong: a server that took over may be set up otherwise than the one before.
- * @returns ends it
+ * Checks every minute and logs problems: a server after a failover may have a different configuration.
+ * @returns a function that stops the checks
  */
 export function checkRepeatedly(
   client: RedisClient,
@@ -20,7 +20,7 @@ export function checkRepeatedly(
   const timer = setInterval(() => {
     checkRedis(client, stop.signal, from).catch((error: unknown) => {
       const { actor, code, message, remedy } = asMirrorError(error);
-      // That it is away is told by who watches it.
+      // A different component reports an unavailable Redis.
       if (actor === 'settings') log.error({ code, remedy }, message);
     });
   }, everyMs).unref();
@@ -31,12 +31,11 @@ export function checkRepeatedly(
 }
 
 /**
- * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted, and closed to whoever gives no
- * password where we give one. Of a cluster each master is.
- * @param signal ends the waiting for a Redis that doesn't answer
- * @param from the file or variable that the address is read from, which is named when it is refused; null: none
- * @throws MirrorError `settings` when it is another one, or does not take our login; `remote`, code `redis-unreachable`, when it didn't
- * answer
+ * Checks the requirements for a durable state: version 7 or newer, an append-only file, no eviction, and no access without a password if a
+ * password is configured. On a cluster, checks each master.
+ * @param signal aborts the wait for an unresponsive Redis
+ * @param from file or variable with the URL, named in errors; null: none
+ * @throws MirrorError `settings` for an unsuitable server or refused credentials; `remote`, code `redis-unreachable`, without an answer
  */
 export async function checkRedis(client: RedisClient, signal: AbortSignal, from: Text | null = null): Promise<void> {
   const cancellation = Promise.withResolvers<never>();
@@ -61,7 +60,7 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal, from:
   }
 }
 
-/** Where one server is asked; null where others tell which one it is. */
+/** Returns the server's URL; null if sentinels or a cluster determine the server. */
 function addressOf(client: RedisClient): string | null {
   if (client instanceof Cluster || client.options.sentinels) return null;
   const { host, port, path } = client.options;
@@ -69,8 +68,8 @@ function addressOf(client: RedisClient): string | null {
 }
 
 /**
- * Why what is kept now may be lost, as {@link checkRedis} says it; null when it is kept, and when Redis does not answer, which others
- * tell. Cheap: it opens no connection.
+ * Returns why data may be lost, with the errors of {@link checkRedis}; null if durable, or without an answer, which a different component
+ * reports. Cheap: opens no connection.
  */
 export async function whyNotDurable(client: RedisClient): Promise<MirrorError | null> {
   try {
@@ -98,7 +97,7 @@ async function checkServer(server: Redis): Promise<void> {
   }
 }
 
-/** Whether a password is given that this server asks nobody for. Without an answer nothing is held against it. */
+/** Returns whether the server needs no password although a password is configured. False without an answer. */
 async function letsStrangersIn(server: Redis): Promise<boolean> {
   if ((server.options.password ?? '') === '') return false;
   const stranger = server.duplicate({
@@ -110,7 +109,7 @@ async function letsStrangersIn(server: Redis): Promise<boolean> {
     await stranger.exists(keys.epoch(0));
     return true;
   } catch (error) {
-    // Of a cluster another server has this key: it would have answered.
+    // On a cluster, a different server has this key: the server would have answered.
     return error instanceof Error && error.message.startsWith('MOVED');
   } finally {
     stranger.disconnect();
@@ -130,7 +129,7 @@ function requireDurable(info: string, appendOnly: string | null, policy: string 
   }
 }
 
-/** A managed Redis may refuse CONFIG; what can't be read is not held against it. */
+/** A managed Redis may refuse CONFIG; unreadable values pass the check. */
 async function configValue(client: Redis, name: string): Promise<string | null> {
   try {
     const answer = (await client.config('GET', name)) as unknown;
@@ -146,14 +145,14 @@ function redisSettingError(code: string & RedisFault): MirrorError {
   return new MirrorError(message(code), { actor: 'settings', code, retry: 'never', remedy: message(`${code}.remedy`) });
 }
 
-/** Places of ours where nothing stands: beside the keys of `keys.ts`, and beside BullMQ's. */
+/** Unused names, in the form of the keys in `keys.ts` and of BullMQ's keys. */
 const TEST_KEYS = ['cm:{rights}:nothing', '{clinic-mirror}:rights-nothing'] as const;
-/** A server that is there answers within this. Our choice. */
+/** Longest answer time of an available server. Our choice. */
 const ANSWER_MS = 3 * SECOND_MS;
-/** Commands that an error names; of the others it gives the number. */
+/** Commands that an error names; the remaining commands are counted. */
 const NAMED = 5;
 
-/** Every command that work takes, as config/redis-users.acl allows them, with arguments that fit; K is a key. */
+/** All required commands, as allowed by config/redis-users.acl, with valid arguments; K is a key. */
 const COMMANDS = `
   ping|info|time|scan 0|wait 0 1|waitaof 0 0 1|eval return(1) 0|evalsha ${'0'.repeat(40)} 0
   del K|exists K|persist K|pexpire K 1|pexpireat K 1|pttl K|rename K K|type K|unlink K
@@ -168,9 +167,10 @@ const COMMANDS = `
   .split(/\s*[|\n]\s*/);
 
 /**
- * Whether our user may give every command that work takes, on our keys and BullMQ's. Each is queued in a transaction that is never carried
- * out: Redis refuses what a user may not give when it is queued (https://redis.io/docs/latest/develop/using-commands/transactions/).
- * @throws MirrorError `settings`, code `redis-rights`, that names what is refused; an error of ioredis where Redis does not answer
+ * Checks that the Redis user may run all required commands on keys of clinic-mirror and BullMQ. Each command is queued in a transaction
+ * that never runs: Redis refuses forbidden commands when they are queued
+ * (https://redis.io/docs/latest/develop/using-commands/transactions/).
+ * @throws MirrorError `settings`, code `redis-rights`, with the refused commands; an ioredis error without an answer
  */
 export async function requireRights(client: RedisClient): Promise<void> {
   for (const server of client instanceof Cluster ? await serversOf(client) : [client]) {
@@ -185,9 +185,7 @@ export async function requireRights(client: RedisClient): Promise<void> {
   }
 }
 
-/**
- * Why Redis does not take the login that we give; null where it does, or where it is not known: of a cluster, or of a server that is away.
- */
+/** Returns why Redis refuses the credentials; null if accepted or unknown: for a cluster or an unavailable server. */
 async function refusedLogin(client: RedisClient): Promise<MirrorError | null> {
   if (client instanceof Cluster) return null;
   const asked = openSeparate(client);
@@ -213,7 +211,7 @@ async function refusedLogin(client: RedisClient): Promise<MirrorError | null> {
   }
 }
 
-/** Another connection to the same server, which is not tried again. */
+/** Opens a separate connection to the server, without retries. */
 function openSeparate(server: Redis): Redis {
   const times = { connectTimeout: ANSWER_MS, commandTimeout: ANSWER_MS };
   return server.duplicate({ ...times, enableReadyCheck: false, maxRetriesPerRequest: 0, retryStrategy: () => null });
@@ -232,7 +230,7 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; keys: str
     });
   try {
     for (const word of ['multi', 'exec', 'multi']) await ask([word], '');
-    // What follows would be carried out.
+    // Further commands would be executed.
     if (commands.has('multi')) return { commands: [...commands], keys: [] };
     for (const command of COMMANDS) {
       for (const testKey of TEST_KEYS)
@@ -243,7 +241,7 @@ async function refusedBy(server: Redis): Promise<{ commands: string[]; keys: str
     }
     return { commands: [...commands], keys: [...refusedKeys] };
   } finally {
-    // Ends the transaction: nothing of it was carried out.
+    // Ends the transaction without executing any command.
     asked.disconnect();
   }
 }

@@ -6,29 +6,29 @@ import { SECOND_MS } from '../model/time.ts';
 import type { ClusterLocation, RedisLocation, SentinelLocation } from '../settings/redis-schema.ts';
 import { keys } from './keys.ts';
 
-/** A connection to Redis; to a cluster it is one to each of its servers. */
+/** Connection to Redis; for a cluster, connections to each of its servers. */
 export type RedisClient = Redis | Cluster;
 
 /**
- * A connection on which something was asked and nothing came for this long is dropped and made again: its other end may be gone
- * without a word. Longer than the longest time that we ask Redis itself to wait (WAITAOF, 5 s).
+ * Time without an answer after which a connection is replaced: the remote end may have disappeared silently. Longer than the longest wait
+ * inside Redis (WAITAOF, 5 s).
  */
 const SILENCE_MS = 7 * SECOND_MS;
-/** No command waits longer than this, be it for an answer or for Redis to come back. */
+/** Longest wait of a command, for an answer or for the return of Redis. */
 const COMMAND_TIMEOUT_MS = 10 * SECOND_MS;
-/** Numbers that are tried: a cluster has at most a thousand servers, each with its share of 16,384 slots. */
+/** Largest tried number: a cluster has at most a thousand servers, each with a share of 16,384 slots. */
 const MOST_SHARDS = 100_000;
-/** Pause between two questions whether Redis is there. */
+/** Interval of availability checks. */
 const PING_EVERY_MS = 2 * SECOND_MS;
 
-/** Opens a connection that keeps trying. A command waits for its answer, or for Redis to come back, at most ten seconds. */
+/** Opens a connection with endless reconnects. A command waits at most ten seconds for its answer or for the return of Redis. */
 export function connectRedis(location: RedisLocation): RedisClient {
   return open(location, { maxRetriesPerRequest: 20, ...LIMITS });
 }
 
 /**
- * Opens a connection for BullMQ's workers. Its own commands have the time limits of every connection; the copies that BullMQ makes of
- * it wait for jobs without one, and are watched by BullMQ itself.
+ * Opens a connection for BullMQ's workers. Its commands have the usual time limits. BullMQ's duplicates of the connection wait for jobs
+ * without a limit, and BullMQ monitors them.
  */
 export function connectForWorkers(location: RedisLocation): RedisClient {
   const client = open(location, { maxRetriesPerRequest: null, ...LIMITS });
@@ -45,14 +45,14 @@ interface Limits {
 
 function open(location: RedisLocation, limits: Limits): RedisClient {
   const client = clientOf(location, { enableReadyCheck: true, keepAlive: 10 * SECOND_MS, ...limits });
-  // Without a listener ioredis prints every failed attempt; readiness reports the state instead.
+  // Without a listener, ioredis prints every failed attempt; readiness reports the state.
   client.on('error', () => {});
   return sendingScriptsOnce(client);
 }
 
 /**
- * A script goes over a connection as a text the first time and as its digest from then on, in the same order as all else: ioredis does so for
- * those that it knows by a name. A cycle sends some thirty, of up to five kilobytes.
+ * Sends a script over a connection as text once, later as a digest, in order with the other commands: ioredis does so for named scripts. A
+ * cycle sends about thirty scripts, of up to five kilobytes.
  */
 function sendingScriptsOnce(client: RedisClient): RedisClient {
   const names = new Map<string, string>();
@@ -92,9 +92,9 @@ function openSentinels(location: SentinelLocation, options: ConnectionOptions): 
     ...(tls ? { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
     retryStrategy,
     sentinelRetryStrategy: retryStrategy,
-    // A master that is cut off would be written to until somebody ends the connection; the sentinels tell at once.
+    // Without the detector, writes continue to an isolated master until the connection closes; sentinels report the failover immediately.
     failoverDetector: true,
-    // One that became a replica has refused the command, so it may be sent again to the new master.
+    // A demoted master refused the command, so the command may be sent again to the new master.
     reconnectOnError: ({ message }) => (message.startsWith('READONLY') ? 2 : false),
   });
 }
@@ -104,16 +104,16 @@ function openCluster({ cluster, username, password, tls }: ClusterLocation, opti
     cluster.map((address) => ({ ...address })),
     {
       redisOptions: { ...options, username, password, ...(tls ? { tls: {} } : {}) },
-      // Certificates hold names, which a look-up would replace by addresses.
+      // Certificates contain names, which a lookup would replace by IPs.
       ...(tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
       clusterRetryStrategy: retryStrategy,
-      // Else a command gives up after as many tries, long before a replica has taken over.
+      // Otherwise a command fails after this number of attempts, long before a failover completes.
       maxRedirections: Number.POSITIVE_INFINITY,
     },
   );
 }
 
-/** Counts a command's time from when it is given, not from when a server could be asked. */
+/** Starts a command's time limit when the command is issued, not when a server is available. */
 class TimedCluster extends Cluster {
   override sendCommand(...parameters: Parameters<Cluster['sendCommand']>): unknown {
     const { commandTimeout } = this.options.redisOptions ?? {};
@@ -122,7 +122,7 @@ class TimedCluster extends Cluster {
   }
 }
 
-/** The server that answers for a key. @throws Error, as of a closed connection, while none is known */
+/** Returns the server of a key. @throws Error, as for a closed connection, if no server is known */
 function serverOf(client: RedisClient, key: string): Redis {
   if (!(client instanceof Cluster)) return client;
   const name = client.slots[slotOf(key)]?.[0];
@@ -132,24 +132,24 @@ function serverOf(client: RedisClient, key: string): Redis {
 }
 
 /**
- * Every server that holds a part of the state: one, or a cluster's masters.
- * @throws Error when a part has no master within the time of a command
+ * Returns every server with a part of the state: one, or a cluster's masters.
+ * @throws Error if a part has no master within the time limit of a command
  */
 export async function serversOf(client: RedisClient): Promise<Redis[]> {
   const shards = await shardsOf(client);
-  // The answer comes when a replica has taken over from a master that is gone, and only asking lets the client learn of it.
+  // The answer arrives after the failover of a lost master; only a request updates the client.
   await Promise.all(shards.map((shard) => client.exists(keys.epoch(shard))));
   return shards.map((shard) => serverOf(client, keys.epoch(shard)));
 }
 
 /**
- * Numbers of the parts of the state that are lost or kept together: 0 alone, or one for each master of a cluster. `keys.epoch` of a
- * number lies on its master. It is the lowest that does, so it is the same after a replica took over.
- * @param keyNames only the parts in which these keys lie; null for all
+ * Returns the numbers of the parts of the state that are lost or kept together: only 0, or one number for each master of a cluster.
+ * `keys.epoch` of a number is on its master. The lowest number is used, so that the number is unchanged after a failover.
+ * @param keyNames only the parts of these keys; null for all parts
  */
 export async function shardsOf(client: RedisClient, keyNames: readonly string[] | null = null): Promise<number[]> {
   if (!(client instanceof Cluster)) return [0];
-  // An answer comes when the servers are known.
+  // The answer arrives when the servers are known.
   if (client.slots.length === 0) await client.exists(keys.epoch(0));
   const masterOf = (name: string) => client.slots[slotOf(name)]?.[0] ?? '';
   const masters = new Set(
@@ -166,16 +166,16 @@ function slotOf(key: string): number {
   return new Command('exists', [key]).getSlot() ?? 0;
 }
 
-/** Whether Redis answers. */
+/** Availability of Redis. */
 export interface RedisWatch {
-  /** Why Redis can't be relied on now; null while it answers. */
+  /** Returns why Redis is unavailable, or null. */
   failure(): Message | null;
   stop(): void;
 }
 
 /**
- * Asks Redis every two seconds whether it is there, and logs once when it fell silent and once when it is back.
- * @param options.silenceMs it counts as silent after this time without an answer
+ * Checks every two seconds whether Redis answers, and logs each outage and each recovery once.
+ * @param options.silenceMs time without an answer after which Redis is considered unavailable
  */
 export function watchRedis(
   client: RedisClient,
@@ -220,7 +220,7 @@ export function watchRedis(
   };
 }
 
-/** Waits. @throws the signal's reason as soon as it is aborted */
+/** Waits. @throws the signal's reason on abort */
 export function pauseFor(durationMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -236,27 +236,27 @@ export function pauseFor(durationMs: number, signal: AbortSignal): Promise<void>
   });
 }
 
-/** With `appendfsync everysec` the disk takes at most about two seconds. */
+/** With `appendfsync everysec`, the disk takes at most about two seconds. */
 const PATIENCE_MS = 5 * SECOND_MS;
 
 /**
- * How safe a write is:
- * - `durable`: on the disk of this Redis, and known to as many replicas as were asked for;
- * - `unsupported`: this Redis can't tell (older than 7.2, or a managed one that refuses WAITAOF); its replicas have it;
- * - `late`: the disk or a replica did not confirm it in time. It may be lost yet.
+ * Durability of a write:
+ * - `durable`: on the disk of this Redis, and acknowledged by the required number of replicas;
+ * - `unsupported`: this Redis cannot confirm (older than 7.2, or a managed Redis that refuses WAITAOF); its replicas have the write;
+ * - `late`: disk or replica did not confirm in time. The write may still be lost.
  */
 export type Durability = 'durable' | 'unsupported' | 'late';
 
 /**
- * Waits until a key that was written over a connection, and everything that its server took before, can't be lost any more. A server
- * that takes over meanwhile answers for what it has, not for what was written to the one before.
+ * Waits until a written key, and all earlier writes on its server, are durable. After a failover, the new server only confirms its own
+ * data, not writes to the previous server.
  */
 export type AwaitDurable = (key: string) => Promise<Durability>;
 
 /**
- * @param writer the connection that wrote; whatever else is sent over it waits meanwhile, so it should have nothing else to do
- * @param options.replicas how many replicas must have it; null: one, if any is connected at that moment
- * @returns a function that throws what Redis throws when it does not answer
+ * @param writer connection of the write; other commands on the connection wait, so the connection should have no other use
+ * @param options.replicas required number of replicas; null: one, if any is connected at the moment
+ * @returns a function that throws errors of Redis without an answer
  */
 export function createAwaitDurable(
   writer: RedisClient,
@@ -280,7 +280,7 @@ export function createAwaitDurable(
   };
 }
 
-/** The command is unknown, forbidden, or this Redis keeps no append-only file; the start says so. */
+/** The command is unknown or forbidden, or this Redis has no append-only file; the startup check reports the cause. */
 function isRefused(error: unknown): boolean {
   return error instanceof Error && /unknown command|cannot be used|no permission/i.test(error.message);
 }

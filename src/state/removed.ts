@@ -8,39 +8,39 @@ import { fencedScript, keysLike } from './script.ts';
 const recordRemoved = fencedScript<number>(import.meta.url, 'removed-record');
 const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');
 
-/** What holds keys in a tenant: its targets and connections, and itself (null), each with the kinds of its keys. */
+/** Holders of keys in a tenant: targets, connections and the tenant itself (null), each with the kinds of keys. */
 export type KeyHolders = Map<RemovablePart | null, Set<string>>;
 
-/** What was taken out of the configuration and still has keys, by when it was first missed. */
+/** Removed tenants, targets and connections that still have keys, with the time of their removal. */
 export interface RemovedStore {
-  /** Every tenant that left keys here, with what holds them. Reads the names of all keys. */
+  /** Returns every tenant with keys, and the holders of the keys. Reads the names of all keys. */
   holders(): Promise<Map<string, KeyHolders>>;
-  /** Targets and connections of a tenant that were removed. */
+  /** Returns removed targets and connections of a tenant. */
   parts(tenant: string): Promise<Map<RemovablePart, Instant>>;
-  /** Tenants that were removed. */
+  /** Returns removed tenants. */
   tenants(): Promise<Map<string, Instant>>;
-  /** Notes what is missed since now; what is missed already keeps its time. Fenced by the planner's lease. */
+  /** Records new removals; existing removals keep their time. Fenced by the planner's lease. */
   recordParts(tenant: string, change: RemovalChange<RemovablePart>, now: Instant, lease: Lease): Promise<void>;
   recordTenants(change: RemovalChange<string>, now: Instant): Promise<void>;
-  /** Unlinks the keys of a part, those of spared kinds excepted. Fenced by the planner's lease. @returns how many */
+  /** Unlinks the keys of a part, except for spared kinds. Fenced by the planner's lease. @returns the number of keys */
   releasePart(tenant: string, part: RemovablePart, spared: ReadonlySet<string>, lease: Lease): Promise<number>;
   /**
-   * The same of a whole tenant, if it is still missed: who takes it up again from here on ends the lease.
-   * @returns how many; null when somebody has taken it up
+   * Unlinks the keys of a tenant that is still removed: a process that configures the tenant again ends the lease.
+   * @returns the number of keys; null if the tenant is configured again
    */
   releaseTenant(tenant: string, spared: ReadonlySet<string>, lease: Lease): Promise<number | null>;
 }
 
-/** What is missed by now, and what no longer is. */
+/** New and ended removals. */
 export interface RemovalChange<Name> {
   missed: readonly Name[];
   ended: readonly Name[];
 }
 
-/** Names of keys that go in one step. */
+/** Keys that are removed in one step. */
 const KEYS_AT_ONCE = 500;
 
-/** Opens what is known of removals, of all tenants. */
+/** Opens the removals of all tenants. */
 export function createRemovedStore(redis: RedisClient): RemovedStore {
   async function unlink(names: readonly string[], lease: Lease): Promise<number> {
     let count = 0;
@@ -55,7 +55,7 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
       const owner = ownerOfKey(key);
       if (owner?.tenant === tenant && isWanted(owner)) found.set(key, owner.kind);
     }
-    // The records of targets first: whoever takes up what is left of a half reads the target's own objects back.
+    // Records of targets first: a process that reuses partial remains then fetches the target's own objects again.
     const names = [...found.keys()].sort((one, other) => rankOf(found.get(one)) - rankOf(found.get(other)));
     return unlink(names, lease);
   }
@@ -84,7 +84,7 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
     releasePart: (tenant, part, spared, lease) =>
       release(tenant, lease, (owner) => owner.part === part && !spared.has(owner.kind)),
     async releaseTenant(tenant, spared, lease) {
-      // A process that joins from here on is a new one, and so takes the planner's lease away.
+      // A process that joins from here on registers a new configuration, and thereby takes the planner's lease.
       const first = await unlink([keys.configuration(tenant)], lease);
       if ((await redis.hexists(keys.removedTenants(), tenant)) === 0) return null;
       return first + (await release(tenant, lease, ({ kind }) => !spared.has(kind)));

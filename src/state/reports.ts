@@ -6,23 +6,22 @@ import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { createProofSealer, sealedTable } from './sealing.ts';
 
-/** Why whoever is to be told can't be told. */
+/** Reason why alerts cannot be delivered. */
 export interface AlertFailure {
   code: string;
-  /** What to do: constant words, and where a refused secret is kept. Absent where nothing is known. */
+  /** Constant remedy, including the location of a refused secret. Absent if unknown. */
   remedy?: string | undefined;
   sinceAt: Instant;
 }
 
-/** What is kept of one way of telling, as text that `alerts/` understands, and why it failed last. */
+/** State of one alert channel as text for `alerts/`, with its last failure. */
 export interface StoredAlerts {
   memory: string | null;
   failure: AlertFailure | null;
-  /** When a record was last found that clinic-mirror did not write; null when that is more than a day ago. */
+  /** Last time when a forged record was found; null after more than a day. */
   forgedAt: Instant | null;
 }
 
-/** What an alert store works with. */
 export interface AlertStoreParts {
   redis: RedisClient;
   identityKey: Uint8Array;
@@ -33,15 +32,15 @@ export interface AlertStoreParts {
 type Sealed = StoredAlerts & { version: number; writtenAt: Instant };
 
 /**
- * It is written with each look, which is at least hourly (`alerts.checkEveryMinutes`), while a daemon runs. An older one may have been put back
- * while none did: rather a problem is told a second time than not. Our choice.
+ * A running daemon updates records at least hourly (`alerts.checkEveryMinutes`). An older record may have been restored while no daemon was
+ * running: repeating an alert is better than missing one. Our choice.
  */
 const MEMORY_BELIEVED_MS = 2 * HOUR_MS;
 
-/** What the ways of telling remember, by their name. */
+/** Memory of alert channels, by name. */
 export type AlertStore = ReturnType<typeof createAlertStore>;
 
-/** Opens what all processes of an installation remember of alerts. Each record is sealed, and no older than the last that this process saw. */
+/** Opens the shared memory of alerts. Each record is encrypted, and is never older than the last record that this process saw. */
 export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreParts) {
   const records = sealedTable<Sealed>(keys.alerts(), { redis, sealer: createProofSealer(identityKey, '{alerts}') });
   const seen = new Map<string, number>();
@@ -60,8 +59,8 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
 
   return {
     /**
-     * A forged record, or one older than this process saw, counts as absent: problems are told again. It is logged, and `forgedAt` says so.
-     * So does one that nobody wrote for two hours, and nothing is said of it: no daemon may have run.
+     * Reads the records. A forged or reverted record is treated as absent, so problems are reported again; the record is logged and sets
+     * `forgedAt`. A record without updates for two hours is also treated as absent, without a log message: no daemon may have run.
      */
     async read(): Promise<Map<string, StoredAlerts>> {
       return new Map((await records.entries()).map(({ field, value }) => [field, believed(field, value)]));
@@ -71,18 +70,18 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
       await records.set(channel, { ...alerts, version, writtenAt: clock() });
       seen.set(channel, version);
     },
-    /** Removes ways of telling that are not configured any more. */
+    /** Removes alert channels that are no longer configured. */
     retainOnly: (channels: readonly string[]) => records.retainOnly(channels),
   };
 }
 
-/** What nobody looked at again for so long is not known any more. */
+/** Retention of certificates that are no longer checked. */
 const CERTIFICATE_RETENTION_MS = 7 * DAY_MS;
 
-/** When certificates of servers end, by `<host>:<port>`, as the process that looks saw it last. */
+/** Expiry of server certificates by `<host>:<port>`, from the last check of any process. */
 export type CertificateStore = ReturnType<typeof createCertificateStore>;
 
-/** Opens what all processes know of certificates. @param identityKey seals them: their servers are shown and sent. What is not ours is not known */
+/** Opens the shared certificate data. @param identityKey seals the data, which is shown and sent; forged data is ignored */
 export function createCertificateStore(redis: RedisClient, identityKey: Uint8Array) {
   const sealer = createProofSealer(identityKey, '{certificates}');
   const stored = sealedTable<Pick<Ending, 'beganAt' | 'endsAt'>>(keys.certificates(), { redis, sealer });
@@ -90,7 +89,7 @@ export function createCertificateStore(redis: RedisClient, identityKey: Uint8Arr
     async read(): Promise<Ending[]> {
       return Array.from(await stored.all(), ([of, seen]) => ({ kind: 'certificate', of, ...seen }));
     },
-    /** Replaces all that was known. */
+    /** Replaces all data. */
     async write(seen: readonly Ending[]): Promise<void> {
       for (const { of, beganAt, endsAt } of seen) await stored.set(of, { beganAt, endsAt });
       await stored.retainOnly(seen.map(({ of }) => of));
@@ -99,34 +98,34 @@ export function createCertificateStore(redis: RedisClient, identityKey: Uint8Arr
   };
 }
 
-/** What a process did not take up of the files as they are now. */
+/** Changes of files that a process did not apply. */
 export interface ReloadReport {
-  /** When it last said so. */
+  /** Time of the last report. */
   at: Instant;
   refused: readonly RefusedFiles[];
-  /** Settings that wait for a restart of the process. */
+  /** Settings that require a restart. */
   awaitsRestart: readonly string[];
 }
 
-/** What is refused, and why. Null: settings, profiles, or all files together. */
+/** Refused files with reasons. Null: settings, profiles, or all files together. */
 export interface RefusedFiles {
   tenant: string | null;
   sinceAt: Instant;
-  /** The first of them. */
+  /** First faults. */
   faults: readonly { file: string; line: number | null; path: string; message: string }[];
-  /** How many there are beside these. */
+  /** Number of further faults. */
   more: number;
 }
 
-/** A process that is silent for longer is gone. */
+/** Time without a report after which a process is considered gone. */
 const REPORT_BELIEVED_MS = MINUTE_MS;
 
-/** What running processes say of the files that they can't take up, for whoever asks in another process. */
+/** Reports of running processes about files that cannot be applied, for use in other processes. */
 export type ReloadReports = ReturnType<typeof createReloadReports>;
 
 /**
- * Opens the reports under a name of this process. What no process of this installation said counts as silence: who refuses something says so again.
- * @param identityKey seals them, since they are shown and sent
+ * Opens the reports under a random name of this process. Forged reports are ignored, because a process with refused files reports again.
+ * @param identityKey seals the reports, which are shown and sent
  */
 export function createReloadReports(redis: RedisClient, clock: Clock, identityKey: Uint8Array) {
   const own = randomUUID();
@@ -134,13 +133,13 @@ export function createReloadReports(redis: RedisClient, clock: Clock, identityKe
   const reports = sealedTable<ReloadReport>(keys.reloads(), { redis, sealer });
   const isSilent = ({ at }: ReloadReport) => at <= clock() - REPORT_BELIEVED_MS;
   return {
-    /** Says it for this process; to be said again within a minute. Null: there is nothing to say. */
+    /** Writes this process's report, which must be repeated within a minute. Null removes the report. */
     async write(report: Omit<ReloadReport, 'at'> | null): Promise<void> {
       await reports.prune(isSilent);
       if (report === null) await reports.remove([own]);
       else await reports.set(own, { at: clock(), ...report });
     },
-    /** What processes said in the last minute. */
+    /** Returns the reports of the last minute. */
     list: async () => [...(await reports.all()).values()].filter((report) => !isSilent(report)),
   };
 }

@@ -7,28 +7,28 @@ import { redisScript } from './script.ts';
 import { FORGED, openSealed, type Sealer } from './sealing.ts';
 import type { TargetGap } from './target-record.ts';
 
-/** How many changes there were in each of some hours. */
+/** Number of changes in each hour. */
 export interface HourlyChanges {
-  /** When the hour of the last count began. */
+  /** Start of the last counted hour. */
   lastHourAt: Instant;
-  /** Oldest first, at most {@link STORED_HOURS}; hours without any are counted too. */
+  /** Oldest first, at most {@link STORED_HOURS}, including hours without changes. */
   counts: readonly number[];
 }
 
-/** Hours that are remembered: those of a day. */
+/** Hours of a day. */
 export const STORED_HOURS = 24;
 
 /** Before the first change. */
 export const NO_CHANGES: HourlyChanges = { lastHourAt: 0, counts: [] };
 
-/** The same with some more. One that comes by a clock that was put back counts in the last hour. */
+/** Adds changes. If the clock was set back, the changes are added to the last hour. */
 export function withChanges(before: HourlyChanges, at: Instant, changes: number): HourlyChanges {
   const lastHourAt = Math.max(hourOf(at), before.lastHourAt);
   const counts = countsUntil(before, lastHourAt);
   return { lastHourAt, counts: counts.map((count, index) => (index === counts.length - 1 ? count + changes : count)) };
 }
 
-/** The counts of the last day's hours, the hour of this moment last; the same number of them whatever is remembered. */
+/** Returns the counts of the last day's hours, current hour last; always an equal number of hours. */
 export function countsUntil({ lastHourAt, counts }: HourlyChanges, at: Instant): number[] {
   const passed = Math.round((hourOf(at) - lastHourAt) / HOUR_MS);
   return Array.from({ length: STORED_HOURS }, (_, index) => counts[counts.length - STORED_HOURS + index + passed] ?? 0);
@@ -40,25 +40,25 @@ function hourOf(at: Instant): Instant {
 
 const replaceReport = redisScript<number>(import.meta.url, 'run-replace');
 
-/** What one cycle did for one target, in numbers. */
+/** Result of one cycle for one target, in numbers. */
 export interface TargetRun {
   target: string;
   planned: Record<string, number>;
   held: number;
   released: number;
   unchanged: number;
-  /** Absent records that were read alone, and how many of them were there after all. */
+  /** Absent records that were fetched individually, and the number of records found. */
   confirmed: number;
   stillThere: number;
-  /** Absent records left for the next cycle: missed for the first time, or not read alone. */
+  /** Absent records left for the next cycle: missed for the first time, or not fetched individually. */
   unconfirmed: number;
-  /** Records that the target's rules left out or as they were, by the rule's code. */
+  /** Records that the target's rules omitted or left unchanged, by code of the rule. */
   omitted: Record<string, number>;
-  /** Values that had to be left empty, by property of a CRM: what is no telephone number where one is wanted. */
+  /** Values that were left empty, by property of a CRM: for example an invalid telephone number. */
   unusable: Record<string, number>;
 }
 
-/** A part of the catalogue that the login may not read: what it would tell is left out of entries' texts. */
+/** Part of the catalogue without read permission of the connection: related data is omitted from texts of events. */
 export interface Withheld {
   part: 'agendas' | 'locations' | 'treatments' | 'patients' | 'invoices' | 'history';
   code: string;
@@ -66,99 +66,99 @@ export interface Withheld {
   remedy: string | null;
 }
 
-/** When the streams that a cycle worked with were read, where they are not read with each cycle. */
+/** Fetch times of the streams of a cycle, for streams that are not fetched in each cycle. */
 export type StreamsRead = Readonly<Partial<Record<'patients' | 'invoices' | 'history', Instant>>>;
 
-/** The clinic that a cycle worked in. */
+/** Clinic of a cycle. */
 export interface ClinicSeen {
-  /** The clinic's id of the tenant. */
+  /** Tenant id at the clinic. */
   tenantId: string;
-  /** A hash of the catalogue; another process with another one reads its own again. */
+  /** Hash of the catalogue; a process with a different hash fetches the catalogue again. */
   catalogue: string;
 }
 
 /**
- * How often a tenant's cycles read all that the targets show. Where they come later than they should, some read the next two days alone,
- * so that these are read more often.
+ * Frequency of a tenant's complete cycles. If cycles start late, some cycles fetch only the next two days, so that near appointments are
+ * fetched more often.
  */
 export interface Pace {
-  /** So many cycles between two that read all. 0: every cycle reads all. */
+  /** Number of short cycles between two complete cycles. 0: every cycle is complete. */
   soonPerWhole: number;
-  /** How many of them there were since the last one that read all. */
+  /** Number of short cycles since the last complete cycle. */
   soonSince: number;
-  /** Cycles that began late since some in turn began in time, and those in turn that did. */
+  /** Cycles that started late since the last series of punctual cycles, and the punctual cycles in a row. */
   late: number;
   inTime: number;
-  /** Whether the last cycle that read all left no question open: nothing absent, held or in doubt. */
+  /** Whether the last complete cycle left no question open: no absent, held or uncertain records. */
   isPlain: boolean;
 }
 
-/** Every cycle reads all. */
+/** Every cycle is complete. */
 export const FIRST_PACE: Pace = { soonPerWhole: 0, soonSince: 0, late: 0, inTime: 0, isPlain: false };
 
-/** One cycle's report: counts and codes only. */
+/** Report of one cycle: counts and codes only. */
 export interface RunReport {
   id: string;
   startedAt: Instant;
   finishedAt: Instant;
-  /** The last reading of all; null when this cycle failed. */
+  /** Last complete fetch; null if this cycle failed. */
   snapshot: {
     completeness: 'complete' | 'partial' | 'changes';
     reason: string | null;
     records: number;
     requests: number;
-    /** Rows that came twice in one list call that was whole, where some did. */
+    /** Records that appeared twice in one complete list, if any. */
     repeated?: number;
   } | null;
-  /** A cycle that read the next two days alone. What it does not tell stays in the report as the last reading of all told it. */
+  /** Cycle that fetched only the next two days. The remaining values stay as the last complete fetch reported them. */
   soon: { records: number; requests: number } | null;
   pace: Pace;
-  /** Rows set aside, by code. */
+  /** Unusable records, by code. */
   unusable: Record<string, number>;
   /** Up to 20 examples: id and field, never a value. */
   unusableExamples: readonly { recordId: string | null; code: string; field: string }[];
-  /** Values of records that could not be read and count as not told, by stream and field: `patients.email`. */
+  /** Unreadable values that are treated as missing, by stream and field: `patients.email`. */
   unread?: Readonly<Record<string, number>>;
   unknownStatuses: readonly string[];
-  /** What the reading showed of the profile without a loss; absent where there is nothing. */
+  /** Remarks about the profile without data loss; absent if none. */
   remarks?: readonly ReadingRemark[];
   withheld: readonly Withheld[];
-  /** By target, and by rule of reminders (`reminders/<rule>`): what of it could not be read or is not known. */
+  /** By target, and by rule of reminders (`reminders/<rule>`): unread or unknown data. */
   gaps: Readonly<Record<string, readonly TargetGap[]>>;
-  /** As of the last cycle that could read the catalogue; null before the first one. */
+  /** State at the last cycle with a readable catalogue; null before the first. */
   clinic: ClinicSeen | null;
-  /** Streams for CRMs, as of the last cycle that could read each; those that were never read are absent. */
+  /** Streams for CRMs at the last successful fetch of each; streams without a fetch are absent. */
   read: StreamsRead;
-  /** The process that planned CRMs last, or tried to; null when none did, or a person's command, which doesn't go on with it. */
+  /** Process that last planned CRMs or tried to; null if none, or for an operator's command, which does not continue the work. */
   crmPlanner: string | null;
   targets: readonly TargetRun[];
-  /** Changes that cycles decided in the last day, with those of this one. */
+  /** Changes that cycles planned in the last day, including this cycle. */
   hourly: HourlyChanges;
-  /** Targets that were left as they are since what they follow is yet to be read, by a job of its own. */
+  /** Unchanged targets, because a separate job must fetch their data first. */
   awaiting: readonly string[];
-  /** Code of what ended the cycle early. */
+  /** Error code if the cycle ended early. */
   error: StoredError | null;
 }
 
 const MOST_RUNS = 50;
 
-/** The id of the run that began then. One at a time per tenant, so a moment names it. */
+/** Returns the id of a run by its start. A tenant has one run at a time, so the start is unique. */
 export function runIdOf(startedAt: Instant): string {
   return startedAt.toString(36);
 }
 
-/** The reports of one tenant, newest first. */
+/** Reports of one tenant, newest first. */
 export interface RunStore {
   add(report: RunReport): Promise<void>;
-  /** Those that are ours. In place of a newest one that is not, the one before is told as if it had failed so (`record-forged`). */
+  /** Lists genuine reports. If the newest report is forged, the previous report is returned as failed (`record-forged`). */
   list(limit: number): Promise<RunReport[]>;
-  /** Takes the ids of records out of the examples of every report. @returns how many examples named them */
+  /** Removes record ids from the examples of every report. @returns the number of removed examples */
   erase(recordIds: ReadonlySet<string>): Promise<number>;
 }
 
 const CONTEXT = 'run';
 
-/** Opens the reports of a tenant. @param sealer seals with the identity key: their texts are shown and sent */
+/** Opens the reports of a tenant. @param sealer encrypts with the identity key, because texts are shown and sent */
 export function createRunStore(redis: RedisClient, tenant: string, sealer: Sealer): RunStore {
   const key = keys.runs(tenant);
   const sealed = (report: RunReport) => sealer.seal(JSON.stringify(report), CONTEXT);
@@ -183,7 +183,7 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
       for (const value of await redis.lrange(key, 0, -1)) {
         const report = opened(value);
         if (report === null) {
-          // Whom it names is not known.
+          // The named records are unknown.
           await redis.lrem(key, 0, value);
           continue;
         }
@@ -200,7 +200,7 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
   };
 }
 
-/** What is known where no report is ours. */
+/** Used if no report is genuine. */
 const NEVER_RUN: RunReport = {
   ...{ id: runIdOf(0), startedAt: 0, finishedAt: 0, snapshot: null, soon: null, pace: FIRST_PACE },
   ...{ unusable: {}, unusableExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {} },

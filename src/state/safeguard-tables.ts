@@ -9,66 +9,67 @@ import { createProofSealer, openSealed } from './sealing.ts';
 
 const lookAtTables = redisScript<[string | null, ...(string[] | number)[]]>(import.meta.url, 'safeguard-look');
 
-/** What a table holds: how many entries, and the exclusive or of a keyed hash of each, which comes and goes with the entry. */
+/** Sum of a table: number of records, and the exclusive or of their keyed hashes, which changes with every addition and removal. */
 interface TableSum {
   count: number;
   digest: string;
 }
 
-/** What is known of a tenant's protection; sealed, so that whoever can write into Redis alone changes none of it unnoticed. */
+/**
+ * Knowledge about a tenant's safeguards, encrypted, so that an attacker with mere write access to Redis cannot change the record unnoticed.
+ */
 export interface ProtectionRecord {
-  /** Grows with each change, so that an older one that is put back is known while a process lives. */
+  /** Grows with each change, so that a running process detects a reverted record. */
   version: number;
-  /** Times; 0 for never. */
+  /** Times; 0 if never. */
   beganAt: Instant | 0;
   lostAt: Instant | 0;
   resolvedAt: Instant | 0;
   confirmedAt: Instant | 0;
-  /** When tables or this record were last found not to be as we wrote them. */
+  /** Last time when tables or this record were found to be forged. */
   forgedAt: Instant | 0;
   sums: Readonly<Record<SafeguardTable, TableSum>>;
 }
 
 /** The record and the tables at one moment. */
 export interface ProtectionLook {
-  /** `forged`: what stands there is not of our making. */
+  /** `forged`: written by a foreign writer. */
   record: ProtectionRecord | 'forged' | null;
-  /** Whether the tables are as the record says; of tables that were only counted, whether there are as many entries. */
+  /** Whether the tables match the record; for counted tables, whether the numbers match. */
   isAsProved: boolean;
-  /** Null when they were only counted. */
+  /** Null if the tables were only counted. */
   safeguards: Safeguards | null;
 }
 
-/** The tables of a tenant that protect people, with the record that says what they must hold. */
+/** Safeguard tables of a tenant, and the record of their expected content. */
 export interface SafeguardStore {
-  /** One command. @param whole reads the tables; else their entries are counted */
+  /** Reads both with one command. @param whole reads the tables; otherwise counts their records */
   look(whole: boolean): Promise<ProtectionLook>;
-  /** Changes the record. @param before null: it is the first one, or takes the place of what was not ours */
+  /** Changes the record. @param before null: first record, or replacement of a forged record */
   record(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
-  /** The same, and takes the tables as they are now. */
+  /** Changes the record and accepts the current tables. */
   believe(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
   /**
-   * Puts an entry in, or with `value` null takes it out, and has the record know it in the same step.
-   * @returns the record's version by then; null when it was so already: what is there stays
+   * Adds a record to a table, or removes a record if `value` is null, and updates the sum in one step.
+   * @returns the new version of the sum; null without a change: an existing record stays
    */
   put(change: SafeguardChange): Promise<number | null>;
-  /** Puts in what is missing. @returns how many entries */
+  /** Restores missing records. @returns their number */
   putBack(safeguards: Safeguards): Promise<number>;
 }
 
 const CONTEXT = 'protection';
-/** The field in which the record stands. */
+/** Field of the record. */
 const FIELD = 'proof';
 const DIGEST_BYTES = 16;
 const EMPTY: TableSum = { count: 0, digest: '0'.repeat(2 * DIGEST_BYTES) };
 
-/** Nothing is known, and no table has an entry. */
+/** All tables are empty. */
 export const FIRST_RECORD: ProtectionRecord = {
   ...{ version: 0, beganAt: 0, lostAt: 0, resolvedAt: 0, confirmedAt: 0, forgedAt: 0 },
   sums: { tombstones: EMPTY, receipts: EMPTY, optOuts: EMPTY },
 };
 
-/** What the tables of a tenant are looked at with. */
 interface SafeguardParts {
   redis: RedisClient;
   /** Keys of the record and of the tables. */
@@ -104,7 +105,7 @@ async function lookAt(
   return { record, isAsProved, safeguards };
 }
 
-/** Opens the tables of a tenant. @param identityKey the installation's, 32 bytes */
+/** Opens the tables of a tenant. @param identityKey the installation's key, 32 bytes */
 export function openSafeguards(redis: RedisClient, tenant: string, identityKey: Uint8Array): SafeguardStore {
   const key = keys.protection(tenant);
   const tableKeys = {
@@ -119,7 +120,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
 
   const look = (whole: boolean) => lookAt({ redis, key, keys: tableKeys, digests, recordIn }, whole);
 
-  /** @param entry what changes beside the record. @returns false when somebody changed either meanwhile */
+  /** @param entry change of a table in addition to the record. @returns false after a concurrent change */
   async function change(
     sealed: string | null,
     next: ProtectionRecord,
@@ -174,7 +175,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
   };
 }
 
-/** Sums up tables. What one entry adds can't be told without the key, so nobody else can make up for what they take away. */
+/** Calculates sums of tables. The share of a record is secret without the key, so an attacker cannot compensate a removal. */
 function createDigests(identityKey: Uint8Array, tenant: string) {
   const key = derivedKey(identityKey, tenant, 'safeguards');
   const digestOf = (table: SafeguardTable, name: string, value: string) =>
@@ -211,7 +212,7 @@ async function putBack(redis: RedisClient, tableKeys: SafeguardParts['keys'], sa
 
 type SafeguardEntry = SafeguardChange & { value: string };
 
-/** All entries of the tables. */
+/** Returns all records of the tables. */
 export function entriesOf(safeguards: Safeguards): SafeguardEntry[] {
   return SAFEGUARD_TABLES.flatMap((table) =>
     Object.entries(safeguards[table]).map(([name, value]) => ({ table, name, value })),

@@ -3,7 +3,6 @@ import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type RedisClient, serversOf } from './redis.ts';
 
-/** What a script is given beside its keys. */
 type Argument = string | number;
 
 /** Runs a script of Redis. */
@@ -13,7 +12,7 @@ export type RedisScript<Answer> = (
   args?: readonly Argument[],
 ) => Promise<Answer>;
 
-/** What a fenced write needs to know of its lease. */
+/** Lease data for a fenced write. */
 export interface LeaseToken {
   key: string;
   token: string;
@@ -33,7 +32,7 @@ export type FencedScript<Answer> = (
 const INCLUDE = /^-- @include (\S+)$/gm;
 
 /**
- * Names the script `scripts/<name>.lua` beside a module. It is read when it first runs.
+ * Declares the script `scripts/<name>.lua` next to a module. The script is read on first use.
  * @param module the module's `import.meta.url`
  */
 export function redisScript<Answer>(module: string, name: string): RedisScript<Answer> {
@@ -44,7 +43,7 @@ export function redisScript<Answer>(module: string, name: string): RedisScript<A
   };
 }
 
-/** The same of a fenced script. */
+/** Declares a fenced script, see {@link redisScript}. */
 export function fencedScript<Answer>(module: string, name: string): FencedScript<Answer> {
   const script = redisScript<Answer>(module, name);
   return async (redis, lease, keys, args = []) => {
@@ -56,14 +55,14 @@ export function fencedScript<Answer>(module: string, name: string): FencedScript
   };
 }
 
-/** The text of a script, with what it includes: names beside it, or paths from it. */
+/** Returns the text of a script with its includes: names in the script's folder, or relative paths. */
 function readScript(file: URL): string {
   return readFileSync(file, 'utf8').replaceAll(INCLUDE, (_, included: string) =>
     readScript(new URL(`${included}.lua`, file)),
   );
 }
 
-/** The error of a write whose lease was lost: the work is done again by whoever holds it now. */
+/** Returns the error of a write with a lost lease: the current holder repeats the work. */
 export function fencedError(): MirrorError {
   return new MirrorError(message('lease-lost'), {
     actor: 'conflict',
@@ -72,12 +71,12 @@ export function fencedError(): MirrorError {
   });
 }
 
-/** Whether an error of Redis is that of a fenced script. */
+/** Decides whether a Redis error comes from a fenced script. */
 export function isFenced(error: unknown): boolean {
   return error instanceof Error && error.message.includes('FENCED');
 }
 
-/** Numbers the keys of a script as they come up; Lua counts from 1. */
+/** Numbers the keys of a script in order of use; Lua indexes start at 1. */
 export class KeyIndex {
   readonly keys: string[];
   readonly #positions = new Map<string, number>();
@@ -96,21 +95,21 @@ export class KeyIndex {
   }
 }
 
-/** A value in Redis: a field of a hash, or a key that is a string. */
+/** Location of a value in Redis: a field of a hash, or a string key. */
 export interface ValueLocation {
   key: string;
   /** Absent for a string. */
   field?: string;
 }
 
-/** A value that must still be as it was read, or that is written; null: there is none. */
+/** Value for comparison or writing; null: absent. */
 export type LocatedValue = ValueLocation & { value: string | number | null };
 
 const compareAndSetScript = redisScript<number>(import.meta.url, 'compare-and-set');
 
 /**
- * Writes values in one step, as long as others are as they were read. All keys lie on one server.
- * @returns null when all is written, else the index of the first of `expected` that is another one by now
+ * Writes values in one step if the expected values are unchanged. All keys must be on one server.
+ * @returns null on success, otherwise the index of the first changed value of `expected`
  */
 export async function compareAndSet(
   redis: Pick<RedisClient, 'eval'>,
@@ -131,9 +130,9 @@ export async function compareAndSet(
 type Pipeline = ReturnType<RedisClient['pipeline']>;
 
 /**
- * Sends a command for each item in one go.
- * @param ask adds the item's command
- * @returns the replies in the order of the items
+ * Sends a command for each element together.
+ * @param ask adds the command of an element
+ * @returns the replies in the order of the elements
  * @throws the first error among the replies
  */
 export async function askEach<Reply, Item = string>(
@@ -149,22 +148,22 @@ export async function askEach<Reply, Item = string>(
   });
 }
 
-/** Returns the pairs of a flat list: of HGETALL in a script its names and values, of WITHSCORES the members and scores. */
+/** Returns the pairs of a flat list: names and values of HGETALL, or members and scores of WITHSCORES. */
 export function pairsOf(list: readonly string[]): [string, string][] {
   return list.flatMap((name, at): [string, string][] => (at % 2 === 0 ? [[name, list[at + 1] ?? '']] : []));
 }
 
-/** Returns members of a sorted set with their scores, from a reply WITHSCORES. */
+/** Returns members of a sorted set with their scores, from a WITHSCORES reply. */
 export function scoresOf(list: readonly string[]): Map<string, number> {
   return new Map(pairsOf(list).map(([member, score]) => [member, Number(score)]));
 }
 
-/** Keys that are looked at in one step of a scan. */
+/** Keys per step of a scan. */
 const KEYS_AT_ONCE = 500;
 
 /**
- * Names of all keys like a pattern; one may come twice. What comes in or goes meanwhile may or may not be among them.
- * @param pattern as Redis' own SCAN takes it; brackets of all kinds but `[` stand for themselves
+ * Yields the names of all matching keys; a name may appear twice, and concurrent changes may be missing.
+ * @param pattern pattern of Redis' SCAN; brackets other than `[` are literal
  */
 export async function* keysLike(redis: RedisClient, pattern: string): AsyncGenerator<string> {
   for (const server of await serversOf(redis)) {
@@ -179,24 +178,24 @@ export async function* keysLike(redis: RedisClient, pattern: string): AsyncGener
 
 const count = redisScript<[counted: number, waitMs: number]>(import.meta.url, 'count');
 
-/** A counter, and how many it lets through before it begins again. */
+/** Counter with the number of allowed requests per window. */
 interface Limit {
   key: string;
   most: number;
 }
 
-/** What counting one came to. */
+/** Result of counting. */
 export interface Counted {
-  /** How many there were in this window, this one too, by the counter that was asked last. */
+  /** Requests in this window including the current request, by the last checked counter. */
   counted: number;
-  /** Until the counter that holds it back begins again; null: it is let through. */
+  /** Time until the refusing counter restarts; null: allowed. */
   waitMs: number | null;
 }
 
 /**
- * Counts one for each of these counters, which all processes share: a window begins with its first one. What one counter holds back the next
- * ones don't count, so that whoever asks too often takes nothing from others.
- * @param limits the narrowest first; of one hash tag
+ * Counts one request with each counter, shared by all processes: a window starts with its first request. A request refused by one counter
+ * is not counted by the following counters, so that one caller's excess does not affect others.
+ * @param limits narrowest first; with one hash tag
  */
 export async function countOne(redis: RedisClient, windowMs: number, limits: readonly Limit[]): Promise<Counted> {
   const counterKeys = limits.map(({ key }) => key);

@@ -10,25 +10,25 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const NONCES_AT_ONCE = 64;
 
-/** A key for sealing: 32 bytes and the id that sealed values name it by (`[a-z0-9-]`). */
+/** Encryption key: 32 bytes, and the id in encrypted values (`[a-z0-9-]`). */
 export interface SealingKey {
   id: string;
   key: Uint8Array;
 }
 
-/** Seals and opens values of one tenant. `context` is what the value belongs to: it opens under no other. */
+/** Seals and opens values of one tenant. `context` identifies the location of a value: the value opens only with an equal context. */
 export interface Sealer {
   seal(plaintext: string, context: string): string;
-  /** @throws MirrorError `settings` when the key is unknown, `contract` when the value was changed or moved */
+  /** @throws MirrorError `settings` if the key is unknown, `contract` if the value was modified or moved */
   open(sealed: string, context: string): string;
-  /** Whether the value was sealed with another key than the active one. */
+  /** Returns whether the value was encrypted with a key other than the active key. */
   isStale(sealed: string): boolean;
 }
 
 /**
- * AES-256-GCM with a key per tenant, derived by HKDF-SHA256 from the ring's keys. The first key of the ring seals, all open:
- * a key is rotated by putting a new one first and removing the old one when nothing is stale any more.
- * A sealed value reads `s1.<key id>.<base64url of nonce, tag and ciphertext>`; tenant and context are its associated data.
+ * Creates a sealer: AES-256-GCM with a key per tenant, derived by HKDF-SHA256 from the ring's keys. The first key of the ring seals, all
+ * keys open. To rotate a key, add a new first key, and remove the old key when no value is stale. An encrypted value has the form `s1.<key
+ * id>.<base64url of nonce, tag and ciphertext>`; tenant and context are its associated data.
  */
 export function createSealer(ring: readonly SealingKey[], tenant: string): Sealer {
   const derived = new Map(ring.map(({ id, key }) => [id, derivedKey(key, tenant, 'sealing')]));
@@ -53,18 +53,20 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
 }
 
 /**
- * Seals what the daemon decides by, under a key that comes of the identity key, which never changes: who can write into Redis alone makes
- * none of it, and a new sealing key loses none.
- * @param owner a tenant; in braces, which no tenant's id can hold, what belongs to none
+ * Creates a sealer for data behind the daemon's decisions, with a key derived from the constant identity key. An attacker with mere write
+ * access to Redis cannot create such values, and a new encryption key invalidates none.
+ * @param owner a tenant; for shared data a name in braces, which no tenant's id contains
  */
 export function createProofSealer(identityKey: Uint8Array, owner: string): Sealer {
   return createSealer([{ id: 'identity', key: identityKey }], owner);
 }
 
-/** Seals what lets administrators in: who can write into Redis alone makes no session, token or passphrase. */
+/**
+ * Creates the sealer for administrators' access: an attacker with mere write access to Redis cannot create a session, token or passphrase.
+ */
 export const createAccessSealer = (identityKey: Uint8Array) => createProofSealer(identityKey, '{access}');
 
-/** What a sealed value holds; null where it does not open: it is not ours, was changed or moved, or its key is not configured here. */
+/** Returns the content of an encrypted value; null if the value is forged, modified or moved, or its key is not configured. */
 export function openSealed<Content>(sealer: Sealer, sealed: string, context: string): Content | null {
   try {
     return JSON.parse(sealer.open(sealed, context)) as Content;
@@ -74,7 +76,7 @@ export function openSealed<Content>(sealer: Sealer, sealed: string, context: str
   }
 }
 
-/** Whether a sealed value was made by us for this context, whatever it holds. */
+/** Decides whether a value was encrypted for this context, with any content. */
 export function opens(sealer: Sealer, sealed: string, context: string): boolean {
   return openSealed<unknown>(sealer, sealed, context) !== null;
 }
@@ -90,7 +92,7 @@ function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): 
   });
 }
 
-/** Random nonces, drawn many at once: one alone costs as much as sealing with it. */
+/** Draws many random nonces together: drawing one costs as much as encryption. */
 function createNonces(): () => Uint8Array {
   let drawn = Buffer.alloc(0);
   return () => {
@@ -104,7 +106,7 @@ function createNonces(): () => Uint8Array {
 function encrypt(plaintext: string, key: KeyObject, nonce: Uint8Array, associated: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associated));
   const ciphertext = cipher.update(plaintext, 'utf8');
-  // In this mode nothing is left for the end (NIST SP 800-38D).
+  // In this mode, `final` returns no data (NIST SP 800-38D).
   cipher.final();
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
 }
@@ -136,10 +138,10 @@ function unreadable(): MirrorError {
 
 const TEXTS = { message: message('record-forged'), remedy: message('record-forged.remedy') };
 
-/** Said where a text in Redis is not as this version wrote it, or not in its place: its own words are told by nobody. */
+/** Replaces a text in Redis that this version did not write, or that was moved: forged words are never shown. */
 export const FORGED = {
   code: 'record-forged',
-  // Whoever may write into Redis is the operator's to settle.
+  // Write access to Redis is the operator's responsibility.
   actor: 'settings',
   message: render(TEXTS.message),
   remedy: render(TEXTS.remedy),
@@ -148,30 +150,28 @@ export const FORGED = {
 
 const CODE = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** A code as it lies in plain text in Redis: what can hold a sentence or an address is none of ours. */
+/** Validates a plain-text code from Redis: a code that could contain a sentence or a URL is forged. */
 export function codeIn(text: string): string {
   return CODE.test(text) ? text : FORGED.code;
 }
 
 const setFields = fencedScript<number>(import.meta.url, 'fenced-set');
 
-/** What a sealed store works with. */
 interface SealedStoreOptions {
   redis: RedisClient;
   sealer: Sealer;
-  /** A value that does not open throws what the sealer throws. Otherwise it counts as absent. */
+  /** Whether a value that cannot be opened throws the sealer's error; otherwise the value is treated as absent. */
   throwsForged?: boolean;
 }
 
-/** A value as it was read. */
 interface SealedRead<Value> {
-  /** Null: there is none, or it does not open. */
+  /** Null if absent or not decryptable. */
   value: Value | null;
-  /** As Redis has it. */
+  /** Stored form. */
   sealed: string | null;
 }
 
-/** Reads and removes fields of a hash whose values are sealed. */
+/** Reads and removes fields of a hash with encrypted values. */
 function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
   const contextOf = (field: string) => `${key} ${field}`;
   const open = (field: string, sealed: string) => openedBy<Value>(sealer, sealed, contextOf(field), throwsForged);
@@ -179,7 +179,7 @@ function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false 
     contextOf,
     open,
     seal: (field: string, value: Value) => sealer.seal(JSON.stringify(value), contextOf(field)),
-    /** All fields. */
+    /** Returns all fields. */
     async entries(): Promise<({ field: string } & SealedRead<Value>)[]> {
       const all = Object.entries(await redis.hgetall(key));
       return all.map(([field, sealed]) => ({ field, value: open(field, sealed), sealed }));
@@ -192,7 +192,7 @@ function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false 
   };
 }
 
-/** Opens a hash whose values are JSON, each sealed under the hash's key and its field: a value opens in no other place. */
+/** Opens a hash with JSON values, each encrypted under the hash's key and its field: a value cannot be moved. */
 export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
   const { redis, sealer } = options;
   const { contextOf, open, seal, entries, read, remove } = sealedFields<Value>(key, options);
@@ -203,19 +203,19 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
     remove,
     read,
     get: async (field: string) => (await read(field)).value,
-    /** The values that open. */
+    /** Returns all readable values. */
     async all(): Promise<Map<string, Value>> {
       return new Map(
         (await entries()).flatMap(({ field, value }) => (value === null ? [] : [[field, value] as const])),
       );
     },
-    /** The values of some fields that open. */
+    /** Returns the readable values of the given fields. */
     async some(fields: readonly string[]): Promise<Map<string, Value>> {
       const stored = fields.length === 0 ? [] : await redis.hmget(key, ...fields);
       const opened = fields.map((field, index) => [field, stored[index] == null ? null : open(field, stored[index])]);
       return new Map(opened.filter((pair): pair is [string, Value] => pair[1] !== null));
     },
-    /** Removes the values that are over or do not open. @returns the others */
+    /** Removes expired and unreadable values. @returns the remaining values */
     async prune(isOver: (value: Value) => boolean): Promise<Map<string, Value>> {
       const [current, over] = [new Map<string, Value>(), [] as string[]];
       for (const { field, value } of await entries()) {
@@ -232,15 +232,15 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
     async set(field: string, value: Value): Promise<void> {
       await redis.hset(key, field, seal(field, value));
     },
-    /** Writes a field; null removes it. @throws MirrorError `conflict`, code `lease-lost` */
+    /** Writes a field; null removes the field. @throws MirrorError `conflict`, code `lease-lost` */
     async setFenced(field: string, value: Value | null, lease: LeaseToken): Promise<void> {
       await setFields(redis, lease, [key], [field, value === null ? '' : seal(field, value)]);
     },
-    /** @returns false if there is a value, which stays */
+    /** @returns false if a value exists, which stays */
     add: async (field: string, value: Value) => (await redis.hsetnx(key, field, seal(field, value))) === 1,
     /**
-     * Writes fields in one step if one of them is as it was read; null removes a field.
-     * @returns false if it was changed
+     * Writes fields in one step if one field is unchanged since it was read; null removes a field.
+     * @returns false after a change
      */
     async replace(field: string, before: string | null, written: Iterable<readonly [string, Value | null]>) {
       const values = Array.from(written, ([name, value]) => ({
@@ -249,7 +249,7 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
       }));
       return (await compareAndSet(redis, [{ key, field, value: before }], values)) === null;
     },
-    /** Removes the values that clinic-mirror did not seal here; a value whose key is not configured stays. @returns how many */
+    /** Removes forged values; a value whose key is not configured stays. @returns the number of removed values */
     async dropForged(): Promise<number> {
       const all = Object.entries(await redis.hgetall(key));
       return remove(all.flatMap(([field, sealed]) => (isForged(sealer, sealed, contextOf(field)) ? [field] : [])));
@@ -257,7 +257,7 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
   };
 }
 
-/** Opens a key that is a string: JSON, sealed under the key. */
+/** Opens a string key with a JSON value, encrypted under the key. */
 export function sealedValue<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
   const seal = (value: Value) => sealer.seal(JSON.stringify(value), key);
   const open = (sealed: string | null): SealedRead<Value> => ({
@@ -270,7 +270,7 @@ export function sealedValue<Value>(key: string, { redis, sealer, throwsForged = 
     open,
     read,
     get: async () => (await read()).value,
-    /** Returns the value once. */
+    /** Returns and removes the value. */
     take: async () => open(await redis.getdel(key)).value,
     async set(value: Value): Promise<void> {
       await redis.set(key, seal(value));
@@ -278,7 +278,7 @@ export function sealedValue<Value>(key: string, { redis, sealer, throwsForged = 
     async setFor(lifeMs: number, value: Value): Promise<void> {
       await redis.set(key, seal(value), 'PX', lifeMs);
     },
-    /** @returns false if it is not as it was read any more */
+    /** @returns false if the value changed since it was read */
     replace: async (before: string | null, value: Value) =>
       (await compareAndSet(redis, [{ key, value: before }], [{ key, value: seal(value) }])) === null,
   };

@@ -11,68 +11,69 @@ import { redisScript } from './script.ts';
 
 const advanceCounter = redisScript<(string | number)[]>(import.meta.url, 'state-counter-advance');
 
-/** How the state is kept, for whoever looks. */
+/** State of durability, for status. */
 export interface StateCounterView {
-  /** How far the last decision was made sure of; null before the first. */
+  /** Durability of the last decision; null before the first. */
   durability: Durability | null;
-  /** The directory outside Redis: `none` is configured, it is `kept`, or it `failed`. */
+  /** State of the directory outside Redis: `none` without a configured directory, `kept`, or `failed`. */
   directory: 'none' | 'kept' | 'failed';
-  /** The system's code of why it failed, such as ENOSPC; null where it did not. */
+  /** System code of the directory's failure, such as ENOSPC; otherwise null. */
   directoryFailure?: string | null;
-  /** When Redis was last found to be older than what was known outside of it, and what it was as of; null: never, or not known. */
+  /** Last time when Redis was older than the knowledge outside, and the time of the older state; null: never, or unknown. */
   wentBackAt: Instant | null;
   wentBackTo: Instant | null;
-  /** When Redis was last found to have lost the memory of writes to targets; null: never. Targets are read again for it. */
+  /** Last time when Redis had lost the memory of writes to targets; null if never. Affected targets are fetched again. */
   writesLostAt: Instant | null;
 }
 
 /**
- * A counter in Redis and its highest known value outside: each decision before an outside effect that can't be repeated raises it.
- * A Redis whose counter is behind has lost such decisions: a replica or a backup took over, or it was emptied. Each master of a cluster
- * has counters of its own, for the tenants that lie on it.
+ * Counter in Redis with its highest known value outside Redis. Each decision before an irreversible external effect raises the counter. A
+ * Redis with a lower counter has lost decisions: by failover to a replica, a restored backup, or data loss. On a cluster, each master has
+ * counters for its tenants.
  */
 export interface StateCounter extends TenantStateCounter {
-  /** What tells the installation's identity key from others, and nothing else of it: 16 characters of `[0-9a-v]`. */
+  /** Fingerprint of the installation's identity key, without other information: 16 characters of `[0-9a-v]`. */
   identity: string;
-  /** The same for where a tenant's decisions and writes lie, under each of its ids; the methods here are for all that there is. */
+  /**
+   * Returns the counter for the location of a tenant's decisions and writes, under each of its ids; the methods here cover all locations.
+   */
   of(...tenantIds: readonly string[]): TenantStateCounter;
-  /** @throws MirrorError `settings`, code `identity-key-changed`, when Redis or the directory belongs to another identity key */
+  /** @throws MirrorError `settings`, code `identity-key-changed`, if Redis or the directory belongs to a different identity key */
   requireIdentity(): Promise<void>;
   view(): Promise<StateCounterView>;
 }
 
-/** How far the state has come that a tenant's decisions and writes are part of. */
+/** Progress of the state with a tenant's decisions and writes. */
 export interface TenantStateCounter {
   /**
-   * Makes what was decided last, before an outside effect: on the disk of Redis and, where there are, a replica, and marked outside of it.
-   * Callers of one moment share the wait.
-   * @returns when the state last went back, 0 for never: what was due until then may have been done
-   * @throws MirrorError `remote`, code `state-not-durable`, when it was not confirmed in time; what Redis throws
+   * Makes the latest decisions durable before an external effect: on the disk of Redis, on a replica if available, and as a mark outside.
+   * Concurrent callers share the wait.
+   * @returns when the state last went back, 0 if never: effects due before that time may already have happened
+   * @throws MirrorError `remote`, code `state-not-durable`, without confirmation in time; errors of Redis
    */
   confirm(): Promise<Instant | 0>;
-  /** Looks whether the state went back. @returns as `settle` */
+  /** Checks whether the state went back. @returns as `confirm` */
   check(): Promise<Instant | 0>;
-  /** Takes note, before it goes out, that something is written to a target. Does not wait for the disk of Redis. */
+  /** Records a write to a target before the write is sent, without waiting for the disk of Redis. */
   recordWriting(): Promise<void>;
-  /** When the state was last found to have lost decisions or writes; 0 for never. What targets hold is to be read again since then. */
+  /** Returns when the state was last found to have lost decisions or writes; 0 if never. Targets must be fetched again after this time. */
   lostAt(): Promise<Instant | 0>;
-  /** @returns undefined where no directory is configured or it can't be used: that is told once, and all goes on without it */
+  /** @returns undefined without a usable directory: a failure is reported once, and work continues without the directory */
   withDirectory<Result>(work: (directory: DataDirectory) => Promise<Result>): Promise<Result | undefined>;
   /**
-   * The same for what must not go on without the directory, where one is configured.
+   * Runs work that must not continue without a configured directory.
    * @throws MirrorError `settings`, code `data-directory-unusable`
    */
   requireDirectory(work: (directory: DataDirectory) => Promise<void>): Promise<void>;
-  /** From now on Redis and the directory belong to this identity key: it has proved to be the one that objects were made with. */
+  /** Assigns Redis and the directory to this identity key, which proved to be the key of existing objects. */
   storeIdentity(): Promise<void>;
 }
 
-/** What an epoch works with. */
 export interface StateCounterParts {
   redis: RedisClient;
-  /** A connection of its own: waiting for the disk holds up whatever else is sent over it. */
+  /** Separate connection: waiting for the disk blocks other commands. */
   writer: RedisClient;
-  /** How many replicas must know a decision; null: one, if any is connected. */
+  /** Required replicas for a decision; null: one, if any is connected. */
   replicas: number | null;
   /** Directory outside Redis; null for none. */
   directory: string | null;
@@ -81,24 +82,24 @@ export interface StateCounterParts {
   log: Logger;
 }
 
-/** What reminders and doubts that come of it are called. */
+/** Code of reminders and uncertainties after a loss of decisions. */
 export const STATE_WENT_BACK = 'state-went-back';
-/** Code of the error of a key that the state, or an object, was not made with. */
+/** Error code for an identity key that did not create the state or an object. */
 export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
 
-/** Of several parts of the state the least safe one counts. */
+/** Of several parts of the state, the least durable part decides. */
 const LEAST_FIRST: readonly Durability[] = ['late', 'unsupported', 'durable'];
-/** By then a counter that Redis tells is on its disk: `appendfsync everysec`. */
+/** Age at which a counter in Redis is on disk: `appendfsync everysec`. */
 const SURELY_DURABLE_MS = 10 * SECOND_MS;
 
-/** What tells an identity key from others, and nothing else of it: 16 characters of `[0-9a-v]`. */
+/** Returns the fingerprint of an identity key, without other information: 16 characters of `[0-9a-v]`. */
 export function identityFingerprint(identityKey: Uint8Array): string {
   return base32hex(
     createHmac('sha256', identityKey).update('clinic-mirror identity fingerprint').digest().subarray(0, 10),
   );
 }
 
-/** Opens the epoch of an installation. */
+/** Opens the counter of an installation. */
 export function createStateCounter(parts: StateCounterParts): StateCounter {
   const { redis } = parts;
   const directory = openOnce(parts.directory, parts.log);
@@ -112,7 +113,7 @@ export function createStateCounter(parts: StateCounterParts): StateCounter {
   };
   const shardsWith = async (existing: readonly string[] | null) => (await shardsOf(redis, existing)).map(shardAt);
 
-  /** @param existing keys that lie in the parts that are meant; null for all parts */
+  /** @param existing keys in the relevant parts; null for all parts */
   function lookingAfter(existing: readonly string[] | null): TenantStateCounter {
     const latestOf = async (ask: (shard: ShardStateCounter) => Promise<Instant | 0>) =>
       Math.max(0, ...(await Promise.all((await shardsWith(existing)).map(ask))));
@@ -168,10 +169,10 @@ type ShardParts = Pick<StateCounterParts, 'redis' | 'writer' | 'clock' | 'log'> 
 
 type ShardStateCounter = ReturnType<typeof openShard>;
 
-/** Whose marks the epoch looks after. */
+/** Counters with marks that this module manages. */
 type CounterKind = Exclude<CounterName, 'managed'>;
 
-/** The counters of one part of the state. */
+/** Opens the counters of one part of the state. */
 function openShard(shard: number, { redis, writer, clock, log, directory, awaitDurable }: ShardParts) {
   const keyOf = { decisions: keys.epoch(shard), writes: keys.writes(shard) };
   const highest: Record<CounterKind, number> = { decisions: 0, writes: 0 };
@@ -207,11 +208,11 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     const { counter, now } = await advance(writer, 1, 'decisions');
     const before = durability;
     durability = await awaitDurable(keyOf.decisions);
-    // For those who ask in another process.
+    // For status in other processes.
     if (durability !== before) await redis.hset(keyOf.decisions, 'durability', durability);
     if (durability === 'late') throw notDurable();
     await storeMark('decisions', counter, now);
-    // Where another server took over meanwhile, it was that one which answered.
+    // After a failover, the answer comes from the new server.
     return lossOf('decisions');
   }
 
@@ -236,7 +237,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
   };
 }
 
-/** Whoever asks while one is under way shares the next one: what they decided may have come after it began. */
+/** Callers during a run share the next run: their decisions may follow the start of the current run. */
 function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<unknown> | null = null;
   let next: Promise<Result> | null = null;
@@ -252,7 +253,7 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
   };
 }
 
-/** A directory that can't be used is told once, and tried again each time: the daemon goes on without it. */
+/** An unusable directory is reported once, and tried again each time: the daemon continues without the directory. */
 function openOnce(path: string | null, log: Logger) {
   let opened: DataDirectory | null = null;
   let failed: string | null = null;
@@ -315,7 +316,7 @@ function notDurable(): MirrorError {
   });
 }
 
-/** The error of a key that the state was not made with. */
+/** Returns the error of a key that did not create the state. */
 export function identityKeyChanged(): MirrorError {
   return new MirrorError(message('identity-key-changed'), {
     actor: 'settings',

@@ -7,20 +7,19 @@ import type { RedisClient } from './redis.ts';
 import { askEach } from './script.ts';
 import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
 
-/** What is kept so: plans that may be applied, and long work that somebody began and asks for. */
+/** Kinds of documents: plans for applying, and long tasks with a result. */
 export type DocumentKind = 'plan' | 'task';
 
-/** How long a document is kept after it was written last. */
+/** Retention of a document after its last write. */
 export const DOCUMENT_RETENTION_MS = HOUR_MS;
-/** Of more, the oldest go: a program that asks without end fills no memory. */
+/** Above this number, the oldest documents are removed, so that frequent requests do not fill the memory. */
 const MOST_DOCUMENTS: Readonly<Record<DocumentKind, number>> = { plan: 5, task: 20 };
-/** Characters of a sealed document: a plan of some 60,000 lines. */
+/** Characters of an encrypted document: a plan with about 60,000 lines. */
 const MOST_CHARACTERS = 16_000_000;
 
-/** Sealed documents of one tenant and kind, for an hour each. */
+/** Encrypted documents of one tenant and kind, for an hour each. */
 export type StoredDocuments<Content> = ReturnType<typeof createStoredDocuments<Content>>;
 
-/** Opens a tenant's documents of a kind. */
 export function createStoredDocuments<Content>(
   redis: RedisClient,
   tenant: string,
@@ -39,7 +38,7 @@ export function createStoredDocuments<Content>(
         .exec();
   };
   return {
-    /** Keeps a document, in the place of what stood under the id. @throws MirrorError `settings`, code `document-too-large` */
+    /** Stores a document and replaces an earlier document. @throws MirrorError `settings`, code `document-too-large` */
     async put(id: string, content: Content): Promise<void> {
       const sealed = documentOf(id).seal(content);
       if (sealed.length > MOST_CHARACTERS) throw tooLarge();
@@ -52,15 +51,15 @@ export function createStoredDocuments<Content>(
       for (const [error] of results ?? []) if (error !== null) throw error;
       await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS[kind] - 1}`));
     },
-    /** Null for one that there is not, that we did not put in, or whose sealing key is gone. */
+    /** Null for a missing or forged document, or if the encryption key is missing. */
     read: (id: string) => documentOf(id).get(),
-    /** Ids, those that were written last first. */
+    /** Lists ids, last written first. */
     async ids(): Promise<string[]> {
       const ids = (await redis.zrange(index, '0', '-1')).reverse();
       const exist = await askEach<number>(redis, ids, (pipeline, id) => pipeline.exists(keyOf(id)));
       return ids.filter((_, at) => exist[at] === 1);
     },
-    /** Removes all of them. @returns how many there were */
+    /** Removes all documents. @returns their number */
     async clear(): Promise<number> {
       const ids = await redis.zrange(index, '0', '-1');
       await remove(ids);
@@ -78,9 +77,9 @@ function tooLarge(): MirrorError {
   });
 }
 
-/** What one person wants and a second one has to want too. */
+/** Action of one administrator that needs a second administrator's approval. */
 export interface ApprovalRequest {
-  /** Keyed digest of what exactly is wanted: asked for anew, it is the same. */
+  /** Keyed digest of the exact action: a repeated request has an equal id. */
   id: string;
   verb: ActVerb;
   what: ActFacts;
@@ -89,24 +88,27 @@ export interface ApprovalRequest {
   expiresAt: Instant;
 }
 
-/** Requests of one tenant that wait for a second person. */
+/** Requests of one tenant that wait for a second administrator. */
 export type ApprovalStore = ReturnType<typeof createApprovalStore>;
 
-/** Opens the requests of a tenant, sealed with the identity key: who can write into Redis alone can't stand for the first person */
+/**
+ * Opens the requests of a tenant, encrypted with the identity key: an attacker with mere write access to Redis cannot impersonate the first
+ * administrator.
+ */
 export function createApprovalStore(redis: RedisClient, tenant: string, identityKey: Uint8Array, clock: Clock) {
   const sealer = createProofSealer(identityKey, tenant);
   const requests = sealedTable<ApprovalRequest>(keys.approvals(tenant), { redis, sealer });
   return {
-    /** Those that have not expired and are as they were written, oldest first. */
+    /** Lists genuine, unexpired requests, oldest first. */
     async list(): Promise<ApprovalRequest[]> {
       const all = await requests.prune(({ expiresAt }) => expiresAt <= clock());
       return [...all.values()].sort((one, other) => one.at - other.at);
     },
-    /** Keeps a request; one for the same stays as it is. */
+    /** Stores a request; an existing request stays. */
     async put(request: ApprovalRequest): Promise<void> {
       await requests.add(request.id, request);
     },
-    /** Ends a request. @returns whether it was still there: of several who take it, one has it */
+    /** Ends a request. @returns whether the request existed: of several callers, one succeeds */
     take: async (id: string) => (await requests.remove([id])) === 1,
   };
 }

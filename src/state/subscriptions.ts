@@ -5,74 +5,77 @@ import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
 import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
 
-/** A vendor's promise to tell us of changes, as it is kept. The secret is not in it. */
+/** Stored subscription of a vendor's change notifications, without the secret. */
 export interface StoredSubscription {
-  /** A part of the address: 32 hexadecimal characters of chance. */
+  /** Last part of the notification URL: 32 random hexadecimal characters. */
   id: string;
   connector: string;
   connection: string;
-  /** The connector's own part of the target's configuration when the subscription was opened: enough to end it when the target is gone. */
+  /** Connector settings of the target when the subscription was opened: enough to close the subscription of a removed target. */
   settings: unknown;
   container: string;
-  /** What the vendor is to post to. */
+  /** Notification URL. */
   address: string;
-  /** The vendor's own name for it: opaque. */
+  /** Vendor's id of the subscription: opaque. */
   handle: string;
-  /** Since when one subscription has followed the other without a gap. */
+  /** Start of the uninterrupted series of subscriptions. */
   heardSinceAt: Instant;
-  /** When it is to be prolonged or followed by another. */
+  /** Time for extending or replacing the subscription. */
   renewAt: Instant;
   expiresAt: Instant;
 }
 
-/** What keeps a target from being told of changes. */
+/** Reason why a target receives no notifications. */
 export interface SubscriptionFailure {
   code: string;
   sinceAt: Instant;
   retryAt: Instant;
 }
 
-/** All that is known of one target's notifications. */
+/** Notification state of one target. */
 export interface TargetSubscriptions {
   current: StoredSubscription | null;
-  /** Subscriptions that are no longer wanted and not yet known to be ended. */
+  /** Unwanted subscriptions that are not yet closed. */
   closing: readonly StoredSubscription[];
   failure: SubscriptionFailure | null;
 }
 
-/** What the vendor asked for concerning a subscription itself. */
+/** Vendor's request about a subscription. */
 export type VendorSubscriptionRequest = 'extend' | 'ended';
 
-/** What the receiver has to know of a subscription. */
+/** Subscription data for the receiver. */
 export interface SubscriptionAddressee {
   tenant: string;
   connector: string;
-  /** Every target that writes to the calendar. */
+  /** All targets that write to the calendar. */
   targets: readonly string[];
   secretHash: string;
-  /** Until the vendor has answered: only then it may check the address. */
+  /** True until the vendor has answered: only then may the vendor validate the URL. */
   isOpening: boolean;
   asked: VendorSubscriptionRequest | null;
 }
 
-/** Nothing is open, nothing is amiss. */
+/** No subscription and no failure. */
 export const NO_SUBSCRIPTIONS: TargetSubscriptions = { current: null, closing: [], failure: null };
 
-/** The notifications of one tenant's targets. Writes are fenced by the lease that keeps two workers from opening two subscriptions. */
+/** Notification state of one tenant's targets. A lease fences writes, so that two workers do not open two subscriptions. */
 export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
-/** Opens the subscriptions of a tenant. @param sealer seals with the identity key: what vendors are asked to end and to post to is ours */
+/**
+ * Opens the subscriptions of a tenant. @param sealer encrypts with the identity key, because vendors receive requests and URLs from this
+ * data
+ */
 export function createSubscriptionStore(redis: RedisClient, tenant: string, sealer: Sealer) {
   const stored = sealedTable<TargetSubscriptions>(keys.subscriptions(tenant), { redis, sealer });
   return {
-    /** By target, those included that are no longer configured; what we did not write is as if it were not there. */
+    /** Returns subscriptions by target, including targets that are no longer configured; forged data is ignored. */
     read: stored.all,
     /**
-     * Takes out what we did not write: another subscription is opened, and the vendor ends what was there when its time is over.
-     * @returns of how many targets
+     * Removes forged data: a new subscription is opened, and the old subscription expires at the vendor.
+     * @returns the number of targets
      */
     dropForged: stored.dropForged,
-    /** @throws MirrorError `conflict`, code `lease-lost`, when somebody else looks after the subscriptions by now */
+    /** @throws MirrorError `conflict`, code `lease-lost`, if a different process manages the subscriptions */
     async write(target: string, subscriptions: TargetSubscriptions, lease: Lease): Promise<void> {
       const { current, closing, failure } = subscriptions;
       const isEmpty = current === null && closing.length === 0 && failure === null;
@@ -81,24 +84,24 @@ export function createSubscriptionStore(redis: RedisClient, tenant: string, seal
   };
 }
 
-/** Finds subscriptions by id, of all tenants: all that a request from outside can reach. */
+/** Finds subscriptions of all tenants by id: the only data within reach of external requests. */
 export type SubscriptionDirectory = ReturnType<typeof createSubscriptionDirectory>;
 
 /**
  * Opens the directory of all subscriptions.
- * @param identityKey the installation's, 32 bytes: an entry that was not made with it is unknown
+ * @param identityKey the installation's key, 32 bytes: data under a different key is unknown
  */
 export function createSubscriptionDirectory(redis: RedisClient, identityKey: Uint8Array, clock: () => Instant) {
   const sealer = createProofSealer(identityKey, '{subscriptions}');
   const addresseeOf = (id: string) => sealedValue<SubscriptionAddressee>(keys.subscription(id), { redis, sealer });
   return {
-    /** One GET. @returns null for an unknown or ended subscription */
+    /** Reads with one GET. @returns null for an unknown or ended subscription */
     find: (id: string) => addresseeOf(id).get(),
-    /** Remembers what the vendor asked for; a subscription that is gone stays gone. */
+    /** Records the vendor's request; an ended subscription stays ended. */
     async ask(id: string, addressee: SubscriptionAddressee, asked: VendorSubscriptionRequest): Promise<void> {
       await redis.set(keys.subscription(id), addresseeOf(id).seal({ ...addressee, asked }), 'KEEPTTL', 'XX');
     },
-    /** @param untilAt when it is dropped by itself */
+    /** @param untilAt automatic expiry */
     put: (id: string, addressee: SubscriptionAddressee, untilAt: Instant) =>
       addresseeOf(id).setFor(Math.max(MINUTE_MS, Math.round(untilAt - clock())), addressee),
     async remove(id: string): Promise<void> {
@@ -107,12 +110,12 @@ export function createSubscriptionDirectory(redis: RedisClient, identityKey: Uin
   };
 }
 
-/** What is kept of a subscription's secret. */
+/** Returns the stored form of a subscription's secret. */
 export function subscriptionSecretHash(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Whether a secret is the subscription's; takes the same time whichever it is. */
+/** Compares a secret with a subscription's secret, in constant time. */
 export function isSubscriptionSecret(secret: string, secretHash: string): boolean {
   const shown = Buffer.from(subscriptionSecretHash(secret));
   const expected = Buffer.from(secretHash);

@@ -6,43 +6,41 @@ import type { RedisClient } from './redis.ts';
 import { compareAndSet, type LocatedValue } from './script.ts';
 import { FORGED, openSealed, type Sealer } from './sealing.ts';
 
-/** Why a record left a target; `released`: by the passing of time, its object stays. */
+/** Reason why a record left a target; `released`: outdated, the object stays. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
 
-/** By what it is decided where a target is written to, and what may be taken out of it. */
+/** Proved facts for decisions about a target's destination and removals. */
 interface TargetProof {
   container: string | null;
   firstRunApprovedAt: Instant | null;
-  /** What left it in the last seven days, of removals those that nobody approved: `<reason>:<whole hours since 1970>`. */
+  /** Records that left in the last seven days, without approved removals: `<reason>:<whole hours since 1970>`. */
   gone: Readonly<Record<string, number>>;
-  /** Names what is pinned in it (`pins.ts`); null for nothing. Absent: what was pinned under a former id of the target still counts. */
+  /** Name of the pins (`pins.ts`); null for no pins. Absent: pins under a former id of the target still apply. */
   pins?: string | null;
 }
 
-/** Another value of the same tenant that changes in the same step; null for none. */
+/** Additional value of the tenant that changes in one step with the proof. */
 interface ExtraValue {
   key: string;
-  /** As it was read. */
+  /** Value as read. */
   before: string | null;
   value: string | null;
 }
 
-/** The field of a target in which its proof stands. */
+/** Field of the proof in a target's record. */
 const FIELD = 'proof';
 
-/** Fields of a target's record as they lie in Redis. */
+/** Stored fields of a target's record. */
 export type StoredFields = Readonly<Record<string, string>>;
 
-/**
- * What is proved of the targets of one tenant: sealed in one field of each record, so that no part of it is changed or taken away alone.
- */
+/** Proved facts of one tenant's targets, encrypted in one field of each record, so that no part can be changed or removed separately. */
 export interface TargetProofs {
-  /** @param fields as they lie in Redis. @returns `forged`: what there is was not written by this version as it is */
+  /** @param fields stored fields. @returns `forged` if this version did not write the fields in this form */
   of(target: string, fields: StoredFields): TargetProof | 'forged' | null;
   /**
-   * Changes what is proved and, in the same step, other fields. What does not open is replaced.
-   * @param others null clears one
-   * @returns false: the value beside is another one by now, and nothing was changed
+   * Changes proved facts and other fields in one step. Unreadable facts are replaced.
+   * @param others null clears a field
+   * @returns false without a change, if the additional value was changed concurrently
    */
   change(
     target: string,
@@ -51,8 +49,8 @@ export interface TargetProofs {
     extra?: ExtraValue,
   ): Promise<boolean>;
   /**
-   * Takes out what is not as we wrote it, and counts it. What somebody proved meanwhile stays.
-   * @returns whether anything was taken out
+   * Removes a forged record and counts the removal. A concurrent genuine proof stays.
+   * @returns whether a record was removed
    */
   invalidate(target: string): Promise<boolean>;
 }
@@ -60,10 +58,10 @@ export interface TargetProofs {
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
 const GONE_RETENTION_MS = 7 * DAY_MS;
 
-/** The proof, and what is only written of a target that has one. They go when a record is not as clinic-mirror wrote it: the target is then read anew. */
+/** The proof, and the fields that require a proof. Removed from a forged record: the target is then fetched again. */
 const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
 
-/** Opens what is proved of a tenant's targets. @param proofs seals with the identity key */
+/** Opens the proved facts of a tenant's targets. @param proofs encrypts with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
   const contextOf = (target: string) => `target/${target}`;
   const read = (target: string, sealed: string | null) =>
@@ -104,14 +102,14 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
           [{ ...location, value: sealed }, ...expected],
           [{ ...location, value }, ...written],
         );
-        // The proof itself: lane, planner and a person may come at once.
+        // The proof itself changed: lane, planner and operator may write concurrently.
         if (changed !== 0) return changed === null;
       }
     },
   };
 }
 
-/** What left a target, with what leaves it now and without what is too old to count. */
+/** Adds departures to a target's history and removes expired hours. */
 export function withGone(
   before: TargetProof['gone'],
   counts: Readonly<Record<GoneReason, number>>,
@@ -127,7 +125,7 @@ export function withGone(
   return gone;
 }
 
-/** What left a target in the last hour and in the last seven days; either may be longer by an hour at most. */
+/** Counts departures in the last hour and in the last seven days; either period may be up to an hour longer. */
 export function goneSince(
   gone: TargetProof['gone'],
   now: Instant,
@@ -141,7 +139,7 @@ export function goneSince(
   return { hour: since(now - HOUR_MS), week: since(now - GONE_RETENTION_MS) };
 }
 
-/** The same for each of the last seven days of 24 hours, the newest first. */
+/** Counts departures for each of the last seven days of 24 hours, newest first. */
 export function goneOnDays(gone: TargetProof['gone'], now: Instant): Record<GoneReason, number>[] {
   const days = Array.from({ length: GONE_RETENTION_MS / DAY_MS }, nothingGone);
   for (const [field, count] of Object.entries(gone)) {
@@ -168,104 +166,106 @@ function reasonOf(field: string): GoneReason {
   return field.split(':')[0] as GoneReason;
 }
 
-/** Why a target stands still, in words that every surface repeats. */
+/** Reason why a target is blocked, in words for every interface. */
 export interface TargetFailure extends StoredError {
   sinceAt: Instant;
-  /** The other side said how long to wait. */
+  /** Whether the vendor requested the wait. */
   isAskedToWait?: boolean;
 }
 
-/** What is known of a target beside its links and outbox. */
+/** State of a target, without links and outbox. */
 export interface StoredTarget {
-  /** The calendar that the connector works in; null until it was prepared. */
+  /** Calendar of the connector; null until preparation. */
   container: string | null;
-  /** When its own objects were last read to rebuild links; null: links can't be trusted to be all. */
+  /** Last fetch of own objects for rebuilding links; null: links may be incomplete. */
   adoptedAt: Instant | null;
-  /** When the state had last gone back by then; null when it never had. What was written in the time that it lost has no links. */
+  /** Last loss of state at that time; null if never. Writes from the lost period have no links. */
   wentBackAt: Instant | null;
-  /** When reading began of the newest complete snapshot that was planned. */
+  /** Fetch start of the newest complete, planned snapshot. */
   plannedAsOf: Instant | null;
-  /** When reading began of the newest reading of the next two days alone that was planned; null before the first. */
+  /** Fetch start of the newest planned snapshot of only the next two days; null before the first. */
   soonAsOf: Instant | null;
-  /** The newest time of `plannedAsOf` at which nothing was pending, failing or held. */
+  /** Newest `plannedAsOf` without pending, failing or held changes. */
   idleAsOf: Instant | null;
-  /** When nothing waited for the first time since its calendar is the one that it is: its first sync is over. Null before, and where `idleAsOf` told it. */
+  /**
+   * End of the first sync: first time without waiting changes in the current calendar. Null before, or if `idleAsOf` contains the
+   * information.
+   */
   writtenOnceAt: Instant | null;
-  /** When a plan was last carried into the outbox, under the configuration of then. */
+  /** Last time when a plan was stored in the outbox, under the configuration at that time. */
   lastPlannedAt: Instant | null;
-  /** Number of that configuration; null when no plan was made since configurations have numbers. */
+  /** Configuration generation of this plan; null without a plan under a numbered configuration. */
   plannedUnder: number | null;
-  /** The same number; null when links were rebuilt since, or what is held of people still differs as it did then. */
+  /** Configuration generation of this plan; null if links were rebuilt since, or held CRM contacts still differ as at that time. */
   comparableUnder: number | null;
   firstRunApprovedAt: Instant | null;
-  /** When another calendar last took the place of the one that was written to, which was gone; null for never. */
+  /** Last replacement of a deleted calendar by a new calendar; null if never. */
   replacedAt: Instant | null;
   failure: TargetFailure | null;
-  /** Records that the last complete list lacked and that were not confirmed either way: the target may hold them for nothing. */
+  /** Records that the last complete list lacked without confirmation: the target may contain obsolete objects. */
   unconfirmed: number;
-  /** What of it the last cycle could not read or does not know; null for nothing. */
+  /** Data that the last cycle could not read or does not know; null for none. */
   gaps: readonly TargetGap[] | null;
   /** Null before the first audit. */
   drift: DriftReport | null;
-  /** Where the target's change feed goes on; null when the next reading has to be whole. */
+  /** Position in the target's change feed; null if the next fetch must be complete. */
   cursor: string | null;
-  /** When everything was last read back; null before the first time. */
+  /** Last complete fetch of the target; null before the first. */
   readWholeAt: Instant | null;
-  /** The record outside the window that was looked at last; the next ones in order follow with the next cycle. */
+  /** Last checked record outside the window; the next cycle continues in order. */
   lookedOutsideTo: string | null;
-  /** The target asked to be left alone until then. */
+  /** End of the pause that the target requested. */
   pausedUntil: Instant | null;
-  /** When that began; null where it did not. */
+  /** Start of the pause; null without a pause. */
   pausedAt: Instant | null;
-  /** The host whose outage keeps it, or entries of its outbox, from going on; null for none. */
+  /** Host whose outage blocks the target or changes in its outbox; null for none. */
   outage: string | null;
   created: number;
   updated: number;
   deleted: number;
   adopted: number;
-  /** What of it was not as we wrote it, its record or entries of its outbox; nothing was done by any of it. */
+  /** Number of forged records or outbox changes, which had no effect. */
   forged: number;
-  /** How often it turned out to hold something else than was planned. */
+  /** Number of times the target differed from the plan. */
   overtaken: number;
-  /** What stands there is not as we wrote it: neither calendar nor approval is believed, and the target counts as never read. */
+  /** Whether the record is forged: calendar and approval are ignored, and the target is treated as never fetched. */
   isForged: boolean;
-  /** Objects with our owner tag that match no record for certain, as of the last reading of everything. */
+  /** Objects with the owner tag that match no record for certain, at the last complete fetch. */
   ambiguous: number;
-  /** Ids of records of which a second object was shown then, as when a person copies one; a thousand at most. */
+  /** Ids of records with a second object at that time, for example a user's copy; at most a thousand. */
   copies: readonly string[];
-  /** Whom somebody made refuse in the CRM itself, as of then. */
+  /** Contacts with a refusal set in the CRM, at that time. */
   refusedThere: RefusedThere;
 }
 
-/** What is known, as of the last audit, to be done to our objects by hand. */
+/** Manual changes of own objects at the last audit. */
 export interface DriftReport {
   checkedAt: Instant;
-  /** Links that the reading speaks for: those compared, and with a change feed those that it doesn't name. */
+  /** Links covered by the fetch: compared links, and with a change feed also links that the feed does not name. */
   checked: number;
-  /** Objects that a person edited and that are not as we wrote them yet. */
+  /** Objects that users edited and that are not yet restored. */
   edited: number;
-  /** Objects that a person deleted and that are not there again yet. */
+  /** Objects that users deleted and that are not yet restored. */
   removed: number;
-  /** Objects of ours that no link told of; they are planned like any other now. */
+  /** Own objects without a link; now planned like other objects. */
   unlinked: number;
-  /** Edited objects by the field that differs; a field is counted for each object. */
+  /** Edited objects by differing field; a field adds one per object. */
   fields: Record<string, number>;
-  /** Objects that are no longer restored, since they were too often today. */
+  /** Objects that are no longer restored because of too many restorations today. */
   churning: number;
-  /** Fields in which those diverge. */
+  /** Differing fields of those objects. */
   churningFields: readonly string[];
-  /** Objects that held another write of ours than the last one; they are planned again, whatever the policy. Absent for none. */
+  /** Objects with a write by clinic-mirror other than the last write; planned again under any policy. Absent for none. */
   overwritten?: number;
-  /** Second objects of a record that were removed. Absent for none. */
+  /** Removed duplicate objects. Absent for none. */
   duplicatesRemoved?: number;
-  /** The calendar was another one than before: nothing was compared, the next cycle fills it. */
+  /** Whether the calendar was replaced: no comparison took place, and the next cycle fills the calendar. */
   calendarReplaced?: boolean;
 }
 
-/** Counters of a target. */
 export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged' | 'overtaken';
 
-/** Fields with texts that are shown and sent: each is sealed at its place. */
+/** Fields with texts that are shown and sent, each encrypted under its target and name. */
 type SealedField = 'failure' | 'gaps' | 'outage';
 const SEALED_FIELDS: ReadonlySet<string> = new Set<SealedField>(['failure', 'gaps', 'outage']);
 
@@ -279,14 +279,13 @@ const NUMBERS = [
 ];
 type NumberName = (typeof NUMBERS)[number];
 
-/** A value as its field holds it; null for none. @param context the target, and what seals */
+/** Returns the stored form of a value; null for none. @param context target and sealer */
 export function fieldOf(name: string, value: unknown, context: FieldContext): string | number | null {
   if (value === null) return null;
   if (SEALED_FIELDS.has(name)) return context.sealer.seal(JSON.stringify(value), contextOf(context.target, name));
   return typeof value === 'object' ? JSON.stringify(value) : (value as string | number);
 }
 
-/** Where a field stands. */
 interface FieldContext {
   target: string;
   /** Seals with the identity key. */
@@ -297,7 +296,7 @@ function contextOf(target: string, name: string): string {
   return `target/${target}/${name}`;
 }
 
-/** The record that fields hold. */
+/** Returns the record of stored fields. */
 export function recordOf(
   fields: StoredFields,
   proof: TargetProof | 'forged' | null,
@@ -324,9 +323,9 @@ export function recordOf(
     firstRunApprovedAt,
     isForged: proof === 'forged',
     ...numbers,
-    // Without its calendar nothing was read of it.
+    // Without its calendar, the target was not fetched.
     adoptedAt: container === null ? null : number('adoptedAt'),
-    // Why it waits is not known: it is tried, which tells.
+    // The reason of the wait is unknown: an attempt reveals the reason.
     pausedUntil: isUnknown ? null : numbers.pausedUntil,
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
@@ -341,7 +340,7 @@ export function recordOf(
   };
 }
 
-/** The lists of records that a target's fields hold. */
+/** Returns the lists of records in a target's fields. */
 export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies' | 'refusedThere'> {
   return {
     copies: fields.copies === undefined ? [] : (JSON.parse(fields.copies) as string[]),
@@ -350,13 +349,13 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
 }
 
 /**
- * What of a target the last cycle could not read, or does not know. As long as there is any, its clock stands still:
- * - `rows-unread`: rows that may belong to it could not become records;
- * - `records-unlisted`: the clinic's list lacks records that the clinic shows when each is read alone, so the list is not complete;
- * - `agenda-unknown`, `treatment-unknown`: the clinic has no such id as its configuration names;
- * - `egress-stopped`: what would have been written told more of a patient than it may;
- * - `record-forged`: what Redis has of it is not as this version wrote it, and the next cycle tells;
- * - `agenda-unconfirmed`, `treatment-unconfirmed`: it can't be told, since the catalogue may not be read and no row carries the id.
+ * Data of a target that the last cycle could not read or does not know. While a gap exists, the target's freshness does not advance:
+ * - `rows-unread`: data of the clinic that may belong to the target could not become records;
+ * - `records-unlisted`: the clinic's list lacks records that individual requests return, so the list is incomplete;
+ * - `agenda-unknown`, `treatment-unknown`: the clinic has no id from the target's configuration;
+ * - `egress-stopped`: a write would have disclosed more of a patient than allowed;
+ * - `record-forged`: this version did not write the data in Redis; the next cycle determines the state;
+ * - `agenda-unconfirmed`, `treatment-unconfirmed`: unknown, because the catalogue is not readable and no data contains the id.
  */
 export interface TargetGap {
   code:
@@ -368,10 +367,10 @@ export interface TargetGap {
     | 'treatment-unknown'
     | 'agenda-unconfirmed'
     | 'treatment-unconfirmed';
-  /** Rows, or ids. */
+  /** Number of affected data sets or ids. */
   count: number;
-  /** Codes of the rows, or the ids, or codes of what would have been told. */
+  /** Codes of the affected data, or ids, or codes of the blocked disclosure. */
   what: readonly string[];
-  /** Ids with names that may be meant. */
+  /** Ids with names of possible candidates. */
   soon: readonly string[];
 }

@@ -33,78 +33,77 @@ const scripts = {
 
 export type { DriftReport, StoredTarget, TargetCounter, TargetFailure } from './target-record.ts';
 
-/** A target as it stands in the state at a moment. */
+/** State of a target at one moment. */
 export interface TargetSummary {
   record: StoredTarget;
-  /** Version of its table of links; null before the first. */
+  /** Version of the link table; null before the first. */
   linksVersion: string | null;
-  /** Entries in its outbox. */
+  /** Changes in the outbox. */
   pending: number;
 }
 
-/** What a plan notes of targets for which it had nothing to do. */
+/** Result of a plan for targets without changes. */
 export interface IdleRecord {
   plannedAt: Instant;
-  /** Number of the configuration. */
+  /** Configuration generation. */
   plannedUnder: number;
-  /** When the reading began; null when it was not whole, so that it tells of no freshness. */
+  /** Start of the fetch; null for an incomplete fetch, which proves no freshness. */
   asOf: Instant | null;
 }
 
-/** The target records of one tenant. */
+/** Target records of one tenant. */
 export interface TargetStore {
   read(target: string): Promise<StoredTarget>;
-  /** Targets as they stand, by id, in one go. */
+  /** Returns the states of targets by id, read together. */
   summarize(targets: readonly string[]): Promise<Map<string, TargetSummary>>;
   /**
-   * Notes that targets have nothing to do; one whose links, outbox or failure are not as they were looked at is left as it is, in the same
-   * step. Fenced by the planner's lease.
+   * Records that targets have no changes. Skips targets whose links, outbox or failure changed concurrently. Fenced by the planner's lease.
    * @param looked targets with the version of their links
    * @throws MirrorError `conflict`, code `lease-lost`
    */
   recordIdle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
-  /** Sets the given fields; null clears one. */
+  /** Sets the given fields; null clears a field. */
   write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isForged'>>): Promise<void>;
   /**
-   * Takes out what is not as we wrote it, and counts it: the next cycle finds the calendar and reads it anew. What was written since somebody
-   * looked, such as an approval, stays.
-   * @returns whether anything was taken out
+   * Removes a forged record and counts the removal: the next cycle finds the calendar and fetches the target again. Concurrent genuine
+   * writes, such as an approval, stay.
+   * @returns whether a record was removed
    */
   invalidate(target: string): Promise<boolean>;
-  /** The target holds something else than was planned: nothing is as fresh as that, nor by a plan that began before. */
+  /** Records that the target differs from the plan: the plan, and plans that started earlier, no longer prove freshness. */
   recordOvertaken(target: string): Promise<void>;
   /**
-   * Notes as of when the target was planned, unless it was overtaken since a plan began.
-   * @param overtaken how often it was before that
-   * @param isIdle whether nothing was pending, failing or held
+   * Records the freshness of a target, unless the target was overtaken since the start of the plan.
+   * @param overtaken counter before the plan
+   * @param isIdle whether no changes were pending, failing or held
    */
   recordFreshness(target: string, overtaken: number, fresh: { plannedAsOf: Instant; isIdle: boolean }): Promise<void>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
-  /** Notes how many records left the target, of removals those that nobody approved, by reason. */
+  /** Records how many records left the target, by reason, without approved removals. */
   recordGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
-  /** What left the target in the last hour and in the last seven days; either may be longer by an hour at most. */
+  /** Counts departures in the last hour and in the last seven days; either period may be up to an hour longer. */
   gone(target: string, now: Instant): Promise<Record<'hour' | 'week', Record<GoneReason, number>>>;
-  /** The same for each of the last seven days of 24 hours, the newest first. */
+  /** Counts departures for each of the last seven days of 24 hours, newest first. */
   goneByDay(target: string, now: Instant): Promise<Record<GoneReason, number>[]>;
-  /** Records of a stream that were gone when they were read alone: when the reading began that missed them first. */
+  /** Returns records of a stream that were missing in an individual fetch, with the start of the fetch that missed them first. */
   misses(stream: StreamName): Promise<Map<string, Instant>>;
-  /** Replaces them. */
+  /** Replaces the missing records. */
   storeMisses(stream: StreamName, misses: ReadonlyMap<string, Instant>): Promise<void>;
-  /** Counts one more restoration of each object for today. */
+  /** Counts one more restoration today for each object. */
   countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
-  /** How often each object was restored today. */
+  /** Returns today's restorations of each object. */
   restorations(target: string, now: Instant): Promise<Map<string, number>>;
-  /** Takes records out of what is noted of misses, restorations, copies and refusals. @returns how many notes there were */
+  /** Removes records from misses, restorations, copies and refusals. @returns the number of removed references */
   erase(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
 
 const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
 const MISSES_RETENTION_MS = 7 * DAY_MS;
 
-/** Targets in one script: each takes some tens of microseconds. */
+/** Targets per script: each takes some tens of microseconds. */
 const TARGETS_AT_ONCE = 100;
 
-/** Opens the target records of a tenant. @param sealer seals with the identity key what is decided by */
+/** Opens the target records of a tenant. @param sealer encrypts with the identity key */
 export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer): TargetStore {
   const proofs = openTargetProofs(redis, tenant, sealer);
   return {
@@ -117,7 +116,6 @@ export function createTargetStore(redis: RedisClient, tenant: string, sealer: Se
 type Gone = Pick<TargetStore, 'recordGone' | 'gone' | 'goneByDay'>;
 type Tallies = Pick<TargetStore, 'misses' | 'storeMisses' | 'countRestorations' | 'restorations' | 'erase'>;
 
-/** What is known of each target. */
 function openRecords(
   redis: RedisClient,
   tenant: string,
@@ -201,7 +199,7 @@ function openWrites(
   };
 }
 
-/** What left each target, by which the guard weighs what would. */
+/** Records departures of each target, which the guard uses to judge planned removals. */
 function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gone {
   const read = async (target: string) => {
     const proof = proofs.of(target, await redis.hgetall(keys.target(tenant, target)));
@@ -217,11 +215,11 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
   };
 }
 
-/** Which records are missed, and how often objects were restored, for as long as it matters. */
+/** Counts missing records and restorations while relevant. */
 function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallies {
   const missesOf = (stream: StreamName) => sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer });
   return {
-    // What we did not note was not missed: the record is missed once more before it counts.
+    // Forged misses are ignored: the record must be missed again.
     misses: (stream) => missesOf(stream).all(),
     async storeMisses(stream, misses) {
       const { key, seal } = missesOf(stream);
@@ -254,7 +252,7 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
   };
 }
 
-/** Takes records out of the lists that a target's record holds. */
+/** Removes records from the lists of a target's record. */
 async function eraseFromLists(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
   const { copies, refusedThere } = recordListsIn(await redis.hgetall(key));
   const erased = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;

@@ -9,31 +9,31 @@ import type { Protection } from './protection.ts';
 import type { RedisClient } from './redis.ts';
 import { askEach, keysLike } from './script.ts';
 
-/** Patients whom an operator had forgotten. Kept as keyed hashes: nobody can read them back, and none comes back by the next pull. */
+/** Patients that an operator erased, as keyed hashes: patient ids cannot be recovered, and the next pull does not restore the patients. */
 export interface TombstoneStore {
   /**
-   * Sets a tombstone; an older one stays as it is. It can't be lost when this returns, as far as Redis can tell.
-   * @returns its name, a keyed hash that is the same each time
+   * Adds a tombstone; an existing tombstone stays. Durable on return, as far as Redis can confirm.
+   * @returns the tombstone's name, a constant keyed hash
    * @throws MirrorError `remote`, code `state-not-durable`
    */
   add(patientId: string, at: Instant): Promise<string>;
-  /** Ends a tombstone: the patient is followed again. @returns whether there was one */
+  /** Removes a tombstone: the patient is synced again. @returns whether the tombstone existed */
   remove(patientId: string): Promise<boolean>;
-  /** Who is forgotten, as of now. */
+  /** Returns the current erased patients. */
   load(): Promise<ForgottenPatients>;
   count(): Promise<number>;
-  /** Keeps a receipt under a new name, for ever. @throws MirrorError as `add` */
+  /** Stores a permanent receipt under a new name. @throws MirrorError as `add` */
   storeReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
   /** Oldest first. */
   receipts(): Promise<ForgetReceipt[]>;
-  /** What reminders keep of patients, also where none are configured any more. */
+  /** Patient data of reminders, even without configured reminders. */
   reminders: ReminderTraces;
 }
 
-/** Tells of each patient whether they are forgotten. */
+/** Returns whether a patient is erased. */
 interface ForgottenPatients {
   (patientId: string): boolean;
-  /** The same as long as it is the same patients. */
+  /** Constant for an equal set of patients. */
   version: string;
 }
 
@@ -41,9 +41,9 @@ const RECEIPT_BYTES = 5;
 
 /**
  * Opens the tombstones of a tenant.
- * @param tenant the id under which its objects were first written, so that a renamed tenant keeps its tombstones' names
- * @param identityKey the installation's identity key, 32 bytes; with another one nobody would be forgotten any more
- * @param protection makes each change last
+ * @param tenant first id of the tenant's objects, so that a renamed tenant keeps its tombstones
+ * @param identityKey the installation's key, 32 bytes; with a different key, erased patients would not be recognised
+ * @param protection makes each change durable
  */
 export function createTombstoneStore(
   redis: RedisClient,
@@ -82,30 +82,27 @@ export function createTombstoneStore(
   };
 }
 
-/** What reminders of a patient left behind. */
+/** Remaining reminder data of a patient. */
 export interface TracedReminders {
-  /** Ids in the ledger, with the appointment as far as the ledger tells. */
+  /** Ids in the ledger, with the appointment if known. */
   reminders: readonly { id: string; appointmentId: string | null }[];
-  /** Keys of addresses that were sent to the patient. */
+  /** Keys of links that were sent to the patient. */
   links: readonly string[];
 }
 
-/** What reminders keep of patients: ledger entries of their appointments, and addresses that lead to their answers. */
+/** Patient data of reminders: ledger records of appointments, and answer links. */
 interface ReminderTraces {
-  /** @param appointmentIds those that are known to be the patient's */
+  /** @param appointmentIds known appointments of the patient */
   find(patientId: string, appointmentIds: readonly string[]): Promise<TracedReminders>;
   /**
-   * Takes all of that out; what is being handed over at this moment ends without a line.
-   * @param appointmentIds the patient's
-   * @returns how many of each there were
+   * Removes the data; a reminder that is being sent at this moment ends without a record.
+   * @param appointmentIds appointments of the patient
+   * @returns the number of removed records
    */
   erase(traces: TracedReminders, appointmentIds: Iterable<string>): Promise<{ reminders: number; answerLinks: number }>;
 }
 
-/**
- * Opens them.
- * @param tenant by the name that the ledger has
- */
+/** @param tenant id of the ledger's tenant */
 function createReminderTraces(redis: RedisClient, tenant: string): ReminderTraces {
   return {
     async find(patientId, appointmentIds) {
@@ -142,7 +139,7 @@ function createReminderTraces(redis: RedisClient, tenant: string): ReminderTrace
   };
 }
 
-/** In one go: what is left of a half could not be found again by the other. */
+/** One step: after a partial removal, the remaining data could not be found again. */
 async function eraseEntries(
   redis: RedisClient,
   tenant: string,
@@ -167,7 +164,7 @@ async function eraseEntries(
   await pipeline.exec();
 }
 
-/** Keys of several tags one by one: on a cluster they lie on several servers. */
+/** Keys with different tags are removed individually: on a cluster, the keys are on several servers. */
 async function unlink(redis: RedisClient, names: readonly string[]): Promise<number> {
   let removed = 0;
   for (const slice of slices(names, 500)) {

@@ -38,32 +38,31 @@ import { SECOND_MS } from '../model/time.ts';
 
 import type { TelemetrySettings } from '../settings/settings-schema.ts';
 
-/** What became of a batch. */
+/** Result of a batch. */
 export type Handed =
-  /** `refused` of it were taken for unusable by who got them. */
+  /** The collector rejected `refused` elements as unusable. */
   | { result: 'taken'; refused: number }
-  /** Sending it again is of no use. */
+  /** A retry is useless. */
   | { result: 'refused'; code: string }
   | { result: 'later'; code: string; retryAfterMs: number | null };
 
-/** How many there were, since the process began. */
+/** Counts since the start of the process. */
 interface HandOverCounts {
   sent: number;
-  /** For want of room, or since the collector refused them. */
+  /** Dropped because the queue was full or the collector refused the batch. */
   dropped: number;
 }
 
-/** What {@link HandOver} needs. */
 interface HandOverOptions<Item> {
   /** Never throws. */
   send(items: Item[], signal: AbortSignal): Promise<Handed>;
-  /** Told when handing over begins to fail, with its code, and when it is well again (null). */
+  /** Reports the start of a failure with its code, and the recovery (null). */
   report(trouble: string | null): void;
-  /** Most that wait. Default 2,048: a few megabytes. */
+  /** Largest queue. Default 2,048: a few megabytes. */
   room?: number;
-  /** Most of one request. Default 256: writing them out holds the one thread for some milliseconds. */
+  /** Largest batch. Default 256: serialization blocks the main thread for some milliseconds. */
   batch?: number;
-  /** Longest time that something waits while the collector takes what it is sent. */
+  /** Longest time in the queue while the collector accepts data. */
   everyMs?: number;
 }
 
@@ -71,8 +70,8 @@ const FIRST_REST_MS = SECOND_MS;
 const LONGEST_REST_MS = 60 * SECOND_MS;
 
 /**
- * Hands things over in batches, one at a time, beside the work that they tell of: whoever adds one never waits. What has no room is dropped
- * and counted, so that a collector that is slow, or gone for hours, costs a bounded room and nothing else.
+ * Sends batches one at a time, in the background: adding an element never waits. When the queue is full, new elements are dropped and
+ * counted, so that a slow or absent collector costs only bounded memory.
  */
 export class HandOver<Item> {
   readonly counts: HandOverCounts = { sent: 0, dropped: 0 };
@@ -98,7 +97,7 @@ export class HandOver<Item> {
     this.#plan();
   }
 
-  /** Sends what waits, once, and gives up the rest after `graceMs`. */
+  /** Sends queued elements once, and drops the rest after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     this.#clearTimer();
@@ -109,7 +108,7 @@ export class HandOver<Item> {
     this.counts.dropped += this.#waiting.splice(0).length;
   }
 
-  /** A full batch goes at once, unless the collector is to be left alone. */
+  /** A full batch is sent immediately unless the collector requested a pause. */
   #plan(): void {
     if (this.#sending !== null || this.#isClosed) return;
     if (this.#restMs === 0 && this.#waiting.length >= this.#options.batch) this.#begin();
@@ -141,7 +140,7 @@ export class HandOver<Item> {
     this.#recordFailure(handed.result === 'refused' ? handed.code : null);
   }
 
-  /** Said when it begins and when it is over, not with each batch. */
+  /** Reports the start and end of a failure, not each batch. */
   #recordFailure(trouble: string | null): void {
     const isWell = trouble === null;
     if (isWell !== this.#isWell && !this.#isClosed) this.#options.report(trouble);
@@ -154,25 +153,24 @@ export class HandOver<Item> {
   }
 }
 
-/** What was handed over, by what it was. */
+/** Counts by kind of data. */
 type TelemetryCounts = Readonly<Record<'traces' | 'logs', HandOverCounts>>;
 
-/** What goes to a collector. */
+/** Data for a collector. */
 export interface Telemetry {
   spans: Spans;
-  /** For the log: where its lines go too, and what ids they carry. */
+  /** Sends log lines to the collector, and adds ids of the current span. */
   lines: LineMirror;
   counts: TelemetryCounts;
-  /** Hands over what waits, within `graceMs`; the rest is given up. */
+  /** Sends queued elements within `graceMs` and drops the rest. */
   close(graceMs: number): Promise<void>;
 }
 
-/** What {@link openTelemetry} needs beside the settings. */
 interface TelemetryOptions {
-  /** One of its own, whose requests are told to nobody: they would be told of for ever. */
+  /** Separate client without tracing: tracing of export requests would never end. */
   http: HttpClient;
   version: string;
-  /** Asked for when there is something to say: the log itself goes through here. */
+  /** Resolved on use: the log itself sends lines through telemetry. */
   log: () => Logger;
 }
 
@@ -184,13 +182,13 @@ const SEVERITIES = {
   error: SeverityNumber.ERROR,
 } as const;
 
-/** Opens what sends traces and log lines to the collector of the settings. Nothing of it is waited for but by `close`. */
+/** Opens the export of traces and log lines to the configured collector. Only `close` waits for the export. */
 export function openTelemetry(settings: TelemetrySettings, { http, version, log }: TelemetryOptions): Telemetry {
   const otlp = openOtlp(settings, http);
   const logDelivery = (signal: string) => (code: string | null) =>
     code === null
-      ? log().info({ signal }, 'the collector takes what it is sent again')
-      : log().warn({ signal, code }, 'the collector does not take what it is sent: what has no room is dropped');
+      ? log().info({ signal }, 'collector accepts data again')
+      : log().warn({ signal, code }, 'collector does not accept data: data beyond the queue limit is dropped');
   const traces = new HandOver<ReadableSpan>({ send: otlp.traces, report: logDelivery('traces') });
   const logs = new HandOver<ReadableLogRecord>({ send: otlp.logs, report: logDelivery('logs') });
   const resource = resourceFromAttributes({
@@ -204,7 +202,7 @@ export function openTelemetry(settings: TelemetrySettings, { http, version, log 
     sampler: new ParentBasedSampler({
       root: new TraceIdRatioBasedSampler(settings.traces ? settings.sampledShare : 0),
     }),
-    // Of spans that are not sampled it is not told.
+    // Called for sampled spans only.
     spanProcessors: [{ ...NO_PROCESSOR, onStart() {}, onEnd: (span) => settings.traces && traces.add(span) }],
   });
   const spans = createSpans(provider.getTracer(SCOPE, version));
@@ -231,12 +229,12 @@ export function openTelemetry(settings: TelemetrySettings, { http, version, log 
   };
 }
 
-/** What waits is kept by {@link HandOver}, which ends by itself. */
+/** {@link HandOver} keeps the queue and closes separately. */
 const NO_PROCESSOR = { forceFlush: async () => {}, shutdown: async () => {} };
 
-/** OTLP's usual limit for one try (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). */
+/** OTLP's usual limit for one request (https://opentelemetry.io/docs/specs/otel/protocol/exporter/). */
 const TIMEOUT_MS = 10 * SECOND_MS;
-/** Answers that ask for another try (https://opentelemetry.io/docs/specs/otlp/#otlphttp-response). */
+/** Statuses that request a retry (https://opentelemetry.io/docs/specs/otlp/#otlphttp-response). */
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
 type Response = IExportTraceServiceResponse & IExportLogsServiceResponse;
@@ -252,7 +250,7 @@ interface Otlp {
   logs(records: ReadableLogRecord[], signal: AbortSignal): Promise<Handed>;
 }
 
-/** Opens the way to a collector. Unless it is in the operator's own network, only addresses of the public internet are connected to. */
+/** Opens the export to a collector. A collector outside the operator's network is reached only over public internet hosts. */
 function openOtlp(settings: TelemetrySettings, http: HttpClient): Otlp {
   const { type, traces, logs } = SERIALIZERS[settings.protocol];
   const headers = Object.fromEntries([...settings.headers].map(([name, value]) => [name, value.reveal()]));
@@ -277,7 +275,7 @@ function openOtlp(settings: TelemetrySettings, http: HttpClient): Otlp {
     try {
       body = serializer.serializeRequest(items) ?? new Uint8Array();
     } catch (error) {
-      // What can't be written out must not stand in the way of the others for ever.
+      // A batch that cannot be serialized must not block the others forever.
       return { result: 'refused', code: asMirrorError(error).code };
     }
     try {
@@ -299,7 +297,7 @@ function handedBy({ status, body, retryAfterMs }: HttpResponse, serializer: ISer
   return { result: 'taken', refused: refusedIn(body, serializer) };
 }
 
-/** Some collectors answer nothing, or text: the status counts. */
+/** Some collectors answer without content or with text: the status decides. */
 function refusedIn(body: Buffer, serializer: ISerializer<never, Response>): number {
   try {
     const { partialSuccess } = body.length === 0 ? {} : serializer.deserializeResponse(body);
@@ -309,9 +307,9 @@ function refusedIn(body: Buffer, serializer: ISerializer<never, Response>): numb
   }
 }
 
-/** Spans of this process, and what is under way where it is asked. */
+/** Spans of this process, with the current span. */
 interface TracedSpans extends Spans {
-  /** Null where nothing is under way. */
+  /** Null without a current span. */
   underWay(): SpanContext | null;
   context(): Context;
 }
@@ -323,7 +321,10 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 } as const;
 
-/** Spans by a tracer. What stands on them passes the redaction of the log. What is under way follows the work, not the process: nothing global is set. */
+/**
+ * Creates spans with a tracer. Attributes pass the redaction of the log. The current span follows the asynchronous work; there is no global
+ * state.
+ */
 function createSpans(tracer: Tracer): TracedSpans {
   const following = new AsyncLocalStorage<Context>();
   const context = () => following.getStore() ?? ROOT_CONTEXT;
@@ -351,7 +352,8 @@ function openSpan(span: Span, within: OpenSpan['within']): OpenSpan {
     within,
     end(error) {
       if (error !== undefined) {
-        // https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/: of low cardinality, which no message is.
+        // https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/: low cardinality is required, and messages have high
+        // cardinality.
         span.setAttribute('error.type', asMirrorError(error).code).setStatus({ code: SpanStatusCode.ERROR });
       }
       span.end();

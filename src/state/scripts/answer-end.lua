@@ -1,5 +1,5 @@
--- Ends the claim of a patient's request, and stores the answer: the first one counts. Answers 1 when there is an entry for it.
--- KEYS: 1 entry of the reminder, 2 claim. ARGV: 1 token of the claim, 2 answer or '', 3 when it was given.
+-- Ends the claim of a patient's request, and stores the answer unless an answer exists. Returns 1 if the reminder exists.
+-- KEYS: 1 reminder, 2 claim. ARGV: 1 token of the claim, 2 answer or '', 3 time of the answer.
 local entry, claim = KEYS[1], KEYS[2]
 local token, answer, answeredAt = ARGV[1], ARGV[2], ARGV[3]
 if redis.call('GET', claim) ~= token then return 0 end

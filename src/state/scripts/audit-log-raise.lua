@@ -1,5 +1,5 @@
--- Moves the head of a chain on, never back.
--- KEYS: 1 heads. ARGV: 1 chain, 2 sequence, 3 head as it is stored: it begins with its sequence.
+-- Advances the head of a chain, never back.
+-- KEYS: 1 heads. ARGV: 1 chain, 2 sequence, 3 stored head, which starts with its sequence.
 local heads = KEYS[1]
 local chain, sequence, head = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local stored = redis.call('HGET', heads, chain)

@@ -1,5 +1,5 @@
--- The trial after a pause was answered: the pause is over for the participant, and for all when they waited too.
--- KEYS: 1 budget, 2 who waits, 3 how far each participant is, 4 who was refused of late. ARGV: 1 participant.
+-- Records the answer to the trial after a pause: ends the pause of the participant, and the pause of all participants if they waited too.
+-- KEYS: 1 budget, 2 waiting tickets, 3 positions of participants, 4 recent refusals. ARGV: 1 participant.
 -- @include budget-common
 local budget, refusals = KEYS[1], KEYS[4]
 redis.call('ZREM', refusals, who)

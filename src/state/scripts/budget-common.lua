@@ -1,5 +1,5 @@
--- What scripts of a budget have in common. Times are Redis's own, in milliseconds, so replicas need no common clock. What lies further ahead
--- than it can was noted before that clock was put back, and counts no more.
+-- Shared code of budget scripts. Times are Redis times in milliseconds, so that replicas need no common clock. A time too far in the future
+-- was stored before Redis's clock was set back, and is ignored.
 -- ARGV: 1 participant.
 local t = redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000

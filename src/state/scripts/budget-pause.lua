@@ -1,4 +1,4 @@
--- Answers how long the pauses of the participant and of all last yet, in ms, and for how long the participant has been refused.
+-- Returns the remaining pause of the participant and of all participants in ms, and how long the participant has been refused.
 -- KEYS: 1 budget. ARGV: 1 participant, 2 longest pause ms.
 -- @include budget-common
 local budget, longestPauseMs = KEYS[1], tonumber(ARGV[2])

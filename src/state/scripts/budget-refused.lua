@@ -1,9 +1,8 @@
--- The other side told a participant to wait. Several who are told so within a short time mean that it is said of all: then all wait
--- until the first of these may ask again. A refusal that names no pause is followed by one as long as the refusals in a row have lasted,
--- and a little more.
--- KEYS: 1 budget, 2 who waits, 3 how far each participant is, 4 who was refused of late.
--- ARGV: 1 participant, 2 pause ms ('' when none was named), 3 how many are several, 4 short time ms, and of an unnamed pause 5 the shortest
--- ms, 6 the longest ms, 7 the factor.
+-- Records that the vendor asked a participant to wait. Several refused participants within a short time pause the whole budget, until the
+-- first of them may try again. A refusal without a named pause causes a pause slightly longer than the duration of the consecutive refusals.
+-- KEYS: 1 budget, 2 waiting tickets, 3 positions of participants, 4 recent refusals.
+-- ARGV: 1 participant, 2 pause ms ('' if unnamed), 3 participants that pause the budget, 4 short time ms; for an unnamed pause 5 shortest
+-- ms, 6 longest ms, 7 factor.
 -- @include budget-common
 local budget, refusals = KEYS[1], KEYS[4]
 local namedMs, several, shortTimeMs = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

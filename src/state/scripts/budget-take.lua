@@ -1,18 +1,16 @@
--- Asks for a grant, or asks again with the same ticket. The order of grants is computed at each question, so that a dead waiter leaves no
+-- Requests a grant, or repeats a request with an equal ticket. Each request computes the order of grants, so that a dead waiter leaves no
 -- trace:
--- - Within a class, by start-time fair queueing (Goyal, Vin and Cheng 1996): a participant's next request starts where its last one
---   ended, but never before the start of what was granted last, so that what it took while nobody waited isn't held against it. Equal
---   starts go in the order of asking.
--- - A person's work goes first, until three units of it have gone ahead of waiting background work; then that has a turn.
--- Whoever is ahead has its units reserved, also when its holder is a little late: the others wait as if it had taken them. Grants come
--- at the rate of the budget (generic cell rate algorithm). Who is alone and leaves half of the burst to others is granted what it will want
--- next in the same step.
--- KEYS: 1 budget (hash), 2 who waits (hash: ticket → JSON), 3 how far each participant is (hash), 4 who was refused of late (sorted set),
--- 5 what was granted (hash: `hour:<n>` and `day:<n>:<participant>` → units, numbered from 1970).
--- ARGV: 1 participant, 2 ticket, 3 class, 4 interval ms, 5 burst, 6 units kept for persons, 7 units, 8 life of a ticket ms, 9 time for a
--- trial ms, 10 pause between two looks whether a trial was answered, 11 longest pause ms, 12 units that are likely to be wanted next,
--- 13 units of such that were not used.
--- Answers the wait in ms (0: granted), whether that is a pause, whether the grant is the one trial after a pause, and the units ahead.
+-- - Within a class, start-time fair queueing (Goyal, Vin and Cheng 1996): a participant's next request starts at the end of the last one, but
+--   never before the start of the last grant, so that use without competition is no disadvantage later. Equal starts keep the order of arrival.
+-- - Interactive work is first, until three units have passed waiting background work; then one background grant follows.
+-- Units of earlier tickets are reserved, even if their holders are slightly late: later tickets wait as if the units were granted. Grants
+-- follow the rate of the budget (generic cell rate algorithm). A single participant that leaves half of the burst to others also gets its
+-- likely next units in this step.
+-- KEYS: 1 budget (hash), 2 waiting tickets (hash: ticket → JSON), 3 positions of participants (hash), 4 recent refusals (sorted set),
+-- 5 grants (hash: `hour:<n>` and `day:<n>:<participant>` → units, numbered from 1970).
+-- ARGV: 1 participant, 2 ticket, 3 class, 4 interval ms, 5 burst, 6 units reserved for interactive work, 7 units, 8 life of a ticket ms,
+-- 9 time limit of a trial ms, 10 interval for checking a trial, 11 longest pause ms, 12 likely next units, 13 unused earlier advance units.
+-- Returns the wait in ms (0: granted), whether the wait is a pause, whether the grant is the trial after a pause, and the advance units.
 -- @include budget-common
 local budget, waiting, shares, granted = KEYS[1], KEYS[2], KEYS[3], KEYS[5]
 local id, class = ARGV[2], ARGV[3]
@@ -88,7 +86,7 @@ if takenUntil > now + interval * burst then
   takenUntil = now + interval * burst
   redis.call('HSET', budget, 'takenUntil', takenUntil)
 end
--- The difference first: what is asked at once of all that fits must leave no rest of a rounding, for which it would wait for ever.
+-- Subtracts first: a request for the whole burst must not wait forever because of a rounding error.
 local wait = math.max(takenUntil - now + interval * (ahead - burst + reserved), clientWait)
 for index = 1, 4 do redis.call('PEXPIRE', KEYS[index], 3600000) end
 if wait > 0 then

@@ -1,10 +1,10 @@
--- Changes values in one step, as long as others are still as they were read.
--- KEYS: any. ARGV: 1 number of values that must be as they were read, then each of them, then each that is written, as three arguments:
--- number of the key, field of the hash ('' for a key that is a string), value ('' for none: the field or key is removed).
--- Answers 0 when all is written, else the number of the first value that is another one by now.
+-- Changes values in one step if the expected values are unchanged.
+-- KEYS: any. ARGV: 1 number of expected values, then the expected values, then the written values, each as three arguments: number of the
+-- key, field of the hash ('' for a string key), value ('' for none: the field or key is removed).
+-- Returns 0 on success, otherwise the number of the first changed value.
 local expected = tonumber(ARGV[1])
 local function read(key, field)
-  -- A key of another type was not written by clinic-mirror: it holds no value.
+  -- A key with a wrong type was not written by clinic-mirror and has no value.
   local value
   if field == '' then value = redis.pcall('GET', key) else value = redis.call('HGET', key, field) end
   return type(value) == 'string' and value or ''

@@ -1,6 +1,6 @@
--- Looks whether a process has the newest configuration. What a lost or older state doesn't know is put back.
+-- Checks whether a process has the newest configuration, and restores data that Redis lost.
 -- KEYS: 1 configuration. ARGV: 1 number of the process, 2 hash, 3 targets, 4 now.
--- Answers the number, a later one when another came and went in between; 0 when another configuration is the newest.
+-- Returns the number, which is higher if a different configuration came and went; 0 if a different configuration is the newest.
 local configuration = KEYS[1]
 local mine, hash, targets, now = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 local number = tonumber(redis.call('HGET', configuration, 'number') or '0')

@@ -1,6 +1,6 @@
--- Registers the configuration of a process: another one than the newest gets the next number and takes the leases of those before.
--- KEYS: 1 configuration, 2… leases of planner, reader of streams and lanes. ARGV: 1 the number that was read, 2 hash, 3 targets.
--- Answers the number; -1 when another process registered meanwhile.
+-- Registers the configuration of a process: a new configuration gets the next number and takes the leases of earlier configurations.
+-- KEYS: 1 configuration, 2… leases of planner, stream reader and lanes. ARGV: 1 number as read, 2 hash, 3 targets.
+-- Returns the number; -1 if a different process registered meanwhile.
 local configuration = KEYS[1]
 local read, hash, targets = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local number = tonumber(redis.call('HGET', configuration, 'number') or '0')

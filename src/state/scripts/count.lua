@@ -1,6 +1,6 @@
--- Counts one for each counter, up to the first one that holds it back. Answers the count of that counter, and how long it lasts yet in ms: 0
--- where none holds it back.
--- KEYS: counters, the narrowest first. ARGV: 1 how long they count in ms, 2… the limit of each.
+-- Increments each counter, up to the first counter above its limit. Returns the count of the last counter, and its remaining time in ms: 0
+-- if no limit is exceeded.
+-- KEYS: counters, narrowest first. ARGV: 1 window in ms, 2… limit of each counter.
 local windowMs = ARGV[1]
 local counted = 0
 for index, counter in ipairs(KEYS) do

@@ -1,4 +1,4 @@
--- Writes fields of a credential that still has the expected version. Answers 0 where it has another one.
+-- Writes fields of a credential if the version is the expected version. Returns 0 for a different version.
 -- KEYS: 1 lease, 2 credential. ARGV: 1 token, 2 expected version ('' for none), 3… fields and values.
 -- @include fence
 local credential, expected = KEYS[2], ARGV[2]

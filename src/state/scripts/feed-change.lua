@@ -1,5 +1,5 @@
--- Puts an entry into a feed, or takes it out, unless a later one is there. Answers what was there: `nothing`, `earlier` or `later`.
--- KEYS: 1 feed (hash: key → revision, blank, sealed entry; `version`). ARGV: 1 key, 2 revision, 3 sealed entry or '' to take it out.
+-- Adds an event to a feed or removes an event, unless a later revision exists. Returns the previous state: `nothing`, `earlier` or `later`.
+-- KEYS: 1 feed (hash: key → revision, blank, encrypted event; `version`). ARGV: 1 key, 2 revision, 3 encrypted event, or '' to remove.
 local feed = KEYS[1]
 local key, revision, entry = ARGV[1], ARGV[2], ARGV[3]
 local stored = redis.call('HGET', feed, key)

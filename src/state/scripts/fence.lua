@@ -1,3 +1,3 @@
--- Refuses a holder whose lease was lost. Each fenced script includes it first.
--- KEYS: 1 lease. ARGV: 1 its token.
+-- Refuses a holder without the lease. Each fenced script includes this script first.
+-- KEYS: 1 lease. ARGV: 1 token of the lease.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED') end

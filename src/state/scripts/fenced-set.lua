@@ -1,5 +1,5 @@
 -- Writes fields of a hash.
--- KEYS: 1 lease, 2 hash. ARGV: 1 token, 2… field and value in turn; '' removes the field.
+-- KEYS: 1 lease, 2 hash. ARGV: 1 token, 2… alternating fields and values; '' removes the field.
 -- @include fence
 local hash = KEYS[2]
 for at = 2, #ARGV, 2 do

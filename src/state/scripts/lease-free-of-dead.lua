@@ -1,5 +1,5 @@
--- Frees what dead processes left. Answers how much it was.
--- KEYS: 1 lease, 2 who waits for it. ARGV: ids of processes, which owners and places begin with.
+-- Frees leases and queue positions of dead processes. Returns their number.
+-- KEYS: 1 lease, 2 waiters. ARGV: ids of processes, which prefix owners and waiters.
 local lease, waiting = KEYS[1], KEYS[2]
 local freed = 0
 local token = redis.call('GET', lease)

@@ -1,7 +1,7 @@
--- Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds; one that lies ahead
--- was noted before its clock was put back. Answers the token, or nil.
--- KEYS: 1 lease, 2 its fence, 3 who waits (hash: waiter → when it came, when it asked last).
--- ARGV: 1 owner, 2 time of the lease ms, 3 waiter ('': none is stored), 4 how long its entry lives ms.
+-- Takes a free lease unless an earlier waiter exists. Times are Redis times in microseconds; a future time was stored before Redis's clock
+-- was set back. Returns the token, or nil.
+-- KEYS: 1 lease, 2 fence, 3 waiters (hash: waiter → time of arrival, time of the last question).
+-- ARGV: 1 owner, 2 time of the lease ms, 3 waiter ('': not stored), 4 life of a waiter ms.
 local lease, fence, waiting = KEYS[1], KEYS[2], KEYS[3]
 local owner, leaseMs, waiter, waiterLifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local t = redis.call('TIME')

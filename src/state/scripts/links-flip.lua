@@ -1,4 +1,4 @@
--- Makes another layout of a link table the one that counts.
+-- Switches a link table to a different layout.
 -- KEYS: 1 lease, 2 link table. ARGV: 1 token, 2 name of the change, 3 layout, 4 number of buckets.
 -- @include fence
 -- @include links-touch

@@ -1,6 +1,6 @@
--- Sets the times of links. A lane may write the same link meanwhile: only one that still tells of the same item is changed.
+-- Sets the times of links. A lane may write a link concurrently: only links with an equal fingerprint are changed.
 -- KEYS: 1 lease, 2 link table, 3… buckets. ARGV: 1 token, 2 name of the change, 3… number of the bucket's key, record id, fingerprint and
--- times in turn.
+-- times, repeated.
 -- @include fence
 -- @include links-touch
 touch(KEYS[2], ARGV[2])

@@ -1,5 +1,5 @@
--- Gives a link table its next version, a number and what its writer calls the change: a Redis that went back in time may come to the same
--- number again. Answers the version before and the new one, by which whoever knows the links of the one knows those of the other.
+-- Sets the next version of a link table: a number and the writer's name of the change, because a reverted Redis may repeat a number. Returns
+-- the version before and after: a process that knows the links of the first version and the change knows the links of the second.
 local function touch(links, writer)
   local before = redis.call('HGET', links, 'version')
   local after = ((string.match(before or '', '^%d+') or '0') + 1) .. ' ' .. writer

@@ -1,5 +1,5 @@
 -- Writes links.
--- KEYS: 1 lease, 2 link table, 3… buckets. ARGV: 1 token, 2 name of the change, 3… number of the bucket's key, record id and link in turn.
+-- KEYS: 1 lease, 2 link table, 3… buckets. ARGV: 1 token, 2 name of the change, 3… number of the bucket's key, record id and link, repeated.
 -- @include fence
 -- @include links-touch
 touch(KEYS[2], ARGV[2])

@@ -1,6 +1,6 @@
--- Reads the managed tenants in one step, so that no change lies between a revision and its document.
--- KEYS: 1 revisions by tenant, with the version and the head, 2 documents by tenant. ARGV: tenants that are known, each with its revision.
--- Answers the whole first hash, then the documents of all tenants whose revision is not the known one, each behind its tenant.
+-- Reads the managed tenants in one step, so that revisions match their documents.
+-- KEYS: 1 revisions by tenant, with version and head, 2 documents by tenant. ARGV: known tenants, each with its revision.
+-- Returns the whole first hash, then tenant and document of each tenant with a changed revision.
 local readRevisions = {}
 for at = 1, #ARGV, 2 do readRevisions[ARGV[at]] = ARGV[at + 1] end
 local revisions = redis.call('HGETALL', KEYS[1])

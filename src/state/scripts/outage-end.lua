@@ -1,7 +1,7 @@
--- Ends the outage of a host. Answers what was in the hash; nothing if the last end is too recent, so that a host that fails now and then is
--- not stormed.
--- KEYS: 1 works that wait for the host, 2 when the last outage ended.
--- ARGV: 1 now, 2 shortest time between two ends ms, 3 for how long what begins again is not told ms.
+-- Ends the outage of a host. Returns the content of the hash; empty if the last outage ended too recently, so that an unstable host is not
+-- overloaded.
+-- KEYS: 1 waiting works of the host, 2 end of the last outage.
+-- ARGV: 1 now, 2 shortest time between two ends ms, 3 time without reports of a new outage ms.
 local waiting, ended = KEYS[1], KEYS[2]
 local now, leastBetweenMs, silentMs = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local all = redis.call('HGETALL', waiting)

@@ -1,8 +1,8 @@
--- Notes that work waits for a host. Answers 1 if this work is to try the host soon, and what became of the incident: `began`, `lasts` or ''.
--- KEYS: 1 works that wait for the host (hash: work → since; `probe:` → when one was last chosen to try soon; of an incident `incident:`, its
--- facts, sealed, `since:`, `told:` once its beginning was told, and `long:` once it was told that it lasts), 2 when the last outage ended.
--- ARGV: 1 work, 2 now, 3 pause between probes ms, 4 life of the key ms, 5 '1' if it may be chosen, 6 the facts, 7 after how long it is told
--- that it lasts ms.
+-- Records that work waits for a host. Returns 1 if the work should try the host soon, and the change of the incident: `began`, `lasts` or ''.
+-- KEYS: 1 waiting works of the host (hash: work → since; `probe:` → last choice of a work to try the host; for an incident `incident:` with
+-- encrypted facts, `since:`, `told:` after its start was reported, and `long:` after its duration was reported), 2 end of the last outage.
+-- ARGV: 1 work, 2 now, 3 pause between probes ms, 4 life of the key ms, 5 '1' if the work may be chosen, 6 facts, 7 duration before a report
+-- of a lasting outage ms.
 local waiting, ended = KEYS[1], KEYS[2]
 local work, now, probeEveryMs, lifeMs, mayTry, facts = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == '1', ARGV[6]
 local lastsAfterMs = tonumber(ARGV[7])

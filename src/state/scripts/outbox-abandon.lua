@@ -1,4 +1,4 @@
--- Removes entries, except for erasures.
+-- Removes changes, except for erasures.
 -- KEYS: 1 lease, 2 outbox, 3 due, 4 failing. ARGV: 1 token, 2… record ids.
 -- @include fence
 local outbox, due, failing = KEYS[2], KEYS[3], KEYS[4]

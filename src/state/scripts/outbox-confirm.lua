@@ -1,12 +1,12 @@
--- Records what became of entries that were sent, with their links and lines of journals, in one step.
--- KEYS: 1 lease, 2 outbox, 3 due, 4 failing, 5 journals, 6 target, 7 unseen, 8 taken out, 9 link table, 10… buckets and journals of runs.
+-- Records the results of sent changes, with links and journal lines, in one step.
+-- KEYS: 1 lease, 2 outbox, 3 due, 4 failing, 5 journals, 6 target, 7 unseen, 8 removed, 9 link table, 10… buckets and journals of runs.
 -- ARGV: 1 token, 2 now, 3 life of a journal ms, 4 target's id, 5 '1' to record removals, 6 number of this call, 7 name of the
--- change, then of each entry eight arguments: kind, record id, revision and five more:
+-- change, then eight arguments for each outbox change: kind, record id, revision and five more:
 --   done: number of the bucket's key, link or '', number of the journal's key or '', its line, run
---   superseded: number of the bucket's key, link or '', -, revision that was found, -
---   retry: code, due, '1' if parked, what it is about, '1' if the other side asked to wait
+--   superseded: number of the bucket's key, link or '', -, found revision, -
+--   retry: code, due, '1' if parked, subjects of the error, '1' if the vendor requested the wait
 --   next-epoch: -, -, -, epoch, -
--- Answers the versions of the link table before and after; 0 for a call that came before.
+-- Returns the versions of the link table before and after; 0 for a repeated call.
 -- @include fence
 -- @include outbox-raise
 -- @include links-touch
@@ -15,8 +15,8 @@ local unseen, takenOut, links = KEYS[7], KEYS[8], KEYS[9]
 local token, now, journalMs, targetId = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local isRemovalRecorded, call, change = ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7]
 
--- A connection that fell silent is replaced, and what was sent over it is sent once more: the first copy may arrive after what came later.
--- So the numbers of one lease only grow, and what was overtaken does nothing.
+-- A silent connection is replaced and its commands are sent again: the first copy may arrive after later commands.
+-- The call numbers of a lease therefore only grow, and an overtaken call has no effect.
 local holder, number = string.match(redis.call('HGET', target, 'settled') or '', '^(.*) (%d+)$')
 if holder == token and tonumber(number) >= call then return 0 end
 redis.call('HSET', target, 'settled', token .. ' ' .. call)
@@ -27,8 +27,8 @@ local function writeLink(bucket, recordId, link)
   if link == '' then redis.call('HDEL', bucket, recordId) else redis.call('HSET', bucket, recordId, link) end
 end
 
--- What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
--- Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
+-- Records writes while a change feed is followed: a feed may omit objects that were created and deleted between two fetches.
+-- Records nothing about a record whose erasure is pending.
 local function recordDone(recordId, at)
   local link, journal, line, run = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
   local stored = redis.call('HGET', outbox, recordId)
@@ -52,7 +52,7 @@ for at = 8, #ARGV, 8 do
   if isWritten then writeLink(KEYS[tonumber(ARGV[at + 3])], recordId, ARGV[at + 4]) end
   if kind == 'done' then recordDone(recordId, at) end
   if kind == 'superseded' then
-    -- What gave way to another write is not in the target: nothing is as fresh as what was planned, nor by a plan that is under way.
+    -- A superseded change is not in the target: neither the plan nor a running plan proves freshness.
     raise(target, ARGV[at + 6])
     redis.call('HDEL', target, 'plannedAsOf')
     redis.call('HINCRBY', target, 'overtaken', 1)

@@ -1,5 +1,5 @@
--- Marks entries as sent, or as not sent after all. A newer entry for the record took over that it was sent, and loses that too.
--- KEYS: 1 lease, 2 outbox. ARGV: 1 token, 2 now or '' for not sent, 3… record ids.
+-- Marks changes as sent, or as not sent. A newer change of a record inherits the mark, and loses the mark too.
+-- KEYS: 1 lease, 2 outbox. ARGV: 1 token, 2 now, or '' for not sent, 3… record ids.
 -- @include fence
 local outbox, sentAt = KEYS[2], tonumber(ARGV[2])
 for at = 3, #ARGV do

@@ -1,5 +1,5 @@
--- Puts changes in. One takes the place of an older one of its record, and keeps whether that was sent, when, and under which key.
--- KEYS: 1 lease, 2 target, 3 outbox, 4 due, 5 failing. ARGV: 1 token, 2 now, 3… record id and entry (JSON) in turn.
+-- Adds changes. A change replaces an older change of its record, and keeps whether, when and under which key the older change was sent.
+-- KEYS: 1 lease, 2 target, 3 outbox, 4 due, 5 failing. ARGV: 1 token, 2 now, 3… record id and change (JSON), repeated.
 -- @include fence
 local target, outbox, due, failing = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local now = ARGV[2]

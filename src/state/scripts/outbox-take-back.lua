@@ -1,5 +1,5 @@
--- What was decided or sent in a time to come is due now, and was decided now: the clock ran ahead.
--- KEYS: 1 outbox, 2 due. ARGV: 1 now, 2 the latest time that is no time to come, 3 entries at most.
+-- Makes changes due now that a fast clock planned or sent at a future time.
+-- KEYS: 1 outbox, 2 due. ARGV: 1 now, 2 latest time that is not treated as future, 3 largest number of changes.
 local outbox, due = KEYS[1], KEYS[2]
 local now, latest, most = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 for _, recordId in ipairs(redis.call('ZRANGEBYSCORE', due, '(' .. ARGV[1], '+inf', 'LIMIT', 0, most)) do

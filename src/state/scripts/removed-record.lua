@@ -1,5 +1,5 @@
--- Notes what is missed; what is missed already keeps its time. What is no longer missed goes.
--- KEYS: 1 lease, 2 removed. ARGV: 1 token, 2 now, 3 how many are missed, 4… their names, then names that end.
+-- Records new removals; existing removals keep their time. Deletes ended removals.
+-- KEYS: 1 lease, 2 removed. ARGV: 1 token, 2 now, 3 number of removals, 4… their names, then names of ended removals.
 -- @include fence
 local removed, now, missed = KEYS[2], ARGV[2], tonumber(ARGV[3])
 for at = 4, #ARGV do

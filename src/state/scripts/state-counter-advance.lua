@@ -1,6 +1,6 @@
--- Moves a counter on. One behind the mark is set to it, so that each step back is told once.
--- KEYS: 1 state counter. ARGV: 1 the highest mark seen, 2 now, 3 by how much to go on.
--- Answers counter, when it was last raised, when it last went back, and to when.
+-- Advances a counter. A counter below the mark is set to the mark, so that each loss is reported once.
+-- KEYS: 1 state counter. ARGV: 1 highest known mark, 2 now, 3 increment.
+-- Returns the counter, the time of its last increase, the time of the last loss, and the time of the older state.
 local stateCounter = KEYS[1]
 local mark, now, by = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local counter = tonumber(redis.call('HGET', stateCounter, 'counter') or '0')

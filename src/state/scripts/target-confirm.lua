@@ -1,6 +1,6 @@
--- Records of targets for which nothing was planned that they are in sync, unless they changed since they were looked at.
--- KEYS: 1 lease, 2… target, links and outbox in turn. ARGV: 1 token, 2 planned at, 3 under, 4 as of ('' for none), 5… the version of the
--- links of each.
+-- Records that targets without planned changes are in sync, unless they changed since they were read.
+-- KEYS: 1 lease, 2… target, links and outbox, repeated. ARGV: 1 token, 2 planned at, 3 under, 4 as of ('' for none), 5… version of the links
+-- of each target.
 -- @include fence
 local plannedAt, under, asOf = ARGV[2], ARGV[3], ARGV[4]
 for index = 2, #KEYS, 3 do

@@ -1,5 +1,5 @@
--- Notes as of when a target is planned, unless what was planned was overtaken since.
--- KEYS: 1 target. ARGV: 1 how often what was planned was overtaken before the plan, 2 as of, 3 the same, or '' where not all is settled.
+-- Records the freshness of a target, unless the plan was overtaken.
+-- KEYS: 1 target. ARGV: 1 overtaken counter before the plan, 2 as of, 3 equal to 2, or '' if changes are unsettled.
 local target = KEYS[1]
 local overtaken, plannedAsOf, idleAsOf = ARGV[1], ARGV[2], ARGV[3]
 if (redis.call('HGET', target, 'overtaken') or '0') ~= overtaken then return 0 end

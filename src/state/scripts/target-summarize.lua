@@ -1,5 +1,5 @@
--- Answers record, version of the links and number of waiting changes of each target.
--- KEYS: target, links and outbox in turn.
+-- Returns record, version of the links and number of waiting changes of each target.
+-- KEYS: target, links and outbox, repeated.
 local all = {}
 for index = 1, #KEYS, 3 do
   local target, links, outbox = KEYS[index], KEYS[index + 1], KEYS[index + 2]
