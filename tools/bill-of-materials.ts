@@ -31,6 +31,7 @@ export const TOLD_LICENSES: Readonly<Record<string, string>> = {
   'url-template': 'BSD-3-Clause',
   busboy: 'MIT',
   streamsearch: 'MIT',
+  format: 'MIT',
 };
 
 /** The licence of a package as an SPDX expression; null where neither it nor {@link TOLD_LICENSES} tells. */

@@ -16,9 +16,12 @@ const CHECKS: readonly Step[] = [
   { name: 'lint', command: ['biome', 'ci', '--colors=off', '.'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
   { name: 'unused', command: ['knip', '--no-progress', '--no-config-hints'] },
+  { name: 'markdown', command: ['markdownlint-cli2'] },
+  { name: 'spelling', command: ['cspell', '--no-progress', '--no-summary'] },
+  { name: 'English', command: ['node', 'tools/english.ts', '--check'] },
 ];
 
-/** Lint, types, and exports, files and packages that nothing uses, all at once. @returns the exit code of one that failed, else 0 */
+/** Runs lint, types, unused code and packages, and the checks of English, all at once. @returns the exit code of one that failed, otherwise 0 */
 export async function runChecks(): Promise<number> {
   const codes = await Promise.all(CHECKS.map(runStep));
   return codes.find((code) => code !== 0) ?? 0;

@@ -312,7 +312,7 @@ export function renderFaults(faults: Readonly<Record<string, Fault>>): string {
           ? `\`${next}\``
           : next;
     const when = known === undefined ? 'immediately' : WHEN[known];
-    return `| ${what} | ${sentence} | \`${code}\` | ${when} | ${health === 'action-required' ? 'action required' : 'retrying'} | ${action} |`;
+    return `| ${what} | ${sentence.replaceAll(/https:\S+/g, '`$&`')} | \`${code}\` | ${when} | ${health === 'action-required' ? 'action required' : 'retrying'} | ${action} |`;
   });
   return ['| problem | message | code | reported | health | next step |', '|---|---|---|---|---|---|', ...rows].join(
     '\n',

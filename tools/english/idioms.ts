@@ -16,7 +16,9 @@ export interface Idiom {
 const RULES = fileURLToPath(new URL('idioms.yml', import.meta.url));
 /** Both packages are CommonJS, with their export in `default`; the rule has no types. */
 const require = createRequire(import.meta.url);
-const prh = require('textlint-rule-prh') as { default: TextlintRuleModule };
+/** Its manifest names an entry that linters cannot resolve in an import. */
+const RULE = 'textlint-rule-prh';
+const prh = require(RULE) as { default: TextlintRuleModule };
 const text = require('@textlint/textlint-plugin-text') as { default: TextlintPluginCreator };
 
 const descriptor = new TextlintKernelDescriptor({

@@ -20,12 +20,10 @@ const ownCalendar = z
 /** CalDAV-specific part of a target in the tenant file. */
 export const settingsSchema = z
   .strictObject({
-    server: address
-      .optional()
-      .meta({
-        description: 'URL at which discovery starts. Required only for `home: discover`.',
-        examples: ['https://caldav.icloud.com'],
-      }),
+    server: address.optional().meta({
+      description: 'URL at which discovery starts. Required only for `home: discover`.',
+      examples: ['https://caldav.icloud.com'],
+    }),
     calendar: z.union([existingCalendar, ownCalendar]),
   })
   .refine(({ server, calendar }) => server !== undefined || !('home' in calendar) || calendar.home !== 'discover', {

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { proseOfDocument, proseOfSource } from '../../../tools/english/prose.ts';
+
+const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+
+describe('the English of a document', () => {
+  test('has no code, link targets or HTML, and as many lines as the document', () => {
+    const markdown = 'Run `npm test`, see [the guide](docs/guide.md).\n\n```sh\nwhoever\n```\n<!-- a note -->\nEnd.';
+    const { text } = proseOfDocument('a.md', markdown);
+    expect(inOneLine(text)).toBe('Run , see [the guide]( ). End.');
+    expect(text.split('\n').length).toBe(markdown.split('\n').length);
+  });
+});
+
+describe('the English of a source file', () => {
+  const source = `import { join } from 'node:path of a file';
+/** Returns the \`name\` of {@link Thing}. */
+const key = 'state/targets' as string;
+// biome-ignore lint/a: a reason in words
+type Kind = 'a word of a type';
+fail(\`the target \${key} is not there\`, 'two words');`;
+  const [comments, texts] = proseOfSource('src/a.ts', source);
+
+  test('has its comments, without code and directives of tools', () => {
+    expect(inOneLine(comments?.text ?? '')).toBe('/** Returns the of . */');
+  });
+
+  test('has its texts of three words or more, but no imports, types and keys', () => {
+    expect(inOneLine(texts?.text ?? '')).toBe('} is not there`');
+  });
+
+  test('stays in the line where it is', () => {
+    expect(comments?.text.split('\n')[1]).toContain('Returns the');
+  });
+
+  test('cannot be taken from a file that is no TypeScript', () => {
+    expect(() => proseOfSource('src/a.ts', 'const =')).toThrow('Cannot parse src/a.ts');
+  });
+});
