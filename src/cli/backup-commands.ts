@@ -7,10 +7,10 @@ import type { AllRestored } from '../features/backup/file.ts';
 import { type Print, zoneOf } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-/** What the commands need of the command line. */
+/** Functions that the command line supplies to the commands. */
 interface BackupCommands {
   withBackups(work: (installation: Installation, backups: AllBackups, acting: Acting) => Promise<void>): Promise<void>;
-  /** A file's lines, from its beginning. */
+  /** Yields the lines of a file from the beginning. */
   lines(file: string): AsyncIterable<string>;
   write(file: string, content: Readable): Promise<void>;
   print: Print;
@@ -53,7 +53,7 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
     );
 }
 
-/** What came of restoring one tenant. */
+/** Renders the result of restoring one tenant. */
 export function renderRestored({ restored, unchanged, protections, pins, rejections, at }: Restored): string {
   return [
     `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${unchanged.join(', ') || 'none'}.`,
@@ -62,7 +62,7 @@ export function renderRestored({ restored, unchanged, protections, pins, rejecti
   ].join('\n');
 }
 
-/** What came of restoring a file of all tenants. */
+/** Renders the result of restoring a file of all tenants. */
 function renderAllRestored({ at, restored, failed }: AllRestored): string {
   const columns = ['tenant', 'logins', 'newer kept', 'protections', 'put back by hand', 'rejections'];
   const rows = restored.map((one) => [

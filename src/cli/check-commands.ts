@@ -8,9 +8,9 @@ import type { ProfileCheck } from '../profile-finder/check-spec.ts';
 import { type Asked, type Print, stateWord } from './output.ts';
 import { wrap } from './table.ts';
 
-/** What the command needs of the command line. */
+/** Functions that the command line supplies to `doctor`. */
 export interface DoctorCommand {
-  /** Also over a Redis that is not as it must be. */
+  /** Works even if Redis is misconfigured. */
   withState(
     only: string | undefined,
     work: (installation: Installation, state: StateProbe) => Promise<void>,
@@ -24,7 +24,7 @@ type EnglishFinding = ReturnType<typeof inEnglish>;
 
 const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
 
-/** Adds `doctor`, which ends with 1 when there is a problem. */
+/** Adds `doctor`, which exits with code 1 if there is a problem. */
 export function addDoctor(program: Command, options: DoctorCommand): void {
   program
     .command('doctor [tenant]')
@@ -40,7 +40,7 @@ export function addDoctor(program: Command, options: DoctorCommand): void {
 }
 
 /**
- * Asks everything that work depends on, and prints what is found unless it `isSilent`. Ends with 1 when there is a problem.
+ * Examines all dependencies of the daemon. Prints the findings unless `isSilent`. Exits with code 1 if there is a problem.
  * @throws MirrorError `settings`, code `no-such-tenant`
  */
 async function askAll(
@@ -63,14 +63,14 @@ async function askAll(
   return findings;
 }
 
-/** What was found, in a line or two. */
+/** Renders a finding in one or two lines. */
 function renderFinding({ tenant, subject, result, what, code }: EnglishFinding): string {
   const who = tenant === null ? subject : `${tenant}, ${subject}`;
   const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, '           ').split('\n');
   return [stateWord(SIGNS[result].padEnd(11)) + first.trimStart(), ...more].join('\n');
 }
 
-/** What to do, in order; all is well where there is nothing. */
+/** Renders the next steps in order, or the result without problems. */
 function renderEnd(findings: readonly EnglishFinding[]): string {
   const isWell = findings.every(({ result }) => result !== 'problem');
   const head = isWell ? ['', 'Nothing stands in the way.'] : [];
@@ -85,14 +85,14 @@ function renderEnd(findings: readonly EnglishFinding[]): string {
   return [...head, '', 'What to do, in this order:', ...steps].join('\n');
 }
 
-/** What the command needs of the command line. */
+/** Functions that the command line supplies to `config`. */
 export interface ConfigCommand extends DoctorCommand {
-  /** Checks the configuration; without faults it can be used. */
+  /** Checks the configuration, which is usable without faults. */
   check(): Promise<{ faults: readonly object[]; warnings: readonly object[]; text: string }>;
   print: Print;
 }
 
-/** Adds `config check`, which ends with 2 when files have faults, and with 1 when what they name does not answer. */
+/** Adds `config check`. Exit code 2: files have faults. Exit code 1: a configured server does not answer. */
 export function addConfig(program: Command, options: ConfigCommand): void {
   program
     .command('config')
@@ -116,9 +116,9 @@ export function addConfig(program: Command, options: ConfigCommand): void {
     });
 }
 
-/** What the commands on profiles need of the command line. */
+/** Functions that the command line supplies to the profile commands. */
 export interface ProfileCommands {
-  /** A profile of the configuration; of the built-in `documented` there need be no file. */
+  /** Returns a profile of the configuration. The built-in `documented` does not need a file. */
   profile(name: string): Promise<ClinicProfile>;
   read(file: string): Promise<string>;
   write(file: string, text: string): Promise<void>;
@@ -127,7 +127,7 @@ export interface ProfileCommands {
   exit(code: number): void;
 }
 
-/** Option of the commands that propose a profile. */
+/** Option of commands that propose a profile. */
 export const WRITE_OPTION = ['--write <file>', 'write the proposed profile there'] as const;
 
 /** Adds `check-spec`. */
@@ -151,7 +151,7 @@ export function addProfiles(program: Command, options: ProfileCommands): void {
     });
 }
 
-/** Writes the proposed profile where it is wanted. */
+/** Writes the proposed profile to the requested file. */
 export async function writeProposal(
   check: Pick<ProfileCheck, 'proposedProfile' | 'toDecide'>,
   file: string | undefined,

@@ -11,11 +11,11 @@ import { type ProfileCommands, WRITE_OPTION, writeProposal } from './check-comma
 import { type Asked, wholeNumber } from './output.ts';
 import { renderTable, wrap } from './table.ts';
 
-/** What the commands on the clinic need of the command line. */
+/** Functions that the command line supplies to the clinic commands. */
 interface ClinicCommands {
-  /** Opens the clinic of a tenant, does the work, closes it again. */
+  /** Opens the clinic of a tenant for the work, then closes the clinic. */
   withClinic(tenant: string, work: (access: ClinicAccess, acting: Acting) => Promise<void>): Promise<void>;
-  /** A file's text, or standard input. */
+  /** Returns the text of a file, or of standard input. */
   read(file: string | undefined): Promise<string>;
   write(file: string, content: string | Readable): Promise<void>;
   out(text: string): void;
@@ -23,14 +23,14 @@ interface ClinicCommands {
   signal: AbortSignal;
 }
 
-/** What a probe needs beside it. */
+/** Additional functions for `clinic probe`. */
 interface ProbeCommands extends Pick<ProfileCommands, 'print' | 'exit'> {
   progress(): Progress & { end(): void };
 }
 
-/** Rows that are shown unless told. */
+/** Default number of rows. */
 const SHOWN = 50;
-/** Set-aside rows that are named one by one. */
+/** Largest number of skipped rows that the output lists. */
 const NAMED_ROWS = 5;
 
 interface Choice extends Asked {
@@ -43,7 +43,7 @@ interface Choice extends Asked {
   doctors?: boolean;
 }
 
-/** Adds `clinic show`, which is meant when only a tenant is named. */
+/** Adds `clinic show`, the default command of `clinic <tenant>`. */
 export function addClinic(clinic: Command, options: ClinicCommands): void {
   const write = new Option('--write <verb>', 'change something; shows what would be sent unless --yes');
   clinic
@@ -162,7 +162,10 @@ function isRead(question: ClinicQuestion): boolean {
   return operationOf(question).name.endsWith('.read');
 }
 
-/** What is asked for by a filter, and what is written, tells of patients; arguments are shown to every user of the machine and kept by shells. */
+/**
+ * Refuses patient data in arguments. Filters and written values are patient data. All users of the host can read arguments, and shells
+ * store arguments in their history.
+ */
 function requireElsewhere(option: string, source: string): void {
   if (!isElsewhere(source)) throw unusableOption('data-in-arguments', option);
 }
@@ -192,7 +195,7 @@ async function dataOf(
   throw unusableOption('bad-data', '--data');
 }
 
-/** Names and values of query parameters; a name with a list of values stands once for each. */
+/** Returns names and values of query parameters. A list of values repeats the name for each value. */
 async function parametersOf({ params }: Choice, options: Pick<ClinicCommands, 'read'>): Promise<[string, string][]> {
   if (params === undefined) return [];
   requireElsewhere('--params', params);
@@ -211,10 +214,10 @@ function unusableOption(code: 'bad-data' | 'data-in-arguments', option: string):
   return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }
 
-/** Most columns of a list. */
+/** Largest number of columns of a list. */
 const MOST_COLUMNS = 7;
 
-/** Records as a table: of a list the first fields that any of them fills, of a single one all of them. */
+/** Renders records as a table: the first non-empty fields of a list, or every field of a single record. */
 function renderRecords(records: readonly object[], isSingle: boolean): string {
   const [first] = records;
   if (first === undefined) return 'There is none.';
@@ -230,7 +233,7 @@ function renderRecords(records: readonly object[], isSingle: boolean): string {
   return renderTable(filled, rows);
 }
 
-/** A request that waits for a person's yes. */
+/** Renders a request that waits for confirmation. */
 function renderPreview({ method, path, body, file }: PreviewedRequest): string {
   const shown = body === null ? '' : `\n${JSON.stringify(body, null, 2)}`;
   const carried = file === null ? '' : `\n${wrap(`With it goes the file ${file.name}, ${file.sizeBytes} bytes.`)}`;

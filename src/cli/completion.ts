@@ -1,23 +1,23 @@
 import { Argument, type Command, type Option } from 'commander';
 
-/** Names in the files of a configuration, as far as they can be read: whoever presses Tab wants no errors. */
+/** Names in the configuration files. Unreadable files are ignored, because completion must not print errors. */
 export interface ConfiguredNames {
   tenants(): readonly string[];
   targets(tenant: string): readonly string[];
-  /** With the login to the clinic itself. */
+  /** Includes the connection to the clinic. */
   connections(tenant: string): readonly string[];
 }
 
-/** What the command needs of the command line. */
+/** Functions that the command line supplies to `completion`. */
 export interface CompletionCommand {
-  /** @param directory of the configuration, where the words to complete name one */
+  /** @param directory configuration directory in the typed words */
   names(directory: string | undefined): Promise<ConfiguredNames>;
   out(text: string): void;
 }
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
-/** Each asks the program itself, with the words so far: what can come next stands in one place. */
+/** Each script calls the program with the typed words, so only the program knows the completions. */
 const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
   bash: `_clinic_mirror() {
   local IFS=$'\\n'
@@ -55,7 +55,7 @@ export function addCompletion(program: Command, { names, out }: CompletionComman
     });
 }
 
-/** What can come in place of the last word. */
+/** Lists completions of the last word. */
 export async function completionsOf(
   program: Command,
   words: readonly string[],
@@ -78,9 +78,9 @@ export async function completionsOf(
 
 interface Walked {
   command: Command;
-  /** Arguments that the command has so far. */
+  /** Arguments typed so far. */
   words: string[];
-  /** The option whose value comes next. */
+  /** Option that expects a value. */
   awaiting: Option | null;
   directory: string | undefined;
 }
@@ -105,7 +105,7 @@ function walk(program: Command, words: readonly string[]): Walked {
   return walked;
 }
 
-/** Values of the argument that comes next; where a group needs no verb, `show` is meant. */
+/** Lists values of the next argument. A group with an optional verb completes as `show`. */
 async function valuesOf(
   command: Command,
   typedArguments: readonly string[],

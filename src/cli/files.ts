@@ -6,17 +6,17 @@ import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 
 const CANNOT_READ = message('cannot-read');
-/** What is said of a file that can't be made. */
+/** Message for a file that cannot be created. */
 export const CANNOT_CREATE = message('cannot-create');
 
-/** A file's text. @throws MirrorError `settings`, code `file-unusable` */
+/** Returns the text of a file. @throws MirrorError `settings`, code `file-unusable` */
 export function readTextFile(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: unknown) => {
     throw unusable(CANNOT_READ, error);
   });
 }
 
-/** A file's lines, one in memory at a time. @throws MirrorError `settings`, code `file-unusable` */
+/** Yields the lines of a file, with one line in memory at a time. @throws MirrorError `settings`, code `file-unusable` */
 export async function* readLines(file: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
@@ -26,8 +26,8 @@ export async function* readLines(file: string): AsyncGenerator<string> {
 }
 
 /**
- * Makes a file that only its owner may read; one that is there stays as it is.
- * @throws MirrorError `settings`, code `file-unusable`, and what the stream throws
+ * Creates a file with owner-only permissions. An existing file remains unchanged.
+ * @throws MirrorError `settings`, code `file-unusable`, and errors of the stream
  */
 export async function writeNewFile(file: string, content: string | Readable): Promise<void> {
   await writeFile(file, content, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
@@ -35,7 +35,7 @@ export async function writeNewFile(file: string, content: string | Readable): Pr
   });
 }
 
-/** A file that can't be used: `settings`, code `file-unusable`. */
+/** Returns the error for an unusable file: `settings`, code `file-unusable`. */
 export function unusable(what: Message, error: unknown): MirrorError {
   const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return new MirrorError(message('file-unusable', { what, reason }), {

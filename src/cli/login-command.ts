@@ -5,7 +5,7 @@ import { type Asked, wholeNumber } from './output.ts';
 import type { OpenInstallation } from './outside.ts';
 import { renderTime, wrap } from './table.ts';
 
-/** Whose login it is: a connection of a tenant, `clinic` for that to its clinic system. */
+/** A connection of a tenant; `clinic` is the connection to the clinic. */
 interface Login {
   tenant: string;
   connection: string;
@@ -17,7 +17,7 @@ interface Choice extends Asked {
   hours?: number;
 }
 
-/** Adds `login`, which asks a person to go to a browser and waits for them. */
+/** Adds `login`, which asks the operator to open a browser, and waits. */
 export function addLogin(program: Command, commands: OperationCommands): void {
   program
     .command('login <tenant> [connection]')
@@ -98,7 +98,7 @@ async function login(
   if (isUnconfirmed || uncertainty !== undefined || missingScopes.length > 0) outside.exit(1);
 }
 
-/** What a person is asked to do in a browser. The server refuses a redirect address on its own page, so how to correct it is said before. */
+/** Asks the operator to open a URL. The redirect URL is explained in advance, because a server that refuses the URL shows its own page. */
 export function askToOpen(url: string): string {
   const asked = URL.parse(url)?.searchParams;
   const [redirect, client] = [asked?.get('redirect_uri'), asked?.get('client_id')];
@@ -111,7 +111,7 @@ export function askToOpen(url: string): string {
   return `Open this address in a browser on this machine:\n\n${url}\n\n${hint}\nWaiting …`;
 }
 
-/** What came of a login. */
+/** Result of a `login` command. */
 interface LoginReport extends Login {
   account: string;
   isUnconfirmed: boolean;
@@ -122,7 +122,7 @@ interface LoginReport extends Login {
 function renderLogin({ tenant, connection, account, isUnconfirmed, missingScopes, uncertainty }: LoginReport): string {
   const lines = [`Logged in: ${connection} of ${tenant}, account ${account}.`];
   if (isUnconfirmed) {
-    // The account is left for a person to write: a line to copy would be no word of theirs.
+    // The operator must type the account. A complete command to copy would not prove that the operator checked the account.
     const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
     lines.push(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
   }

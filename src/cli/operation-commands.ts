@@ -12,7 +12,7 @@ import { OPERATION_REMARKS, OPERATION_SENTENCES, OPERATION_TEXTS, type Operation
 import { type Asked, type Print, paged, wholeNumber, zoneOf } from './output.ts';
 import type { CliOutside, GlobalOptions, OpenInstallation } from './outside.ts';
 
-/** What the commands of operations need of the command line. */
+/** Functions that the command line supplies to operation commands. */
 export interface OperationCommands {
   outside: CliOutside;
   options(): GlobalOptions;
@@ -24,7 +24,7 @@ export interface OperationCommands {
 type Binding = CommandBinding<Record<string, unknown>>;
 type AnyText = OperationText<unknown, unknown>;
 
-/** What stands above the commands that begin with one word. */
+/** Descriptions of command groups. */
 const ABOUT_GROUPS: Readonly<Record<string, string>> = {
   access: 'who may look at the pages and call the API',
   logins: 'look after logins',
@@ -46,12 +46,12 @@ interface Variant {
   binding: Binding;
 }
 
-/** Adds the commands of all operations whose first word is one of these. */
+/** Adds commands of operations with one of these first words. */
 export function addOperations(program: Command, supplied: OperationCommands, ...firstWords: string[]): void {
   addCommands(program, supplied, (word) => firstWords.includes(word));
 }
 
-/** Adds the commands of all operations whose first word is no command yet. */
+/** Adds commands of operations whose first word is not yet a command. */
 export function addOtherOperations(program: Command, supplied: OperationCommands): void {
   const names = new Set(program.commands.map((command) => command.name()));
   addCommands(program, supplied, (word) => !names.has(word));
@@ -101,14 +101,14 @@ function addCommand(program: Command, supplied: OperationCommands, usage: string
   });
 }
 
-/** Fields of the input that are options of the command. */
+/** Lists the input fields that are options of the command. */
 function optionalFields({ operation, binding }: Variant, names: readonly string[]): string[] {
   const { fixed = {}, reads, by } = binding;
   const others = [...names, ...Object.keys(fixed), reads?.field, by?.file, 'after', 'limit'];
   return Object.keys(operation.input.shape).filter((field) => !others.includes(field));
 }
 
-/** The operation that an option selects, else the usual one. */
+/** Returns the operation that an option selects, or the default operation. */
 function selectedOf(variants: readonly Variant[], asked: Record<string, unknown>): Variant | undefined {
   const isSelected = ({ binding: { by } }: Variant) =>
     by !== undefined && asked[new Option(by.flags).attributeName()] !== undefined;
@@ -155,7 +155,7 @@ async function textOf(name: OperationName, { document }: AnyOperation): Promise<
   return (result) => printTerminal(make(result, 'en'));
 }
 
-/** What was typed, with the texts of files and of standard input in the fields that are made of them. */
+/** Returns the typed input, with the texts of files and standard input. */
 async function withFiles(
   { read }: CliOutside,
   { reads, by, options = {} }: Binding,
@@ -178,13 +178,13 @@ async function withFiles(
   return whole;
 }
 
-/** Of a list without pages a person may want fewer or all. */
+/** Applies --limit and --all to lists without paging. */
 function limited(input: Record<string, unknown>, { input: { shape } }: AnyOperation, { limit, all }: Asked) {
   if (!('limit' in shape) || 'after' in shape) return input;
   return { ...input, limit: all === true ? Number.MAX_SAFE_INTEGER : (limit ?? input.limit) };
 }
 
-/** What an operation is run with by whoever runs commands. */
+/** Returns the context of operations for the operator in a terminal. */
 export async function contextOf(
   open: OpenInstallation,
   rest: Pick<OperationContext, 'progress' | 'signals'>,
@@ -228,7 +228,7 @@ function optionOf(field: string, { input }: AnyOperation, { flags, about, preset
   return option;
 }
 
-/** A description as help has it. */
+/** Returns a description in the style of the help. */
 function helpOf(description = ''): string {
   return `${description.charAt(0).toLowerCase()}${description.slice(1)}`;
 }

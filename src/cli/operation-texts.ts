@@ -3,7 +3,7 @@ import type { OPERATIONS, OperationName } from '../features/operations.ts';
 import type { InputOf, ResultOf } from '../operations/operation.ts';
 import { renderTime } from './table.ts';
 
-/** Renders what an operation answered for a terminal. */
+/** Renders the result of an operation for a terminal. */
 export type OperationText<Result, Input> = (result: Result, input: Input & { file?: string }) => string;
 
 type TextOf<Name extends OperationName> = OperationText<
@@ -18,7 +18,7 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
   'nothing-to-revoke': 'There was no login.',
 };
 
-/** One sentence that shows what an operation answered. */
+/** Results that fit in one sentence. */
 export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
   acceptAccount: ({ tenant, connection, account }) =>
     `The account of ${connection} of ${tenant} is accepted: ${account}.`,
@@ -35,7 +35,10 @@ export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
   revokeAccessToken: ({ name }) => `The token ${name} is good for nothing any more.`,
 };
 
-/** How the command line shows what operations answer; each operation with a command has one, a sentence, or a document. What a text takes to render is loaded when it is rendered. */
+/**
+ * Functions that render results. Each operation with a command has a function here, a sentence or a document. Modules for rendering load on
+ * first use.
+ */
 export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<Name>> } = {
   listLoginLinks: async () => (await import('./render-administration.ts')).renderLinks,
   listConfigurations: async () => (await import('./render-administration.ts')).renderSources,
@@ -146,7 +149,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   },
 };
 
-/** What is said on standard error with the answer, which may go to a file or a program; empty: nothing. */
+/** Remarks on standard error, because standard output may be a file or a program; an empty text prints nothing. */
 export const OPERATION_REMARKS: { [Name in OperationName]?: TextOf<Name> } = {
   exportConfiguration: ({ file, variables }) =>
     variables.length === 0 ? '' : `Set before ${file} is read: ${variables.join(', ')}.\n`,

@@ -8,22 +8,22 @@ import { render, type Text } from '../messages/message.ts';
 import type { Progress } from '../model/tasks.ts';
 import { toJson } from '../operations/schemas.ts';
 
-/** What answers are laid out for: a terminal of some width, a file, a pipe. */
+/** Layout of output for a terminal, a file or a pipe. */
 interface OutputOptions {
-  /** Columns that a table may take; null: as many as it needs, and nothing is cut. */
+  /** Largest width of a table; null: unlimited, without cuts. */
   tableColumns: number | null;
-  /** Columns at which sentences are broken. */
+  /** Column at which sentences wrap. */
   textColumns: number;
   hasColours: boolean;
-  /** IANA zone in which times are told; null: UTC, with a Z. */
+  /** IANA zone of printed times; null: UTC, with a Z. */
   zone: string | null;
-  /** Most rows of a list; null: as many as that list shows by itself. */
+  /** Most rows of a list; null: the default of the list. */
   mostRows: number | null;
 }
 
-/** Sentences that are longer than this are hard to read, however wide a terminal is. Our choice. */
+/** Longer lines are hard to read, even in a wider terminal. Project choice. */
 const WIDEST_TEXT = 120;
-/** Columns of a text that does not know where it goes, and of sentences in a pipe. */
+/** Width of sentences in a pipe, and of texts with unknown destination. */
 export const PLAIN_COLUMNS = 100;
 
 const PLAIN: OutputOptions = {
@@ -36,19 +36,19 @@ const PLAIN: OutputOptions = {
 
 const papers = new AsyncLocalStorage<{ options: OutputOptions; hasNamedZone: boolean }>();
 
-/** What is written on now. */
+/** Returns the present layout. */
 export function outputOptions(): OutputOptions {
   return papers.getStore()?.options ?? PLAIN;
 }
 
-/** Does something with answers laid out for this; what is not named stays as it is around it. */
+/** Runs work with a changed layout. Options not in `changed` remain. */
 export function withOutputOptions<Result>(changed: Partial<OutputOptions>, work: () => Result): Result {
   return papers.run({ options: { ...outputOptions(), ...changed }, hasNamedZone: false }, work);
 }
 
 /**
- * An answer of one clinic, in its zone, which is named once below where the text tells a time.
- * @param zone null where the answer is of clinics of several zones: UTC
+ * Renders an answer in the zone of a clinic. If the text contains a time, the zone is printed once below the text.
+ * @param zone null for clinics in several zones: UTC
  */
 export function inZone(zone: string | null, render: () => string): string {
   return withOutputOptions({ zone }, () => {
@@ -57,17 +57,20 @@ export function inZone(zone: string | null, render: () => string): string {
   });
 }
 
-/** The zone in which a time is told just now, which the answer then names. */
+/** Returns the zone for a time, and records that the answer must print the zone. */
 export function zoneOfTimes(): string | null {
   const store = papers.getStore();
   if (store !== undefined) store.hasNamedZone = true;
   return outputOptions().zone;
 }
 
-/** As much of a stream as answers go by. */
+/** Stream properties that determine the layout. */
 type OutputStream = Partial<Pick<NodeJS.WriteStream, 'isTTY' | 'columns' | 'hasColors'>>;
 
-/** What a stream is: a terminal has its width, and colours unless NO_COLOR or its kind says no; in a pipe nothing is cut. */
+/**
+ * Returns the layout for a stream. A terminal has a width, and colours unless NO_COLOR or the terminal type forbids colours. A pipe has no
+ * width limit.
+ */
 export function outputOptionsOf(stream: OutputStream): Partial<OutputOptions> {
   const { isTTY = false, columns = 0 } = stream;
   if (!isTTY) return { tableColumns: null };
@@ -75,14 +78,14 @@ export function outputOptionsOf(stream: OutputStream): Partial<OutputOptions> {
   return { tableColumns, textColumns: Math.min(tableColumns, WIDEST_TEXT), hasColours: stream.hasColors?.() === true };
 }
 
-/** The first rows of a list. @param usual as many, where nobody asked for a number */
+/** Returns the first rows of a list. @param usual default number of rows */
 export function firstRows<Row>(rows: readonly Row[], usual: number): { shown: readonly Row[]; more: string[] } {
   const shown = rows.slice(0, outputOptions().mostRows ?? usual);
   const hidden = rows.length - shown.length;
   return { shown, more: hidden > 0 ? [`… and ${hidden} more (--all)`] : [] };
 }
 
-/** Words that say how something stands, by what they mean for whoever reads them. */
+/** State words by colour. */
 const TONES = {
   green: ['in-sync', 'in sync', 'connected', 'static', 'ok'],
   yellow: [
@@ -102,33 +105,33 @@ const TONES = {
   red: ['failing', 'FAULT', 'needs-login', 'NEEDS YOU', 'no-tenant', 'PROBLEM', 'stopped', 'waits for you'],
 } as const;
 
-/** A word of state in its colour, where there are colours; others as they are. */
+/** Colours a state word if the output has colours. Other words remain unchanged. */
 export function stateWord(word: string): string {
   if (!outputOptions().hasColours) return word;
   const [colour] =
     Object.entries(TONES).find(([, words]) => (words as readonly string[]).includes(word.trim().replace(/,.*/, ''))) ??
     [];
-  // The stream was asked already: paper() knows it.
+  // outputOptions() already checked the stream.
   return colour === undefined ? word : styleText(colour as keyof typeof TONES, word, { validateStream: false });
 }
 
-/** How an answer is wanted: the options of its command. */
+/** Output options of a command. */
 export interface Asked {
   json?: boolean;
-  /** Most rows of each list, where lists may be long; whoever reads JSON gets all. */
+  /** Most rows of each list. JSON output is always complete. */
   limit?: number;
   all?: boolean;
 }
 
 /**
  * Prints an answer.
- * @param value what is told as JSON
- * @param render the same as text
- * @param zone in which the text tells times; null or absent: UTC
+ * @param value content of the JSON output
+ * @param render returns the text output
+ * @param zone of times in the text; null or absent: UTC
  */
 export type Print = (asked: Asked, value: object, render: () => string, zone?: string | null) => void;
 
-/** Prints by these. @param isUtc whether all times are wanted in UTC */
+/** Returns the print function of the CLI. @param isUtc whether the user requested UTC times */
 export function printer(out: (text: string) => void, isUtc: () => boolean): Print {
   return ({ json = false, limit, all = false }, value, render, zone = null) => {
     if (json) return out(toJson(value));
@@ -138,31 +141,31 @@ export function printer(out: (text: string) => void, isUtc: () => boolean): Prin
   };
 }
 
-/** The zone of a clinic; that of all, where none is named and they share one; else null. */
+/** Returns the zone of a clinic. Without a tenant, returns the zone shared by all clinics, or null. */
 export function zoneOf({ outlines }: Pick<Installation, 'outlines'>, tenant?: string): string | null {
   if (tenant !== undefined) return outlines.get(tenant)?.zone ?? null;
   const zones = new Set([...outlines.values()].map(({ zone }) => zone));
   return zones.size === 1 ? ([...zones][0] ?? null) : null;
 }
 
-/** Lets a person say how many rows of a list are shown. */
+/** Adds options for the number of rows. */
 export function paged(command: Command, about = 'most rows of each list'): Command {
   return command.option('--limit <count>', about, wholeNumber).option('--all', 'every row of each list');
 }
 
-/** A number among the arguments. @throws InvalidArgumentError */
+/** Parses a number argument. @throws InvalidArgumentError */
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('write a whole number');
 }
 
-/** Loads a package when it is first needed: most commands never show a bar. */
+/** Loads a package on first use, because most commands never show a progress bar. */
 const load = createRequire(import.meta.url);
 
-/** Where text goes: a terminal, or what takes its place. */
+/** A terminal or a replacement in tests. */
 export type Terminal = NodeJS.WritableStream & OutputStream;
 
-/** Progress on standard error: a bar in a terminal, one line a step elsewhere. */
+/** Shows progress on standard error: a bar in a terminal, otherwise one line per step. */
 export function createProgress(stream: Terminal): Progress & { end(): void } {
   return stream.isTTY ? barProgress(stream) : lineProgress(stream);
 }

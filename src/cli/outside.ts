@@ -14,72 +14,72 @@ import type { OperationContext } from '../operations/operation.ts';
 import type { ConfigCommand } from './check-commands.ts';
 import type { ConfiguredNames } from './completion.ts';
 
-/** What the commands need from outside; `command-line.ts` gives it. */
+/** Environment of the commands, supplied by `command-line.ts`. */
 export interface CliOutside {
-  /** Variables of the environment. */
+  /** Environment variables. */
   readonly env: NodeJS.ProcessEnv;
-  /** Opens the installation, does the work, closes it again. */
+  /** Opens the installation for the work, then closes the installation. */
   withInstallation<Result>(options: Wanted, work: (open: OpenInstallation) => Promise<Result>): Promise<Result>;
-  /** Runs the daemon, or a part of it, until it is told to end. */
+  /** Runs the daemon, or one role, until the process receives a stop signal. */
   run(options: GlobalOptions, role: Role): Promise<void>;
-  /** Answers questions of an assistant over standard input and output, until it ends them. */
+  /** Serves an assistant over standard input and output, until the assistant closes the input. */
   serveMcp(context: OperationContext, version: string): Promise<void>;
-  /** Checks the configuration; `faults` 0 when it can be used. */
+  /** Checks the configuration, which is usable with `faults` 0. */
   checkConfiguration(options: GlobalOptions): ReturnType<ConfigCommand['check']>;
-  /** Ends with the signal that a person gives (Ctrl-C). */
+  /** Aborts at the user's signal (Ctrl-C). */
   signal: AbortSignal;
-  /** One profile of the configuration. @throws ConfigurationError */
+  /** Returns a profile of the configuration. @throws ConfigurationError */
   profile(options: GlobalOptions, name: string): Promise<ClinicProfile>;
-  /** Names in the files of a configuration's directory, for completion. */
+  /** Returns the names in a configuration directory, for completion. */
   names(directory: string): Promise<ConfiguredNames>;
-  /** A file's lines, from its beginning. @throws MirrorError `settings`, code `file-unusable` */
+  /** Yields the lines of a file from the beginning. @throws MirrorError `settings`, code `file-unusable` */
   lines(file: string): AsyncIterable<string>;
-  /** A file's text, or that of standard input. */
+  /** Returns the text of a file, or of standard input. */
   read(file: string | undefined): Promise<string>;
-  /** Makes a file; one that is there stays as it is, and that is thrown. */
+  /** Creates a file; throws for an existing file, which remains unchanged. */
   write(file: string, content: string | Readable): Promise<void>;
   out(text: string): void;
-  /** For what is not the answer: prompts and progress. */
+  /** Prints prompts and progress, which are not part of the answer. */
   err(text: string): void;
   progress(): Progress & { end(): void };
   exit(code: number): void;
 }
 
-/** The directory of the configuration where none is named. */
+/** Default configuration directory. */
 export const USUAL_CONFIG = 'config';
 
 /** Options before the command. */
 export interface GlobalOptions {
   config: string;
-  /** The name that the person gives. */
+  /** Name given with `--as`. */
   as: string | null;
-  /** Why they do what they do. */
+  /** Reason given with `--reason`. */
   reason: string | null;
 }
 
-/** What a command needs of the configuration. */
+/** Parts of the configuration that a command needs. */
 export interface Wanted extends GlobalOptions {
-  /** The one tenant that it looks at, where it changes nothing: files of others need not be read. Default: all. */
+  /** Tenant of a read-only command, so that files of other tenants are not read. Default: all tenants. */
   only?: string | undefined;
-  /** Its answer tells which files are refused. */
+  /** The answer lists refused files. */
   reportsRefused?: boolean;
-  /** It looks itself whether Redis is as it must be. */
+  /** The command checks the Redis setup. */
   isUnchecked?: boolean;
 }
 
-/** What a command works on. What few commands need is loaded when it is asked for. */
+/** Open installation of a command. Services that few commands need load on first use. */
 export interface OpenInstallation {
   installation: Installation;
   services(): Promise<LoginServices>;
-  /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
+  /** Returns the clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): Promise<ClinicAccess>;
   backups(): Promise<AllBackups>;
   access(): Promise<AccessServices>;
-  /** What tenants are configured with. */
+  /** Returns services that change tenant configurations. */
   configurations(): Promise<ConfigurationServices>;
   state(): Promise<StateProbe>;
-  /** Who gives the command, and why. */
+  /** The operator, and the reason given. */
   acting: Acting;
-  /** How others reach the public port; null where none is open. */
+  /** Public URL; null if no public port is open. */
   publicUrl: string | null;
 }

@@ -4,12 +4,12 @@ import { renderTable, renderTime, wrap } from './table.ts';
 
 const INDENT = '  ';
 
-/** A view for a terminal, under its title. */
+/** Prints a view with its title for a terminal. */
 export function printTerminal({ title, blocks }: Document): string {
   return [wrap(title), ...blocks.map((block) => printBlock(block, ''))].join('\n\n');
 }
 
-/** A sentence for a terminal, without line breaks. */
+/** Prints a sentence for a terminal, without line breaks. */
 export function plainText(inline: Inline): string {
   if (inline === null || inline === false) return '';
   if (typeof inline !== 'object') return String(inline);
@@ -52,7 +52,7 @@ function printBlock(block: Block, indent: string): string {
   }
 }
 
-/** A command is there to be pasted: it stands whole on a line of its own. */
+/** Prints a command complete and on a separate line, so that the user can copy the command. */
 function sentence(content: Inline, indent: string): string {
   const parts = [content].flat(3);
   const last = parts.at(-1);
@@ -66,7 +66,7 @@ function printStep({ name, at, lines }: DocumentStep, indent: string): string {
   return [wrap(`${name}${when}`, indent), ...lines.flatMap((line) => lineTexts(line, indent + INDENT))].join('\n');
 }
 
-/** A sentence, and below it the lines that belong to it. */
+/** Prints a sentence, followed by its detail lines. */
 function lineTexts(inline: Inline, indent: string): string[] {
   const text = plainText(inline);
   return [
@@ -75,7 +75,7 @@ function lineTexts(inline: Inline, indent: string): string[] {
   ];
 }
 
-/** The lines that stand below a sentence, or below a row; those that are folded are not shown. */
+/** Returns the detail lines of a sentence or row. Folded lines are omitted. */
 function linesWithin(inline: Inline): string[] {
   if (inline === null || typeof inline !== 'object') return [];
   if (!('is' in inline)) return inline.flatMap(linesWithin);

@@ -32,12 +32,12 @@ function withoutCommands(): Command {
     .configureOutput({ outputError: (text, write) => write(hinted(text)) });
 }
 
-/** What is wrong, and one hint: the name that was likely meant, else where all names are. A page of help would hide it. */
+/** Adds a single hint to an error: the probable name, or where to find every name. A page of help would hide the error. */
 function hinted(text: string): string {
   return text.includes('(Did you mean') ? text : `${text.trimEnd()}\nAdd --help to see how it is used.\n`;
 }
 
-/** Builds the command line. What a command does is loaded when it does it: help and a mistyped option should not wait. */
+/** Builds the command line. Command modules load when a command runs, so that help and typing errors answer at once. */
 export function createProgram(outside: CliOutside): Command {
   const program = withoutCommands();
   const options = (): GlobalOptions => {
@@ -92,7 +92,7 @@ export function createProgram(outside: CliOutside): Command {
   return program;
 }
 
-/** What an installation begins with. @returns how `doctor` examines */
+/** Adds the setup commands. @returns the functions of `doctor` */
 function addSetUp(program: Command, operations: OperationCommands): DoctorCommand {
   const { outside, options, print } = operations;
   program.commandsGroup('Set up:');
@@ -152,7 +152,7 @@ function addMcp(program: Command, outside: CliOutside, options: () => GlobalOpti
     );
 }
 
-/** What the command line ends with, whatever the command. */
+/** Exit codes of every command. */
 export const EXIT_CODES = {
   0: 'done; of what only looks: it could be told, whatever it is',
   1: 'something failed, was refused, is left to do or needs a person; or the command line is not understood',
@@ -160,7 +160,7 @@ export const EXIT_CODES = {
   130: 'ended by Ctrl-C',
 } as const;
 
-/** When commands end with 1 although they could do what they were asked, by their usage. */
+/** Successful commands that exit with code 1, by usage. */
 const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
   'check-spec': 'the document differs from the profile, or leaves something to decide',
   'clinic probe': 'the clinic answers otherwise than the profile says',
@@ -170,14 +170,14 @@ const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
     'a permission was not granted, the account waits for accept-account, or whether the user can be used is not known',
 };
 
-/** Commands that do something, with their words, in the order in which the help has them; not those that only hold others. */
+/** Lists commands that have an action, in the order of the help. Groups are omitted. */
 export function commandsOf(command: Command, before = ''): { words: string; command: Command }[] {
   const words = before === '' ? command.name() : `${before} ${command.name()}`;
   if (command.commands.length === 0) return [{ words, command }];
   return command.commands.flatMap((each) => commandsOf(each, words));
 }
 
-/** When a command ends with 1 beside failing; null: never. @param words with the program's name before it */
+/** Returns the condition for exit code 1 besides errors; null: none. @param words including the program name */
 export function endsWithOne(words: string): string | null {
   const command = words.slice(words.indexOf(' ') + 1);
   const operation = Object.values(OPERATIONS as Record<string, AnyOperation>).find(
@@ -187,7 +187,7 @@ export function endsWithOne(words: string): string | null {
   return operation?.endsWithOne?.when ?? ENDS_WITH_ONE[command] ?? null;
 }
 
-/** Says in each command's help when it ends with 1. */
+/** Adds the condition for exit code 1 to the help of each command. */
 function describeExitCodes(program: Command): void {
   for (const { words, command } of commandsOf(program)) {
     const when = endsWithOne(words);

@@ -7,7 +7,7 @@ import { renderFaults } from '../settings/faults.ts';
 import { firstRows } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-/** Tokens by which programs call the API. */
+/** Renders API tokens. */
 export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listAccessTokens>): string {
   if (tokens.length === 0) return 'There is no token.';
   return renderTable(
@@ -22,7 +22,7 @@ export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listA
   );
 }
 
-/** Links by which somebody can log in. */
+/** Renders login links. */
 export function renderLinks({ links }: ResultOf<typeof LOGIN_OPERATIONS.listLoginLinks>): string {
   if (links.length === 0) return 'No link waits to be opened.';
   return renderTable(
@@ -33,7 +33,7 @@ export function renderLinks({ links }: ResultOf<typeof LOGIN_OPERATIONS.listLogi
 
 type Operations = typeof CONFIGURATION_OPERATIONS;
 
-/** Where each tenant is configured. */
+/** Renders where each tenant is configured. */
 export function renderSources({ items }: ResultOf<Operations['listConfigurations']>): string {
   if (items.length === 0) return 'There is no tenant.';
   const { shown, more } = firstRows(items, Number.POSITIVE_INFINITY);
@@ -44,7 +44,7 @@ export function renderSources({ items }: ResultOf<Operations['listConfigurations
   return [table, ...more].join('\n');
 }
 
-/** How a tenant is configured, and what is wrong with it. */
+/** Renders the configuration of a tenant, with faults. */
 export function renderDocument(document: ResultOf<Operations['readConfiguration']>): string {
   const { tenant, file, revision, yaml, secrets, faults } = document;
   const where = file === null ? `managed, revision ${revision}` : `configured by ${file}, which is edited there`;
@@ -56,7 +56,7 @@ export function renderDocument(document: ResultOf<Operations['readConfiguration'
   ].join('\n');
 }
 
-/** Which tenants count as Redis has them. */
+/** Renders the tenants whose Redis records the operator accepted. */
 export function renderAccepted({ accepted }: ResultOf<Operations['acceptTenants']>): string {
   if (accepted.length === 0) return 'None of them is record-forged: nothing was changed.';
   return accepted
@@ -70,7 +70,7 @@ export function renderAccepted({ accepted }: ResultOf<Operations['acceptTenants'
     .join('\n');
 }
 
-/** What a removed tenant leaves. */
+/** Renders the data that remains of a removed tenant. */
 export function renderRemoved({ tenant, file }: ResultOf<Operations['removeTenant']>): string {
   if (file !== null) {
     return wrap(
@@ -80,7 +80,7 @@ export function renderRemoved({ tenant, file }: ResultOf<Operations['removeTenan
   return wrap(`The tenant ${tenant} is removed. What is kept of it goes later, and what it wrote elsewhere stays.`);
 }
 
-/** Feeds as a table. */
+/** Renders feeds as a table. */
 export function renderFeeds({ feeds }: ResultOf<typeof FEED_OPERATIONS.listFeeds>): string {
   if (feeds.length === 0) return 'No target is a feed: add one with connector: feed (docs/feeds.md).';
   const columns = ['tenant', 'target', 'address made', 'last fetched'];

@@ -2,15 +2,15 @@ import type { ActFacts, AuditEntry } from '../model/acts.ts';
 import type { AuditLogCheck } from '../state/audit-log.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-/** One act: how it was begun, and how it ended. */
+/** Begin and end of an action. */
 interface ShownAct {
   began: AuditEntry;
   ended: AuditEntry | null;
 }
 
 /**
- * What was done, as a person reads it: a row for each act, below it what it was about and why.
- * @param changed how many entries can't be believed
+ * Renders the audit log: a row for each action, followed by subject and reason.
+ * @param changed number of log records that fail verification
  */
 export function renderAuditLog(entries: readonly AuditEntry[], changed: number): string {
   const columns = ['entry', 'when', 'who', 'what', 'tenant', 'came to'];
@@ -25,7 +25,7 @@ export function renderAuditLog(entries: readonly AuditEntry[], changed: number):
   return blocks.join('\n\n');
 }
 
-/** In the order in which they were begun. */
+/** Pairs begin and end of actions, in the order of their begin. */
 function actsOf(entries: readonly AuditEntry[]): ShownAct[] {
   const acts = new Map<number, ShownAct>();
   for (const entry of entries) {
@@ -72,7 +72,7 @@ const FAULTS: Readonly<Record<AuditLogCheck['faults'][number]['fault'], string>>
   absent: 'the chain is not in this directory (--elsewhere, where another machine keeps it)',
 };
 
-/** What a look at the whole log found. */
+/** Renders the result of a check of the complete log. */
 export function renderChainCheck({ chains, faults }: AuditLogCheck): string {
   const lines = chains.map(({ chain, first, last, entries, mac, head }) => {
     const recorded = head === null ? 'Redis knows nothing of its end' : `Redis knows entry ${head.sequence} as its end`;

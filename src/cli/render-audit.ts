@@ -5,7 +5,7 @@ import type { DriftReport } from '../state/targets.ts';
 import { firstRows } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-/** What an audit found, as a person reads it. */
+/** Renders the result of an audit. */
 export function renderAudit(view: AuditView): string {
   const columns = ['target', 'policy', 'checked', 'edited', 'removed', 'churning', 'fields'];
   const rows = view.targets.map(({ target, policy, drift, failure }) =>
@@ -38,7 +38,7 @@ export function renderAudit(view: AuditView): string {
   return [renderTable(columns, rows), ...unseen, ...replaced, ...own, ...churning].join('\n');
 }
 
-/** What nobody did by hand: late writes of ours, and second objects. */
+/** Renders differences that were not made manually: late writes by clinic-mirror, and second objects. */
 function ownWrites({ overwritten = 0, duplicatesRemoved = 0 }: DriftReport): string[] {
   return [
     ...(overwritten === 0
@@ -56,11 +56,11 @@ function fieldsOf({ fields }: DriftReport): string {
     .join(', ');
 }
 
-/** Duplicates of a target that are shown unless told. */
+/** Default number of duplicates per target. */
 const SHOWN_DUPLICATES = 100;
 const INDENT = '  ';
 
-/** The list of duplicates of each target: whose contact is there twice or lacks what, and the pages of both. */
+/** Renders the duplicates of each target: duplicate contacts, incomplete contacts, and the pages of both objects. */
 export function renderDuplicates({ tenant, asOf, targets }: DuplicatesView): string {
   const lists = targets.flatMap(({ target, connector, duplicates }) => [
     '',
@@ -79,7 +79,7 @@ function linesOf(duplicate: Duplicate): string[] {
   const { page, heldOn } = duplicate;
   return [
     wrap(`${duplicate.record} ${whyOf(duplicate)}`, INDENT),
-    // Addresses are not broken: they are to be opened.
+    // URLs are not wrapped, so that the user can open the URL.
     ...[page, heldOn].flatMap((one) => (one === null ? [] : [`${INDENT}${INDENT}${one}`])),
   ];
 }

@@ -2,10 +2,10 @@ import type { ProfileCheck, RowsRead } from '../profile-finder/check-spec.ts';
 import { byWeight, type Finding } from '../profile-finder/findings.ts';
 import { renderTable, wrap } from './table.ts';
 
-/** Operations that are named one by one when they are not there. */
+/** Largest number of missing operations that the output lists. */
 const NAMED = 3;
 
-/** A check as text: what to decide, what differs, how much fits, the profile that says it, and what it reads of some rows. */
+/** Renders a check: open decisions, differences, coverage, the profile, and values read from some records. */
 export function renderProfileCheck(check: ProfileCheck): string {
   const { findings, toDecide, remarks, omitted, rows } = check;
   const differs = findings.filter(({ result }) => result === 'differs');
@@ -36,7 +36,7 @@ function renderDiffering(findings: readonly Finding[]): string {
   );
 }
 
-/** One line: what the clinic has no operation for is seldom what somebody looks for. */
+/** Renders missing routes in one line, because users rarely search for the missing routes. */
 function renderAbsentRoutes(findings: readonly Finding[]): string[] {
   const routes = findings.flatMap(({ area, result, location }) =>
     area === 'routes' && result === 'absent' ? [location] : [],

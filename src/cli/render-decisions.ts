@@ -9,10 +9,10 @@ import type { ResultOf } from '../operations/operation.ts';
 import { firstRows } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-/** Holds that are shown by default. */
+/** Default number of holds. */
 const SHOWN_HOLDS = 100;
 
-/** Holds as a table, with the commands that decide them. */
+/** Renders holds as a table, with the commands that decide the holds. */
 export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.listHolds>): string {
   if (holds.length === 0) return 'Nothing is held.';
   const columns = [
@@ -46,12 +46,12 @@ export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.li
   return [renderTable(columns, rows), ...more].join('\n') + hint;
 }
 
-/** The records of a hold, one a line, as `--only` takes them. */
+/** Renders the records of a hold, one per line, in the format of `--only`. */
 export function renderHold({ records }: ResultOf<typeof HOLD_OPERATIONS.readHold>): string {
   return records.join('\n');
 }
 
-/** What was decided. */
+/** Renders a decision. */
 export function renderDecision({ hold }: ResultOf<typeof HOLD_OPERATIONS.decideHold>): string {
   const { id, tenant, target, state, items, partOf } = hold;
   const next = state === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
@@ -59,7 +59,7 @@ export function renderDecision({ hold }: ResultOf<typeof HOLD_OPERATIONS.decideH
   return `Hold ${id} of ${target} is ${state}: ${items} items.${next}${rest}`;
 }
 
-/** What the codes of pairs that were left as they are mean. */
+/** Reasons for unchanged pairs, by code. */
 const WHY: Readonly<Record<string, string>> = {
   'patient-left-out': "the target's rules leave the patient out, or the clinic has them no more",
   'patient-has-contact': 'the patient has a contact of ours',
@@ -70,7 +70,7 @@ const WHY: Readonly<Record<string, string>> = {
   'contact-not-ours': "the contact does not carry this patient's key",
 };
 
-/** What was found. @param file where it was written; null when it was not */
+/** Renders found matches. @param file path of the written file; null without a file */
 export function renderMatches(view: MatchView, file: string | null): string {
   const { tenant, target, connector, asOf, contacts, patients, alike, pairs, ambiguous, tooCommon } = view;
   const rows = [
@@ -101,7 +101,7 @@ function nextStep({ tenant, target, pairs }: MatchView, file: string | null): st
   );
 }
 
-/** What became of a file. */
+/** Renders the result of a match file. */
 export function renderMatchResult(result: MatchResult, verb: 'apply' | 'undo'): string {
   const { tenant, target, approved, done, already, refused } = result;
   const what =
@@ -115,10 +115,10 @@ export function renderMatchResult(result: MatchResult, verb: 'apply' | 'undo'): 
   return [wrap(head), wrap(`Left as they are, ${refused.length}:`), renderTable(columns, rows)].join('\n');
 }
 
-/** Runs that are shown unless told. */
+/** Default number of runs. */
 const SHOWN_RUNS = 50;
 
-/** Runs that can be undone, as a table. */
+/** Renders the runs that can be undone, as a table. */
 export function renderRuns({ runs }: { runs: readonly TenantRun[] }): string {
   const [first] = runs;
   if (first === undefined) return 'No run changed or deleted anything within the time that journals are kept.';
@@ -128,7 +128,7 @@ export function renderRuns({ runs }: { runs: readonly TenantRun[] }): string {
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nSee what undoing would do:  clinic-mirror undo ${first.run} --dry-run`;
 }
 
-/** What an undo came to: counts per target and result. */
+/** Renders the result of an undo: counts per target and result. */
 export function renderUndo({ run, tenant, dryRun, pinnedUntil, records }: UndoView): string {
   const counts = new Map<string, number>();
   for (const { target, effect, result } of records) {
@@ -166,7 +166,7 @@ const WARNING_TEXTS: Readonly<Record<ForgetWarning, string>> = {
   'erasures-wait': 'Not all is erased yet. The daemon goes on; the same command tells how it stands.',
 };
 
-/** Receipts that are shown unless told. */
+/** Default number of receipts. */
 const SHOWN_RECEIPTS = 100;
 
 const REACHES = { wholly: 'wholly', bin: "the vendor's bin keeps it for a while" } as const;
@@ -181,7 +181,7 @@ const TRACES: Readonly<Record<keyof ErasedTraces, string>> = {
   examples: 'examples in reports',
 };
 
-/** What forgetting would take away, and how to go on. */
+/** Renders the data that `forget` would erase, and the next command. */
 export function renderForgetPreview(preview: ForgetPreview): string {
   const { tenant, isForgotten, appointments, invoices, upcoming, reminders, answerLinks, targets, warnings } = preview;
   const columns = ['target', 'connector', 'known there', 'to look for', 'reach'];
@@ -203,7 +203,7 @@ export function renderForgetPreview(preview: ForgetPreview): string {
   ].join('\n\n');
 }
 
-/** A receipt, in words. */
+/** Renders a receipt. */
 export function renderReceipt({
   receipt,
   tenant,
@@ -241,7 +241,7 @@ function upcomingLine(upcoming: number): string {
   return `${upcoming} appointments to come leave the calendars; the clinic still has them.`;
 }
 
-/** Receipts as a table: what went, and what waits. */
+/** Renders receipts as a table: erased and pending data. */
 export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[] }): string {
   if (receipts.length === 0) return 'Nobody was forgotten.';
   const columns = ['receipt', 'at', 'targets', 'objects', 'erased', 'waiting'];

@@ -7,11 +7,11 @@ import { firstRows } from './output.ts';
 import { renderConnection } from './render-status.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 
-/** Records shown per list before the rest is only counted. */
+/** Rows shown per list. The output gives only the number of the remaining rows. */
 const SHOWN_RECORDS = 20;
 const INDENT = '  ';
 
-/** What the codes of rules mean. */
+/** Words for rule codes. */
 const WHY: Readonly<Record<string, string>> = {
   agenda: render(DECISIONS.agenda),
   treatment: 'its treatment is not shown',
@@ -32,7 +32,7 @@ const WHY: Readonly<Record<string, string>> = {
   'expression-wrong-type': 'an expression of the mapping gave something else than its kind: it stays as it is',
 };
 
-/** The lists in sync, excluded and failing of each target. */
+/** Renders the lists in sync, excluded and failing of each target. */
 export function renderHealth({ tenant, asOf, connections, remarks = [], targets }: HealthView): string {
   const columns = ['target', 'connector', 'follows', 'in sync', 'excluded', 'failing', 'pending', 'by hand', 'held'];
   const rows = targets.map((target) => [
@@ -108,7 +108,7 @@ function failingLines(failing: readonly FailingRecord[], asOf: number): string[]
   ]);
   const details = shown.flatMap(({ record, about, page }) => [
     ...(about === null && page === null ? [] : [wrap(`${record}: ${about ?? 'its page'}`, INDENT + INDENT)]),
-    // An address is not broken: it is to be opened.
+    // URLs are not wrapped, so that the user can open the URL.
     ...(page === null ? [] : [`${INDENT}${INDENT}${INDENT}${page}`]),
   ]);
   const rest = more.map((text) => `${INDENT}${INDENT}${text}`);

@@ -5,10 +5,10 @@ import { firstRows } from './output.ts';
 import { plainText } from './print-terminal.ts';
 import { renderTable, wrap } from './table.ts';
 
-/** Reminders that are shown unless told. */
+/** Default number of reminders. */
 const SHOWN_REMINDERS = 100;
 
-/** Reminders as a table. */
+/** Renders reminders as a table. */
 export function renderReminders({ day, complete, reminders }: ReminderList, none: string): string {
   const warning = complete ? '' : '\n\nThe clinic did not give its whole list: some may be missing.';
   if (reminders.length === 0) return `${day === null ? none : `Nothing is due on ${day}.`}${warning}`;
@@ -26,7 +26,7 @@ export function renderReminders({ day, complete, reminders }: ReminderList, none
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\n${counted}${day === null ? '' : ` due on ${day}`}.${warning}`;
 }
 
-/** The story of an appointment's reminders as a person reads it. */
+/** Renders the history of an appointment's reminders. */
 export function renderReminderExplanation({
   tenant,
   appointment,
@@ -107,7 +107,7 @@ function stateOf({ state, reason, finishedAt, zone }: ReminderLine): string {
   return finishedAt === null ? state : `${state} ${localTime(finishedAt, zone).slice(11)}`;
 }
 
-/** `2026-11-20 14:05+01:00`, as the patient's clock shows it. */
+/** Returns `2026-11-20 14:05+01:00`: the time in the patient's zone. */
 function localTime(at: number, zone: string): string {
   const iso = toZonedIso(zone, at);
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)}${iso.slice(19)}`;

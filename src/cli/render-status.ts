@@ -17,8 +17,8 @@ import { remedyOf } from './render-triggers.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /**
- * Status as a person reads it: how many are well, what is the matter, and a line for each clinic; of a single one all that is known.
- * @param options.problemsOnly only what is the matter
+ * Renders the status: summary, problems and one line per clinic. A single clinic is shown with every detail.
+ * @param options.problemsOnly omits the clinics
  */
 export function renderStatus(status: Status, { problemsOnly = false } = {}): string {
   const summary = [renderSummary(status), ...renderProblems(status.problems, status.at)];
@@ -33,7 +33,7 @@ export function renderStatus(status: Status, { problemsOnly = false } = {}): str
   return [...blocks, ...renderState(status.state)].join('\n\n');
 }
 
-/** What daemons did not take up of the files as they are, with file, line and field. */
+/** Renders the changed files that daemons refused, with file, line and field. */
 function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awaitsRestart'>): string[] {
   const blocks = refused.map(({ tenant, sinceAt, faults, more }) => {
     const who = tenant ?? 'all tenants';
@@ -50,7 +50,7 @@ function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awa
   return blocks;
 }
 
-/** What is no longer configured, and how long what is kept of it stays. */
+/** Renders removed targets or tenants, and the retention of their data. */
 function renderRemoved(removed: readonly RemovedStatus[], indent = ''): string[] {
   return removed.map(({ name, releaseAt }) =>
     wrap(
@@ -60,7 +60,7 @@ function renderRemoved(removed: readonly RemovedStatus[], indent = ''): string[]
   );
 }
 
-/** What keeps decisions from being lost, where something does not. */
+/** Renders gaps in the protection of stored decisions. */
 function renderState({ durability, directory, wentBackAt, wentBackTo, writesLostAt }: Status['state']): string[] {
   const lines: string[] = [];
   if (wentBackAt !== null) {
@@ -138,7 +138,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   return lines.join('\n');
 }
 
-/** Who is told of changes; the others by the reason why not. */
+/** Renders the targets that receive change notifications, and other targets by reason. */
 function renderNotifications(targets: readonly TargetStatus[]): string[] {
   const lines: string[] = [];
   const polled = new Map<string, string[]>();
@@ -160,7 +160,7 @@ function renderNotifications(targets: readonly TargetStatus[]): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-/** Processes and files that don't agree on the configuration. */
+/** Renders processes and files with different configurations. */
 function renderConfiguration({ configuration: { supersededAt, isOurs } }: TenantStatus): string[] {
   const lines: string[] = [];
   if (supersededAt !== null)
@@ -172,7 +172,7 @@ function renderConfiguration({ configuration: { supersededAt, isOurs } }: Tenant
   return lines.map((line) => wrap(line, '  '));
 }
 
-/** Channels of reminders that wait for a person. */
+/** Renders reminder channels that require action. */
 function renderClosedChannels({ tenant, reminders }: TenantStatus): string[] {
   const lines = (reminders?.closedChannels ?? []).map(({ channel, code, at }) => {
     const opened = `once that is mended, "clinic-mirror reminders reopen ${tenant} ${channel}" opens it`;
@@ -181,7 +181,7 @@ function renderClosedChannels({ tenant, reminders }: TenantStatus): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-/** Triggers that are off, and their endpoints that wait for a person. */
+/** Renders disabled triggers, and endpoints that require action. */
 function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
   const { closed = [], off = [] } = triggers ?? {};
   const lines = closed.map(({ endpoint, code, at }) =>
@@ -197,7 +197,7 @@ function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-/** A login in one line. */
+/** Renders a connection in one line. */
 export function renderConnection(connection: ConnectionStatus, now: Instant): string {
   const { connection: id, kind, state, reason, account, nextTryAt, pause, accessExpiresAt, missingScopes } = connection;
   const parts = [`${id} (${kind}): ${state}`];
@@ -267,7 +267,7 @@ function renderTargets(targets: readonly TargetStatus[]): string {
   return renderTable(columns, rows, '  ');
 }
 
-/** Where the next two days are known better than the rest. */
+/** Renders targets with fresher data for the next 48 hours than for later days. */
 function renderNext48h({ target, inSyncAsOf, soonAsOf }: TargetStatus, now: Instant): string[] {
   if (soonAsOf === null || inSyncAsOf === null || soonAsOf <= inSyncAsOf) return [];
   const age = renderAge(soonAsOf, now);

@@ -6,7 +6,7 @@ import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './output.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
 
-/** Clinics of one problem that are named. */
+/** Largest number of clinics listed per problem. */
 const NAMED_CLINICS = 30;
 const HEADINGS = { 'action-required': 'ACTION REQUIRED', retrying: 'RETRYING' } as const;
 
@@ -31,12 +31,12 @@ function renderProblem(problem: Problem, now: Instant): string {
     ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
   ];
   const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, '  ');
-  // A command stands on a line of its own, whole: it is there to be pasted.
+  // A command is printed complete and on a separate line, so that the user can copy the command.
   if (next === null) return what;
   return `${what}\n    ${isCommand(next) ? next : wrap(next, '    ').trimStart()}`;
 }
 
-/** Which clinics a problem is of, where several share it; with very many, the first of them. */
+/** Lists the clinics of a shared problem, up to a limit. */
 function clinicsText(ids: readonly string[]): string {
   const more = ids.length - NAMED_CLINICS;
   const named = [...ids.slice(0, NAMED_CLINICS), ...(more > 0 ? [`and ${more} more`] : [])];
@@ -67,7 +67,7 @@ export function renderSummary({ at, tenants, unusable, refused, problems }: Stat
   return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - first - paused} ok`].join(', ')}`;
 }
 
-/** A clinic a line: what is worst among its targets, and sums. */
+/** Renders one line per clinic: the worst state of its targets, and totals. */
 export function renderClinics(tenants: readonly TenantStatus[], now: Instant): string {
   const columns = [
     'clinic',
@@ -94,7 +94,7 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
 }
 
-/** Renders sync status and health in the words of every surface, with the progress of a first sync. */
+/** Renders sync status and health in standard terms, with the progress of a first sync. */
 export function syncHealthWords(
   syncState: Pick<SyncState, 'sync' | 'health' | 'firstSync'>,
 ): [sync: string, health: string] {

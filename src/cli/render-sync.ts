@@ -9,7 +9,7 @@ import { FORGED } from '../state/sealing.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-/** One cycle's result as a person reads it. @param settings where the tenant's targets are configured */
+/** Renders the result of one cycle. @param settings path of the tenant file */
 export function renderSync({ tenant, run, targets }: SyncResult, settings = `tenants/${tenant}.yaml`): string {
   const seconds = ((run.finishedAt - run.startedAt) / 1_000).toFixed(1);
   const head =
@@ -69,7 +69,7 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
   return [head, ...renderReading(run), '', renderTable(columns, rows), ...remarks].join('\n');
 }
 
-/** What a cycle could not use of the clinic's answers, what the login may not read, and what is read after it. */
+/** Renders unusable clinic answers, missing permissions and the next planned read. */
 export function renderReading(
   {
     unusable,
@@ -94,7 +94,7 @@ export function renderReading(
   return lines.map((line) => wrap(line, indent));
 }
 
-/** What of targets, and of rules of reminders, is not known. @param othersAsOf all else is in sync as of then */
+/** Renders unknown parts of targets and reminder rules. @param othersAsOf instant as of which the other parts are in sync */
 export function renderGaps(
   gaps: Readonly<Record<string, readonly TargetGap[]>>,
   othersAsOf: Instant | null = null,
@@ -106,7 +106,7 @@ export function renderGaps(
   );
 }
 
-/** Records that the clinic's list lacks and that are not confirmed as gone yet. */
+/** Renders records that are missing in the clinic's list, but not yet confirmed as deleted. */
 export function renderUnconfirmed(
   { target, unconfirmed }: Pick<TargetStatus, 'target' | 'unconfirmed'>,
   indent = '',

@@ -2,7 +2,7 @@ import type { TriggerEndpointStatus, TriggerEventStatus } from '../features/trig
 import type { TriggerList } from '../features/triggers/triggers.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
-/** Endpoints and their events as a person reads them. */
+/** Renders trigger endpoints and their events. */
 export function renderTriggers({ tenant, everyMinutes, endpoints }: TriggerList): string {
   const columns = ['endpoint', 'event', 'state', 'last read', 'sent', 'waiting', 'failing', 'dropped'];
   const rows = endpoints.flatMap((endpoint) => endpoint.events.map((event) => rowOf(endpoint, event)));
@@ -45,7 +45,7 @@ function remarksOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {
   return remarks.map((remark) => wrap(`${name}: ${remark}`));
 }
 
-/** What a person does about a closed endpoint. */
+/** Returns the remedy for a closed endpoint. */
 export function remedyOf(tenant: string, endpoint: string, code: string): string {
   const command = `"clinic-mirror triggers reopen ${tenant} ${endpoint}"`;
   if (code === 'too-many-at-once') return `${command} lets them through, with --skip they are never sent`;

@@ -1,17 +1,20 @@
 import { toZonedIso } from '../model/time.ts';
 import { outputOptions, stateWord, zoneOfTimes } from './output.ts';
 
-/** Heading of the instant as of which something is in sync. */
+/** Heading of the instant up to which data is in sync. */
 export const IN_SYNC_AS_OF = 'in sync as of';
 
-/** A column: its heading, whether its values are set to the right as numbers are, and whether they are words of state. */
+/** A column. Number columns are right-aligned; state columns are never cut. */
 interface Column {
   heading: string;
   right?: boolean;
   isState?: boolean;
 }
 
-/** Lays rows out in columns two spaces apart, those of numbers set to the right. Where they don't fit on the paper the widest left-set column is cut with `…`, words of state never. */
+/**
+ * Arranges rows in columns with two spaces between them, and right-aligns numbers. If the table is too wide, the widest text column is cut
+ * with `…`, except state words.
+ */
 export function renderTable(
   headings: readonly (string | Column)[],
   values: readonly (readonly (string | number)[])[],
@@ -61,7 +64,7 @@ function pad(text: string, width: number, right: boolean): string {
   return right ? cut.padStart(width) : cut.padEnd(width);
 }
 
-/** Breaks a text into lines at spaces, as wide as the paper is; a word that is longer than a line is cut. */
+/** Wraps a text at spaces to the output width. A word longer than a line is cut. */
 export function wrap(text: string, indent = ''): string {
   const room = Math.max(outputOptions().textColumns - indent.length, 20);
   const lines: string[] = [];
@@ -82,12 +85,12 @@ function pieces(word: string, length: number): string[] {
   return [word.slice(0, length), ...pieces(word.slice(length), length)];
 }
 
-/** Ids and words that come from elsewhere, without the characters that a terminal would obey. */
+/** Replaces control characters of external texts, which a terminal would execute. */
 function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\uFFFD');
 }
 
-/** A time as people read it: `2026-11-20 15:05:09` in the paper's zone, `2026-11-20 14:05:09Z` in UTC, or a dash. */
+/** Formats a time: `2026-11-20 15:05:09` in the output zone, `2026-11-20 14:05:09Z` in UTC, or a dash. */
 export function renderTime(at: number | null): string {
   if (at === null) return '–';
   const zone = zoneOfTimes();
@@ -95,7 +98,7 @@ export function renderTime(at: number | null): string {
   return `${iso.slice(0, 19).replace('T', ' ')}${zone === null ? 'Z' : ''}`;
 }
 
-/** How long ago, in one unit: `12 s`, `5 min`, `3 h`, `2 d`. */
+/** Formats an age in one unit: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function renderAge(at: number | null, now: number): string {
   if (at === null) return 'never';
   const seconds = Math.max(0, Math.round((now - at) / 1_000));

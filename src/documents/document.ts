@@ -1,13 +1,13 @@
 import type { Language } from '../messages/message.ts';
 import type { Instant } from '../model/time.ts';
 
-/** The words of a view in every language: the same keys in each, which the compiler and a test compare. */
+/** Words of a view in every language. The compiler and a test compare the keys of the languages. */
 export type Texts<Words> = Readonly<Record<Language, Words>>;
 
-/** How a text is marked: `quiet` is less important, `act` needs an operator, `wait` is retried, `hold` waits for a decision. */
+/** Style of a text: `quiet` is less important, `act` requires an operator, `wait` is retried, `hold` waits for a decision. */
 type Tone = 'quiet' | 'strong' | 'act' | 'wait' | 'hold';
 
-/** A part of a sentence. Each printer writes times, commands and links in its own way; null and false print nothing. */
+/** A part of a sentence. Each printer formats times, commands and links. Null and false print nothing. */
 export type Inline = string | number | null | false | Span | readonly Inline[];
 
 export type Span =
@@ -19,26 +19,26 @@ export type Span =
   | { is: 'tone'; tone: Tone; content: Inline }
   | { is: 'lines'; lines: readonly Inline[]; folded: { id: string; summary: string } | null };
 
-/** A row of a table. `address`: the page of the row's subject. `id`: identifies the row whatever its position. */
+/** A row of a table. `address`: page of the row's subject. `id`: identifies the row in any position. */
 interface DocumentRow {
   cells: readonly Inline[];
   address?: string;
   id?: string;
 }
 
-/** A table. Columns of numbers are set to the right, and a column without any value is left out. */
+/** A table. Number columns are right-aligned, and empty columns are omitted. */
 export interface DocumentTable {
   is: 'table';
   caption: string;
   headings: readonly string[];
   rows: readonly DocumentRow[];
-  /** Rows that each printer shows, unless the reader asks for more. */
+  /** Default number of rows of each printer. */
   most: { page: number; terminal: number };
-  /** What stands below when a page leaves rows out. */
+  /** Text below the table if a page omits rows. */
   more: (rows: number) => Inline;
 }
 
-/** A step of a process: done, waiting, stopped, or with nothing to do. */
+/** A step of a process: done, waiting, stopped, or not required. */
 export interface DocumentStep {
   name: string;
   state: 'done' | 'waits' | 'stopped' | 'none';
@@ -55,67 +55,67 @@ export type Block =
   | { is: 'steps'; label: string; steps: readonly DocumentStep[] }
   | DocumentTable;
 
-/** A view under its title. */
+/** A view with a title. */
 export interface Document {
   title: string;
   blocks: readonly Block[];
 }
 
-/** A moment. */
+/** Formats an instant. */
 export function time(at: Instant): Span;
 export function time(at: Instant | null): Span | null;
 export function time(at: Instant | null): Span | null {
   return at === null ? null : { is: 'time', at, hasAge: false };
 }
 
-/** A moment, on pages with how long ago it was. */
+/** Formats an instant; pages add the age. */
 export function timeAndAge(at: Instant): Span {
   return { is: 'time', at, hasAge: true };
 }
 
-/** An id or a code. */
+/** Formats an id or a code. */
 export function code(text: string): Span {
   return { is: 'code', text };
 }
 
-/** A command to be copied. */
+/** Formats a command that the reader can copy. */
 export function command(text: string): Span {
   return { is: 'command', text };
 }
 
-/** A link; a terminal shows its content. */
+/** Formats a link; a terminal prints only the content. */
 export function link(address: string, content: Inline): Span {
   return { is: 'link', address, content };
 }
 
-/** A text with a mark. */
+/** Formats a text with a tone. */
 export function toned(tone: Tone, content: Inline): Span {
   return { is: 'tone', tone, content };
 }
 
-/** A paragraph. */
+/** Makes a paragraph. */
 export function paragraph(...content: Inline[]): Block {
   return { is: 'paragraph', content };
 }
 
-/** Parts that are there, with a separator between them. */
+/** Joins the non-empty parts with a separator. */
 export function joined(parts: readonly Inline[], separator: string): Inline {
   return parts
     .filter((part) => part !== null && part !== false)
     .flatMap((part, at) => (at === 0 ? [part] : [separator, part]));
 }
 
-/** URL of a clinic's page, or of one below it. @param path begins with `/` or `?` */
+/** Returns the URL path of a clinic's page or subpage. @param path begins with `/` or `?` */
 export function clinicAddress(tenant: string, path = ''): string {
   return `/tenants/${encodeURIComponent(tenant)}${path}`;
 }
 
-/** URL of the page that explains an appointment. */
+/** Returns the URL path of the page that explains an appointment. */
 export function explainAddress(tenant: string, appointment: string): string {
   return clinicAddress(tenant, `/explain?id=${encodeURIComponent(appointment)}`);
 }
 
-/** URL of the page of a hold. */
+/** Returns the URL path of a hold's page. */
 export function holdAddress(tenant: string, hold: string): string {
   return clinicAddress(tenant, `/holds/${encodeURIComponent(hold)}`);
 }

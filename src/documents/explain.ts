@@ -21,7 +21,7 @@ import {
 import { fieldNames, HOLD_NAMES } from './names.ts';
 import { COMPARISONS, EXPLAIN } from './texts/explain.ts';
 
-/** One appointment's way into each target: five steps, each with when and by which evidence. */
+/** Shows how an appointment reaches each target: five steps, each with time and evidence. */
 export function explanationDocument(explanation: Explanation, language: Language): Document {
   const { appointment, targets } = explanation;
   const words = EXPLAIN[language];
@@ -39,7 +39,7 @@ export function explanationDocument(explanation: Explanation, language: Language
   };
 }
 
-/** What the clinic says of an appointment. */
+/** Returns the clinic's state of an appointment. */
 export function sourceText(source: SourceView, language: Language): Inline {
   const words = EXPLAIN[language];
   switch (source.state) {
@@ -89,7 +89,7 @@ function readStep({ source, askedAt, lastCycle }: Explanation, language: Languag
 function rulesStep({ askedAt }: Explanation, { decision }: TargetExplanation, language: Language): DocumentStep {
   const words = EXPLAIN[language];
   const { shown, code: rule, because } = decision;
-  // English words come from the verb, which knows more than the code tells.
+  // The English reason comes from the verdict, which has more details than the code.
   const reason = language === 'en' ? because : render(DECISIONS[rule], language);
   const line = [toned('strong', shown ? words.shown : words.notShown), ': ', reason];
   return { name: words.rules, at: askedAt, state: shown ? 'done' : 'none', lines: [line] };

@@ -3,7 +3,7 @@ import type { HoldKind } from '../model/plan.ts';
 import type { FieldChange, FieldValue } from '../model/plan-view.ts';
 import { type Inline, type Span, type Texts, toned } from './document.ts';
 
-/** Fields of an event by the names that they have in fingerprints (`sync/identity.ts`). */
+/** Names of event fields, by the field names in fingerprints (`sync/identity.ts`). */
 const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     title: 'title',
@@ -33,7 +33,7 @@ const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** Values that stand for what they say; other texts are shown as they are. */
+/** Words for coded field values. Other values are shown unchanged. */
 const SPOKEN: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: { busy: 'busy', free: 'free', yes: 'yes', no: 'no', private: 'private', default: 'as its calendar' },
   it: { busy: 'occupato', free: 'libero', yes: 'sì', no: 'no', private: 'privato', default: 'come il suo calendario' },
@@ -46,7 +46,7 @@ const en = {
   days: (from: string, to: string) => `${from} to ${to}, not included`,
 };
 
-/** What fields hold that is no text of theirs. */
+/** Words for field values that are not text. */
 const VALUES: Texts<typeof en> = {
   en,
   it: {
@@ -57,17 +57,17 @@ const VALUES: Texts<typeof en> = {
   },
 };
 
-/** The word for a text of the clinic or of a vendor, which may be any: also one such as `constructor`. */
+/** Returns the word for a text from the clinic or a vendor. The text can be any string, such as `constructor`. */
 function wordOf(words: Readonly<Record<string, string>>, text: string): string {
   return (Object.hasOwn(words, text) ? words[text] : undefined) ?? text;
 }
 
-/** The name of a field for readers; a field of a CRM is called as the CRM calls it. */
+/** Returns the display name of a field. CRM fields keep the CRM's name. */
 export function fieldName(field: string, language: Language = 'en'): string {
   return wordOf(FIELDS[language], field);
 }
 
-/** Names of fields in a row. */
+/** Joins display names of fields into a list. */
 export function fieldNames(fields: readonly string[], language: Language): string {
   return new Intl.ListFormat(language, { type: 'conjunction' }).format(
     fields.map((field) => fieldName(field, language)),
@@ -75,9 +75,9 @@ export function fieldNames(fields: readonly string[], language: Language): strin
 }
 
 /**
- * What would change of an object, field by field: the present value and the next one; of an object that comes or goes only its values. Null
- * where nothing is known.
- * @param options.isUpdate the object is there before and after
+ * Lists the changes of an object field by field: old and new value of an update, or the value of a created or deleted object. Null if the
+ * fields are unknown.
+ * @param options.isUpdate the object exists before and after the change
  */
 export function fieldChangeLines(
   changes: readonly FieldChange[],
@@ -109,7 +109,7 @@ function valueText(value: FieldValue, language: Language): Inline {
   }
 }
 
-/** What a hold keeps back. */
+/** Names of the changes that a hold stops. */
 export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, string>>>> = {
   en: {
     vanished: 'removals of what the clinic no longer shows',
@@ -152,7 +152,7 @@ const REASONS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** Why something was changed, in words; a code that has none is shown as it is. */
+/** Returns the reason of a change in words. A code without words is shown unchanged. */
 export function reasonWord(reason: string, language: Language): string {
   return REASONS[language][reason] ?? reason;
 }

@@ -19,7 +19,7 @@ import {
 import { fieldChangeLines, fieldNames, reasonWord } from './names.ts';
 import { PLAN } from './texts/plan.ts';
 
-/** A plan target by target: what would be written where, and why; of a stored plan also the command that applies it. */
+/** Shows the changes of a plan with reasons, target by target. A stored plan also shows the command that applies the plan. */
 export function planDocument(plan: PlanView | StoredPlan, language: Language): Document {
   const words = PLAN[language];
   const { tenant, asOf, snapshot, unconfirmed, remarks = [], skippedTargets } = plan;
@@ -130,7 +130,7 @@ function whyOf({ reason, fields }: PlanLineView, language: Language): string {
   return [reasonWord(reason, language), ...named].join(': ');
 }
 
-/** Of an update at once; of what comes or goes, which is much alike, when the reader asks for it. */
+/** Updates show fields at once. Created and deleted objects look alike, so their fields appear on request. */
 function fieldsOf(target: string, { record, operation, fieldChanges }: PlanLineView, language: Language): Inline {
   const isUpdate = operation === 'update';
   const lines = fieldChangeLines(fieldChanges, language, { isUpdate });

@@ -17,7 +17,7 @@ const token = z.object({
   endsAt: instant,
 });
 
-/** Operations on who may open the pages and call the API. They are offered to an administrator of the machine alone. */
+/** Operations on access to the pages and the API. Only an administrator of the host may run them. */
 export const ACCESS_OPERATIONS = {
   makeSignInLink: operation({
     summary: 'show a URL at which the owner signs in once, and may choose another passphrase',
@@ -39,7 +39,7 @@ export const ACCESS_OPERATIONS = {
     output: z.object({ address: z.string() }),
     http: null,
     commands: [{ words: 'access release-account <address>' }],
-    // The address is personal data.
+    // The e-mail address is personal data.
     audit: () => ({ verb: 'release-account', tenant: null }),
     async run({ address }, { services }) {
       const { releaseAccount } = await import('../control/access.ts');

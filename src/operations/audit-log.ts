@@ -30,7 +30,7 @@ const filter = {
     .describe('Of one record of that tenant, by the id that the clinic gives it'),
 };
 
-/** A filter as a person types it. */
+/** A filter as the user types the values. */
 const typedFilter = {
   ...filter,
   sinceAt: z
@@ -44,10 +44,10 @@ const typedFilter = {
 
 const filterOptions = { sinceAt: { flags: '--since <time>' }, record: { flags: '--record <id>' } };
 
-/** Entries that `audit-log show` has by default. */
+/** Default number of actions that `audit-log show` prints. */
 const SHOWN = 100;
 
-/** Operations on the audit log: what persons did. */
+/** Operations on the audit log of human actions. */
 export const AUDIT_LOG_OPERATIONS = {
   listActs: operation({
     summary:
@@ -60,7 +60,7 @@ export const AUDIT_LOG_OPERATIONS = {
         .describe('Entries met for this page that are not as they were written; audit-log verify tells more'),
     }),
     http: { method: 'GET', path: '/audit-log' },
-    // The command shows how each act was begun and how it ended, oldest first.
+    // The command prints begin and end of each action, oldest first.
     commands: [],
     async run({ after, limit, ...filter }, { acting, rights }) {
       const { readActivity } = await import('../control/activity.ts');

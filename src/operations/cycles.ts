@@ -66,7 +66,7 @@ const UNFINISHED = {
   when: 'the cycle ended early, a target is not in-sync, a scope was refused, or an id of the files is unknown',
 };
 
-/** Operations that plan and run cycles, or read targets back. */
+/** Operations that plan and run cycles, or audit targets. */
 export const CYCLE_OPERATIONS = {
   planTenant: operation({
     summary: 'show what a cycle would write and why; writes nothing',
@@ -146,7 +146,7 @@ export const CYCLE_OPERATIONS = {
     audit: ({ tenant, plan }, { services: { installation } }) => ({
       verb: 'apply',
       tenant: requireTenant(installation, tenant).id,
-      // What is no id of a plan may be anything.
+      // A value that is not a plan id can be any text, so the audit log must not contain the value.
       what: { plan: /^[0-9a-f]{24}$/.test(plan) ? plan : null },
     }),
     async run({ tenant, plan }, { services: { installation }, progress, signals }) {

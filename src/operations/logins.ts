@@ -10,7 +10,7 @@ const ofConnection = z.strictObject({
 });
 const ofConnectionOrClinic = ofConnection.extend({ connection: id.default('clinic') });
 
-/** An act on a login that is configured. */
+/** Records an act on a configured connection. */
 async function about(
   verb: ActVerb,
   { tenant, connection }: z.output<typeof ofConnection>,
@@ -21,7 +21,7 @@ async function about(
   return { verb, tenant, what: { connection, ...what } };
 }
 
-/** Operations on logins, besides the ones that an operator makes in a terminal. */
+/** Operations on connections, except those that an operator makes in a terminal. */
 export const LOGIN_OPERATIONS = {
   makeLoginLink: operation({
     summary: 'make a link at which a person logs in; it can be used once',
@@ -37,7 +37,7 @@ export const LOGIN_OPERATIONS = {
       endsAt: instant,
     }),
     http: { method: 'POST', path: '/tenants/{tenant}/connections/{connection}/login-link' },
-    // `login --link` of the command line runs it.
+    // The CLI runs this operation as `login --link`.
     commands: [],
     audit: ({ hours, ...login }, context) => about('login-link', login, context, { hours }),
     async run({ tenant, connection, hours }, { services, acting }) {

@@ -14,151 +14,152 @@ import type { AccessLevel, AccessRights, ActFacts } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress, TaskKind } from '../model/tasks.ts';
 
-/** What operations work on. Parts that few operations use are opened when they are asked for; a feature adds its own by declaration merging. */
+/**
+ * Services that operations use. Services that few operations need are opened on first use. A feature adds services by declaration merging.
+ */
 export interface Services {
   installation: Installation;
   statuses: Statuses;
   logins(): Promise<LoginServices>;
   access(): Promise<AccessServices>;
-  /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
+  /** Returns the clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): Promise<ClinicAccess>;
   state(): Promise<StateProbe>;
-  /** How others reach the public port; null if none is open. */
+  /** Public URL; null if no public port is open. */
   publicUrl: string | null;
 }
 
-/** What an operation is run with, besides its input. */
+/** Context in which an operation runs. */
 export interface OperationContext {
   services: Services;
-  /** Who runs the operation, and why. */
+  /** The caller, and the reason given. */
   acting: Acting;
-  /** What the caller may see and do. */
+  /** Access rights of the caller. */
   rights: AccessRights;
   progress: Progress;
   signals: StopSignals;
 }
 
-/** How the HTTP API offers an operation. */
+/** Route of an operation in the HTTP API. */
 export interface HttpBinding {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below `/api/v1`. Names in braces are fields of the input; all others come from the query of a GET, else from the body. */
+  /** Below `/api/v1`. Names in braces are input fields. Other fields come from the query of a GET, or from the body. */
   path: string;
-  /** The same of one tenant, below `/tenants/{tenant}`, has a route of this name; the tenant is no field of the other route. */
+  /** Name of an additional route below `/tenants/{tenant}`. The main route has no tenant field. */
   ofTenant?: string;
-  /** Values that this route gives. */
+  /** Input values that this route sets. */
   fixed?: Readonly<Record<string, unknown>>;
   /** Largest body in bytes; default: 64 KiB. */
   bodyLimit?: number;
-  /** The output has a `revision`: it is the ETag, and `ifMatch` of the input comes from the header If-Match (RFC 9110 section 13.1.1). */
+  /** The `revision` of the output is the ETag, and the header If-Match gives `ifMatch` of the input (RFC 9110 section 13.1.1). */
   isRevised?: boolean;
-  /** The operation looks for its tenant itself, since the tenant may be one that does not run. */
+  /** The operation finds the tenant without the router, because the tenant might not run. */
   isOfAny?: boolean;
-  /** The operation may take long: after some seconds the caller gets a task to ask for. */
+  /** A slow operation: after a few seconds the caller gets a task to poll. */
   task?: TaskKind;
 }
 
-/** An option of a command for one field of the input. Default: `--<field in kebab case>`, with the field's description. */
+/** Command option for one input field. Default: `--<field in kebab case>`, with the description of the field. */
 export interface OptionBinding {
-  /** As commander reads them: `--day [date]`. */
+  /** Syntax of commander: `--day [date]`. */
   flags?: string;
   about?: string;
-  /** The value if the option has none. */
+  /** Value if the option is given without a value. */
   preset?: string;
-  /** The value of the field is made of the text of the file that the option names. */
+  /** Makes the field value from the text of the file that the option names. */
   fromFile?(text: string): unknown;
 }
 
-/** How the command line offers an operation. All fields that are neither arguments nor fixed nor from standard input are options. */
+/** Command of an operation. Each input field is an option, unless the field is an argument, a fixed value or standard input. */
 export interface CommandBinding<Input> {
-  /** Words with arguments that are fields of the input: `reminders opt-out <tenant> <kind>`. */
+  /** Words, and arguments named after input fields: `reminders opt-out <tenant> <kind>`. */
   words: string;
   /** Default: the summary of the operation. */
   about?: string;
-  /** The answer has lists of which the terminal shows the first rows: the command has --limit and --all. */
+  /** The terminal prints the first rows of each list, so the command has --limit and --all. */
   isList?: boolean;
-  /** It is what the words before it do by themselves. */
+  /** Default subcommand of its group. */
   isDefault?: boolean;
-  /** Values that this command gives. */
+  /** Input values that this command sets. */
   fixed?: Partial<Input>;
   options?: Partial<Record<keyof Input & string, OptionBinding>>;
-  /** The field that is the text of the file that an argument names, else of standard input. */
+  /** Input field filled with the text of the argument's file; without an argument, of standard input. */
   reads?: { field: keyof Input & string; argument?: string };
-  /** Of several operations with the same words, an option selects this one. Without its option another binding, or the usual one, counts. */
+  /** Option that selects this one of several operations with equal words. Without the option, another binding or the default applies. */
   by?: {
     flags: string;
     about: string;
     isUsual?: boolean;
-    /** The field that is the text of the file that the option names. */
+    /** Input field filled with the text of the option's file. */
     file?: keyof Input & string;
   };
-  /** An option writes a part of the result into a new file that only its owner may read. */
+  /** Option that writes a part of the result to a new file with owner-only permissions. */
   writes?: { flags: string; about: string; of(result: unknown): string };
-  /** The answer is a text for a program: there is no `--json`. */
+  /** The output is plain text for a program, so the command has no `--json`. */
   isText?: boolean;
-  /** The command looks at its tenant alone, so that files of other tenants need not be read. */
+  /** The command needs only its own tenant, so files of other tenants are not read. */
   isOfOneTenant?: boolean;
-  /** The answer says which changed files are refused: the command line does not say it too. */
+  /** The answer lists refused changed files, so the CLI does not list the files again. */
   reportsRefused?: boolean;
-  /** Fields that `--json` has with this input; null: all. */
+  /** Returns the fields of `--json` for this input; null: all fields. */
   jsonFields?(input: Input): readonly string[] | null;
 }
 
-/** How assistants are offered an operation over the Model Context Protocol: only operations that change nothing, and no data of patients. */
+/** Tool of an operation in the Model Context Protocol. Only operations without changes and without patient data are allowed. */
 export interface AssistantBinding<Input, Result> {
-  /** Name of the tool. */
   name: string;
   about: string;
-  /** Values that this tool gives; all other fields of the input are the assistant's, except those of pages: a tool answers the whole list. */
+  /** Input values that this tool sets. The assistant sets the other fields, except paging: a tool returns the full list. */
   fixed?: Partial<Input>;
-  /** What an assistant sees: fields of the operation's output. */
+  /** Output fields that an assistant receives. */
   output: z.ZodObject;
-  /** Moves fields to where `output` has them. Default: they stay. */
+  /** Arranges the result as `output`. Default: the result itself. */
   of?(result: Result): unknown;
 }
 
-/** A value that its receiver does not change. */
+/** A value that the receiver must not change. */
 export type Immutable<Value> = Value extends readonly (infer Item)[]
   ? readonly Immutable<Item>[]
   : Value extends object
     ? { readonly [Key in keyof Value]: Immutable<Value[Key]> }
     : Value;
 
-/** One thing that an operator can ask for, as it is declared. */
+/** Declaration of an operation. */
 export interface OperationDefinition<
   Input extends z.ZodObject,
   Output extends z.ZodType,
   Result extends Immutable<z.input<Output>> = Immutable<z.input<Output>>,
 > {
-  /** Verb first, lower case, without a period: the description of route and command. */
+  /** Begins with a verb, in lower case, without a period. Describes route and command. */
   summary: string;
   level: AccessLevel;
   input: Input;
-  /** What is not in it leaves on no surface. */
+  /** Fields missing from this schema are never shown. */
   output: Output;
   http: HttpBinding | null;
   commands: readonly CommandBinding<z.output<Input>>[];
   assistants?: readonly AssistantBinding<z.output<Input>, Result>[];
   /**
-   * What the audit log says of it, before it is begun; null for an operation that changes nothing with this input. An operation without this
-   * changes nothing with any input. What it throws was not begun. `itself`: `run` records it, by `acting`.
+   * Facts for the audit log before the operation begins; null if this input changes nothing. Operations without `audit` never change data.
+   * If `audit` throws, the operation did not begin. `itself`: `run` writes the audit log, by `acting`.
    */
   audit?:
     | 'itself'
     | ((input: z.output<Input>, context: OperationContext) => ActAbout | null | Promise<ActAbout | null>);
   run(input: z.output<Input>, context: OperationContext): Promise<Result>;
-  /** Loads what makes a document of the result: the terminal prints it, and a page if the operation has one. */
+  /** Loads the function that makes a document of the result, for the terminal and the page of the operation. */
   document?(): Promise<(result: Result, language: Language) => Document>;
-  /** The page of a clinic that shows the document. It gives the tenant alone: all other fields of the input need a default. */
+  /** Clinic page that shows the document. The page sets only the tenant, so all other input fields need a default. */
   page?: { path: string; names: Readonly<Record<Language, string>> };
-  /** What the audit log says of the result. */
+  /** Returns facts of the result for the audit log. */
   auditResult?(result: Result): ActFacts;
-  /** Its commands exit with 1 if this holds, although the operation was run. */
+  /** Exit code 1 of the command, although the operation succeeded. */
   endsWithOne?: { when: string; holds(result: Result, input: z.output<Input>): boolean };
-  /** Its commands exit with 2 if this holds: the settings that were checked have faults. */
+  /** Exit code 2 of the command: the checked settings have faults. */
   endsWithTwo?(result: Result): boolean;
 }
 
-/** Declares an operation. The API, the command line, assistants, the audit log and the reference pages are made from it. */
+/** Declares an operation. API, CLI, assistant tools, audit log and reference pages are generated from the declaration. */
 export function operation<
   Input extends z.ZodObject,
   Output extends z.ZodType,
@@ -176,7 +177,7 @@ export function operation<
   };
 }
 
-/** An operation whatever it takes and gives. */
+/** An operation with any input and output. */
 export type AnyOperation = Omit<
   OperationDefinition<z.ZodObject, z.ZodType>,
   'commands' | 'assistants' | 'document' | 'audit' | 'auditResult' | 'endsWithOne' | 'endsWithTwo' | 'run'
@@ -190,17 +191,17 @@ export type AnyOperation = Omit<
   run(input: Record<string, unknown>, context: OperationContext): Promise<unknown>;
 };
 
-/** The input of an operation after its schema. */
+/** Input of an operation, parsed by the schema. */
 export type InputOf<Operation> = Operation extends { run(input: infer Input, context: OperationContext): unknown }
   ? Input
   : never;
-/** What an operation answers, before its schema takes out what leaves on no surface. */
+/** Result of an operation, before the output schema removes fields. */
 export type ResultOf<Operation> = Operation extends { run(...parameters: never[]): Promise<infer Result> }
   ? Result
   : never;
 
 /**
- * Checks the input of a caller who takes all of a list instead of its pages.
+ * Checks the input of a caller that reads full lists, without paging.
  * @throws MirrorError `settings`, code `request-invalid`
  */
 export function inputOf({ input }: AnyOperation, fields: Record<string, unknown>, remedy: string) {

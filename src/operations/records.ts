@@ -17,7 +17,7 @@ const recordLine = z.object({
 
 const recordState = z.enum(['in-sync', 'waiting', 'failing', 'held', 'excluded', 'by-hand']);
 
-/** An appointment's way into a target, after the decision. */
+/** Path of an appointment into a target, after the decision. */
 const way = z.object({
   compared: z.object({
     at: instant.nullable().describe('When the target was last planned'),
@@ -96,7 +96,7 @@ const targetHealth = z.object({
   unread: z.string().nullable().describe('Why the clinic was not read for it'),
 });
 
-/** Operations that show records of targets, and why each has its state. */
+/** Operations that show records of targets, and the reason for each state. */
 export const RECORD_OPERATIONS = {
   listRecords: operation({
     summary:
@@ -190,7 +190,7 @@ export const RECORD_OPERATIONS = {
       remarks: z.array(readingRemark).optional(),
       targets: z.array(targetHealth),
     }),
-    // Programs get the records of a target in pages, without a reading of the clinic.
+    // Programs get the records of a target in pages, without a clinic read.
     http: null,
     commands: [{ words: 'health <tenant> [target]', isList: true }],
     async run({ tenant, target }, { services: { installation }, progress, signals }) {

@@ -5,30 +5,30 @@ export const instant = z.number();
 /** Names of instants in answers. */
 const INSTANT = /^at$|(?:At|AsOf|Until|Since|BackTo)$|^asOf$/;
 
-/** An answer as JSON in which instants are RFC 3339 in UTC. */
+/** Returns an answer as JSON, with instants as RFC 3339 in UTC. */
 export function toJson(answer: object, indent = 2): string {
   const textOf = (name: string, value: unknown) =>
     typeof value === 'number' && INSTANT.test(name) ? new Date(value).toISOString() : value;
   return JSON.stringify(answer, textOf, indent);
 }
 
-/** Id of something configured, in an input. */
+/** Id of a configured object, in an input. */
 export const id = z.string().min(1).max(200);
 export const tenant = id.describe('Id of a tenant');
 export const optionalTarget = id.optional().describe('Id of a target; default: all of them');
 export const changed = z.object({ changed: z.boolean() });
 
-/** Most items of a page, and how many it has if no one says. */
+/** Largest and default number of items on a page. */
 const MOST_ITEMS = 500;
 const ITEMS = 100;
 
-/** Fields of the input of a list that is answered page by page. The command line asks for all of it. */
+/** Input fields of a paged list. The CLI fetches every page. */
 export const paging = {
   after: z.string().max(2_000).nullable().default(null).describe('`next` of the previous page'),
   limit: z.coerce.number().int().min(1).max(MOST_ITEMS).default(ITEMS).describe('Most items of the page'),
 };
 
-/** What the clinic says of a record now. */
+/** Current state of a record in the clinic. */
 export const source = z.discriminatedUnion('state', [
   z.object({
     state: z.literal('there'),
@@ -42,16 +42,14 @@ export const source = z.discriminatedUnion('state', [
   z.object({ state: z.literal('unknown'), code: z.string(), message: z.string() }),
 ]);
 
-/** How many, by a code or a name. */
+/** Counts by code or name. */
 export const countsByCode = z.record(z.string(), z.number());
 
-/** Whether a target shows what the clinic shows. */
 export const sync = z.enum(['in-sync', 'behind', 'on-hold', 'unknown']);
 
-/** Whether work goes on, and else on whom it waits. */
 export const health = z.enum(['ok', 'retrying', 'action-required']);
 
-/** What keeps something from being as it should, in the sentence of every surface. */
+/** A problem, with the sentence that all interfaces show. */
 export const problem = z.object({
   tenant: z.string().nullable().describe('Null: the whole installation'),
   subject: z.string().describe('What it concerns: `target <id>`, `connection <id>`, `configuration`, …'),
@@ -72,7 +70,7 @@ export const problem = z.object({
     .describe('Of a server that is away: which tenants wait for it; `tenant` is null then'),
 });
 
-/** What ended something early. */
+/** Cause of an early end. */
 export const failure = z.object({
   code: z.string(),
   actor: z.string().describe('Who must act'),
@@ -80,7 +78,7 @@ export const failure = z.object({
   remedy: z.string().nullable(),
 });
 
-/** One thing that is wrong in a configuration. */
+/** A configuration fault. */
 export const configurationFault = z.object({
   file: z.string(),
   line: z.number().nullable(),
@@ -89,7 +87,7 @@ export const configurationFault = z.object({
   remedy: z.string(),
 });
 
-/** A page of items. */
+/** Returns the schema of a page of items. */
 export function pageOfItems<Item extends z.ZodType>(item: Item) {
   return z.object({
     items: z.array(item),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LINKS_COUNT } from '../model/sync-state.ts';
 import { countsByCode, failure, health, instant, problem, sync } from './schemas.ts';
 
-/** What of a target could not be read, or is not known. */
+/** Part of a target with an unknown state, or with a failed read. */
 const gap = z.object({
   code: z.string(),
   count: z.number(),
@@ -24,10 +24,10 @@ const drift = z.object({
   calendarReplaced: z.boolean().optional(),
 });
 
-/** What is done about changes by hand. */
+/** Reaction to manual changes. */
 export const driftPolicy = z.enum(['repair', 'keep', 'report']);
 
-/** What an audit found. */
+/** Result of an audit. */
 export const auditReply = z.object({
   tenant: z.string(),
   targets: z.array(
@@ -43,7 +43,7 @@ export const auditReply = z.object({
   ),
 });
 
-/** Where a target stands, or a tenant's targets together: as the worst of them. */
+/** Sync state of a target, or of a tenant: the worst state of its targets. */
 export const syncState = {
   sync,
   health,
@@ -55,7 +55,6 @@ export const syncState = {
   ...{ pending: z.number(), failing: z.number(), held: z.number() },
 };
 
-/** Where a target stands. */
 export const targetStatus = z.object({
   target: z.string(),
   connector: z.string(),
@@ -98,7 +97,6 @@ export const targetStatus = z.object({
   forged: z.number(),
 });
 
-/** Where a login stands. */
 export const connectionStatus = z.object({
   connection: z.string(),
   kind: z.string(),
@@ -119,7 +117,7 @@ export const connectionStatus = z.object({
   missingScopes: z.array(z.string()),
 });
 
-/** What a reading of the clinic showed of its profile, without a loss. */
+/** Remark on the profile after a complete clinic read. */
 export const readingRemark = z.object({
   code: z.enum(['zone-unread', 'path-empty']),
   list: z.string(),
@@ -129,7 +127,7 @@ export const readingRemark = z.object({
   zones: z.array(z.string()).optional(),
 });
 
-/** What one cycle did, in numbers. */
+/** Counts of one cycle. */
 export const runReport = z.object({
   id: z.string(),
   startedAt: instant,
@@ -178,12 +176,11 @@ export const runReport = z.object({
   error: failure.nullable(),
 });
 
-/** What a cycle on demand came to. */
+/** Result of a cycle on demand. */
 export const syncReply = z.object({ tenant: z.string(), run: runReport, targets: z.array(targetStatus) });
 
 const removed = z.array(z.object({ name: z.string(), missedAt: instant, releaseAt: instant }));
 
-/** Who acted. */
 export const principal = z.object({
   kind: z
     .string()
@@ -193,10 +190,9 @@ export const principal = z.object({
   claimed: z.string().nullable(),
 });
 
-/** What an act is about: numbers and names of our own. */
+/** Facts of an action: numbers, and names defined by clinic-mirror. */
 export const actFacts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
-/** Where a tenant stands. */
 export const tenantStatus = z.object({
   tenant: z.string(),
   name: z.string(),
@@ -263,7 +259,6 @@ export const tenantStatus = z.object({
   problems: z.array(problem),
 });
 
-/** A tenant in a list. */
 export const tenantLine = z.object({
   tenant: z.string(),
   name: z.string().nullable().describe('Null where its configuration has faults, or is not checked yet'),
@@ -275,7 +270,7 @@ export const tenantLine = z.object({
   problems: z.array(problem),
 });
 
-/** The whole installation. */
+/** Status of the whole installation. */
 export const statusReply = z.object({
   at: instant,
   state: z.object({

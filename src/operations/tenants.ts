@@ -9,7 +9,7 @@ import { connectionStatus, statusReply, syncState, targetStatus, tenantLine, ten
 
 const ofTenant = z.strictObject({ tenant });
 
-/** Long work that a caller of the API began. */
+/** A slow operation that an API caller started. */
 const task = z.object({
   id: z.string(),
   kind: z.enum(TASK_KINDS),
@@ -162,7 +162,7 @@ export const TENANT_OPERATIONS = {
   }),
 };
 
-/** The state of one tenant with its own problems. */
+/** Returns the state of one tenant with its problems. */
 async function tenantOf({ installation, statuses }: Services, id: string) {
   const { tenants, problems } = await statuses.ofTenant(installation, id);
   const [found] = tenants;

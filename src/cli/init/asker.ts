@@ -2,50 +2,50 @@ import { parse } from 'yaml';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 
-/** A question to whoever sets up: each has a line that says why, or where the answer is found. */
+/** A question of `init`. Each question has a line with the reason, or with the source of the answer. */
 export interface Question {
-  /** Its place in a file of answers, such as `calendars.0.kind`. */
+  /** Key in a file of answers, such as `calendars.0.kind`. */
   id: string;
   ask: string;
   why: string;
 }
 
-/** One line of text. */
+/** A question with one line of text as the answer. */
 export interface TextQuestion extends Question {
-  /** Taken when nothing is typed. */
+  /** Default for an empty input. */
   usual?: string;
-  /** It may stay empty. */
+  /** The answer may be empty. */
   isOptional?: boolean;
-  /** What is wrong with an answer; undefined when nothing is. */
+  /** Returns the fault of an answer, or undefined. */
   check?(text: string): string | undefined;
 }
 
-/** One of a few. */
+/** A question with a few possible answers. */
 interface ChoiceQuestion<Value extends string = string> extends Question {
   choices: readonly { value: Value; label: string }[];
 }
 
-/** Whoever answers: a person in a terminal, or a file. */
+/** Source of answers: an operator in a terminal, or a file. */
 export interface Asker {
-  /** A person can answer again after a refusal. */
+  /** True if a refused answer can be corrected. */
   readonly isPerson: boolean;
-  /** An answer that only a file gives, since the usual value fits nearly all; null for none. */
+  /** Returns an answer that only a file can give, because the default fits almost every clinic; null if not set. */
   presetAnswer(id: string): string | null;
   text(question: TextQuestion): Promise<string>;
-  /** As text, and not shown while it is typed. */
+  /** Asks for a text that the terminal must not show. */
   secret(question: TextQuestion): Promise<string>;
   choice<Value extends string>(question: ChoiceQuestion<Value>): Promise<Value>;
-  /** One or more of them. */
+  /** Returns at least one choice. */
   choices<Value extends string>(question: ChoiceQuestion<Value>): Promise<Value[]>;
-  /** Whether a list has one more entry. @param count how many it has; the first one is never asked about */
+  /** Asks whether a list continues. @param count present length; the first element is required, so 0 is not asked */
   another(id: string, count: number, ask: string): Promise<boolean>;
-  /** Says something that is no question. */
+  /** Prints a text that is not a question. */
   report(text: string): void;
 }
 
 /**
- * Answers of a YAML file, by the ids of the questions: `calendars.0.kind` is `kind` in the first entry of the list `calendars`. A secret may
- * be `{ env: NAME }`.
+ * Reads answers from a YAML file by question id: `calendars.0.kind` is `kind` in the first element of the list `calendars`. A secret may be
+ * `{ env: NAME }`.
  * @throws MirrorError `settings`, code `answers-unusable`; from its methods `answer-missing`, `answer-refused`
  */
 export function answersOf(text: string, env: NodeJS.ProcessEnv, show: (text: string) => void, file = 'given'): Asker {
@@ -107,7 +107,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** An answer as text: null where there is none. */
+/** Returns an answer as text, or null without an answer. */
 function plain(value: unknown, env: NodeJS.ProcessEnv): string | null {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value === 'object' && value !== null && 'env' in value) return env[String(value.env)] ?? null;

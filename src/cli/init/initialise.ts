@@ -28,9 +28,9 @@ import {
 } from './tenant-part.ts';
 import { readExisting, replaceOwnFile, SETTINGS_FILE, tenantFile, writeMissingFiles } from './written-files.ts';
 
-/** What the command needs of the command line. */
+/** Functions that the command line supplies to `init`. */
 export interface InitCommand {
-  /** Opens the installation of a directory, does the work, closes it again. */
+  /** Opens the installation of a directory for the work, then closes the installation. */
   withInstallation<Result>(
     dir: string,
     tenant: string,
@@ -45,14 +45,14 @@ export interface InitCommand {
   exit(code: number): void;
 }
 
-/** How a person sets up. */
+/** Options of `init`. */
 export interface InitChoice {
   answers?: string;
   device?: boolean;
   json?: boolean;
 }
 
-/** One run of the command: where it sets up, whom it asks, how. */
+/** One run of `init`: directory, source of answers and options. */
 interface Setup {
   dir: string;
   asker: Asker;
@@ -61,8 +61,8 @@ interface Setup {
 }
 
 /**
- * Sets up a clinic in a directory, or one more in a directory that is set up. What was begun and not ended is continued at the step that is
- * missing: what is there and works stays, and a refused secret is replaced.
+ * Sets up the first clinic in a directory, or an additional clinic. After an interruption, the next run continues at the missing step.
+ * Working values remain, and a refused secret is replaced.
  */
 export async function initialise(dir: string, choice: InitChoice, options: InitCommand): Promise<void> {
   const asker = await askerOf(choice, options);
@@ -90,7 +90,7 @@ export async function initialise(dir: string, choice: InitChoice, options: InitC
   options.print(choice, report, () => renderEnd(dir, tenant, targets, next));
 }
 
-/** Asks for the calendars, and writes the whole file of the tenant. */
+/** Asks for the calendars, and writes the complete tenant file. */
 async function makeCalendars(
   { dir, asker, command }: Setup,
   tenant: NewTenant,
@@ -108,7 +108,7 @@ async function makeCalendars(
 async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Promise<Asker> {
   if (answers !== undefined) return answersOf(await read(answers), process.env, err, answers);
   const { stdin, stderr } = process;
-  // Standard output is for the answer alone.
+  // Standard output is reserved for the answer.
   if (stdin.isTTY && stderr.isTTY)
     return (await import('./prompts.ts')).terminalAsker({ input: stdin, output: stderr });
   throw new MirrorError(message('no-terminal'), {
@@ -117,7 +117,7 @@ async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Pro
   });
 }
 
-/** The settings, made or there already. */
+/** Returns the existing settings, or creates the settings. */
 async function prepareSettings(
   dir: string,
   asker: Asker,
@@ -149,16 +149,16 @@ async function profileOf(document: string, asker: Asker, { read }: InitCommand):
   return proposedProfile;
 }
 
-/** A tenant that is being set up. */
+/** A tenant during setup. */
 interface Begun {
   tenant: NewTenant;
-  /** The clinic's own id, where an earlier run wrote it. */
+  /** Id in the clinic API, if an earlier run wrote the id. */
   clinicId: string | null;
-  /** With targets already; null while they are missing. */
+  /** Existing file with targets; null if targets are missing. */
   file: YamlFile | null;
 }
 
-/** The clinic's own file: new, begun before, or there with targets. */
+/** Returns the tenant: new, unfinished, or complete with targets. */
 async function prepareTenant(dir: string, client: string, asker: Asker): Promise<Begun> {
   const tenant = await askTenant(asker);
   const path = tenantFile(tenant.id);
@@ -180,12 +180,12 @@ async function prepareTenant(dir: string, client: string, asker: Asker): Promise
   });
 }
 
-/** What {@link tenantText} writes before there are calendars. */
+/** Keys that {@link tenantText} writes before the calendars are known. */
 const UNFINISHED_KEYS: ReadonlySet<string> = new Set(['name', 'language', 'zone', 'clinic', 'connections', 'targets']);
 
 /**
- * Logs in to the clinic where no login works yet.
- * @returns the clinic's id where the login sees several; null where it is the only one
+ * Connects to the clinic if no connection works yet.
+ * @returns the id in the clinic API if the connection has several clinics; null for a single clinic
  */
 async function connectClinic(
   setup: Setup,
@@ -203,7 +203,7 @@ async function connectClinic(
   return clinicId;
 }
 
-/** What stands against the clinic's login, made now or before; null for nothing. */
+/** Returns the error of the clinic connection, or null. */
 async function clinicObjection(setup: Setup, tenant: NewTenant): Promise<MirrorError | null> {
   const { dir, command } = setup;
   if (!(await isConnected(setup, tenant.id, CLINIC_CONNECTION))) {
@@ -259,7 +259,7 @@ function logIn({ dir, choice, command }: Setup, tenant: string, connection: stri
 async function sourcesOf({ tenants }: Installation, tenant: string, { signal }: InitCommand): Promise<CalendarSources> {
   const { clinic } = tenants.get(tenant) ?? {};
   const agendas = (await clinic?.agendas(signal)) ?? [];
-  // What a login may not read is not shown; only names of places are missing then.
+  // Locations are optional. Without permission to read locations, only their names are missing.
   const locations = (await clinic?.locations(signal).catch(() => [])) ?? [];
   if (agendas.length > 0) return { agendas, locations };
   throw new MirrorError(message('no-agendas'), {

@@ -4,7 +4,7 @@ import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Asker, Question, TextQuestion } from './asker.ts';
 
-/** Where a person types, and where they are asked. */
+/** Streams for input and questions. */
 interface Terminal {
   input: Readable;
   output: Writable;

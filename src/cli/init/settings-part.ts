@@ -13,19 +13,19 @@ export const CALENDAR_KINDS = ['google', 'microsoft', 'caldav'] as const;
 /** One of {@link CALENDAR_KINDS}. */
 export type CalendarKind = (typeof CALENDAR_KINDS)[number];
 
-/** What a tenant's file can name of the settings. */
+/** Names in the settings to which a tenant file can refer. */
 export interface Registrations {
   /** A name of clinicClients. */
   clinic: string;
-  /** A name of googleClients, of microsoftClients; null where there is none. */
+  /** Names of googleClients and microsoftClients; null if not set. */
   google: string | null;
   microsoft: string | null;
 }
 
-/** What settings are made with. */
+/** Functions that create settings. */
 export interface SettingsTools {
   tests: Pick<ValueTests, 'redis' | 'client'>;
-  /** Makes a profile of an OpenAPI document; gives the profile's text. */
+  /** Makes a profile from an OpenAPI document, and returns the text of the profile. */
   profileOf(document: string): Promise<string>;
 }
 
@@ -37,7 +37,7 @@ const HEAD =
 const AS_DOCUMENTED =
   '# The clinic answers as its specification suggests. What it does otherwise is written here: docs/clinic-profile.md.\n{}\n';
 
-/** The registrations of settings that are there already. The first of each is meant. */
+/** Returns the first registration of each section of the existing settings. */
 export function registrationsOf(settings: YamlFile): Registrations | null {
   const first = (section: string) => keysAt(settings, [section])[0] ?? null;
   const clinic = first('clinicClients');
@@ -45,8 +45,8 @@ export function registrationsOf(settings: YamlFile): Registrations | null {
 }
 
 /**
- * Asks for what the settings need, makes keys and writes all of it. A secret is written as soon as its server accepted it, the settings last:
- * with them the directory counts as set up. What an earlier run left is kept if it works.
+ * Asks for the settings, makes keys, and writes the files. Each secret is written after its server accepted the secret. The settings file
+ * is written last and marks the directory as set up. Working values of an earlier run remain.
  * @throws MirrorError `settings`, code `value-refused`
  */
 export async function makeSettings(dir: string, asker: Asker, tools: SettingsTools): Promise<Registrations> {
@@ -85,7 +85,10 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
   return { clinic: 'main', google: named(google), microsoft: named(microsoft) };
 }
 
-/** A calendar server in the operator's own network is reached only if they say so here; a tenant's file can't. */
+/**
+ * A calendar server in the operator's private network is reachable only if the settings allow the server. A tenant file cannot allow
+ * private networks.
+ */
 async function askNetwork(asker: Asker): Promise<{ outbound?: object }> {
   const written = await asker.text({
     ...{ id: 'calendarNetwork', ask: 'Network of the calendar server, if that is one of your own', isOptional: true },
@@ -95,7 +98,7 @@ async function askNetwork(asker: Asker): Promise<{ outbound?: object }> {
   return written === '' ? {} : { outbound: { calendars: [written] } };
 }
 
-/** Tests the secrets of settings that are there, and replaces those that this command wrote and that are refused. */
+/** Tests the secrets of existing settings. Replaces refused secrets that `init` wrote. */
 export async function checkSettings(
   settings: YamlFile,
   registrations: Registrations,
@@ -163,7 +166,7 @@ function clientSecret(
   };
 }
 
-/** The part of the settings that names a secret; none for a client without one. */
+/** Returns the settings of a secret; an empty part for a client without a secret. */
 async function secretSettings(
   dir: string,
   asker: Asker,
@@ -227,7 +230,7 @@ async function askClient(
   return { ...client, ...(await secretSettings(dir, asker, { kind, clientSecret: null, ...client }, tests)) };
 }
 
-/** An address by one of these protocols. */
+/** Returns a check for URLs with one of the protocols. */
 export function addressOf(protocols: readonly string[]): (text: string) => string | undefined {
   const words = protocols.map((protocol) => `${protocol}//…`).join(' or ');
   return (text) => (protocols.includes(URL.parse(text)?.protocol ?? '') ? undefined : `give an address: ${words}`);

@@ -12,7 +12,7 @@ import type { Asker } from './asker.ts';
 import { addressOf, CALENDAR_KINDS, type CalendarKind, type Registrations } from './settings-part.ts';
 import { prepareSecret, type TestedSecret, untilAccepted } from './written-files.ts';
 
-/** A clinic before its calendars are known. */
+/** A clinic before the questions about calendars. */
 export interface NewTenant {
   id: string;
   name: string;
@@ -20,13 +20,13 @@ export interface NewTenant {
   zone: string;
 }
 
-/** What feeds calendars, as the clinic lists it. */
+/** Sources of calendars in the clinic. */
 export interface CalendarSources {
   agendas: readonly Agenda[];
   locations: readonly Location[];
 }
 
-/** One calendar as it was asked for. */
+/** Answers about one calendar. */
 export interface NewCalendar {
   id: string;
   kind: CalendarKind;
@@ -34,7 +34,7 @@ export interface NewCalendar {
   target: object;
 }
 
-/** What calendars are asked for with. */
+/** Functions used by the questions about calendars. */
 export interface CalendarTools {
   dir: string;
   tenant: string;
@@ -48,7 +48,7 @@ const CONNECTORS: Readonly<Record<CalendarKind, string>> = {
   caldav: 'caldav',
 };
 
-/** Asks what a clinic is called, and where it is. */
+/** Asks for name and location of a clinic. */
 export async function askTenant(asker: Asker): Promise<NewTenant> {
   const name = await asker.text({ id: 'name', ask: 'Name of the clinic', why: 'as people call it' });
   const id = await asker.text({
@@ -70,7 +70,7 @@ export async function askTenant(asker: Asker): Promise<NewTenant> {
   return { id, name, language, zone };
 }
 
-/** The file of a tenant. @param clinicId the clinic's own id; null where the login sees one clinic alone */
+/** Returns the text of a tenant file. @param clinicId id in the clinic API; null if the connection has only one clinic */
 export function tenantText(
   { id: _id, ...tenant }: NewTenant,
   client: string,
@@ -86,7 +86,7 @@ export function tenantText(
 }
 
 /**
- * Asks for one calendar after the other: what feeds it, where it is, what it tells. A password is written as soon as its server accepted it.
+ * Asks for each calendar: source, location and visible details. Each password is written after its server accepted the password.
  * @throws MirrorError `settings`, code `value-refused`
  */
 export async function askCalendars(
@@ -225,10 +225,10 @@ function caldavPassword(
   };
 }
 
-/** A calendar that stands in a tenant's file. */
+/** A calendar in an existing tenant file. */
 export type ExistingCalendar = Pick<NewCalendar, 'id' | 'kind'>;
 
-/** The calendars of a tenant's file that this command could have made. */
+/** Lists calendars of a tenant file that `init` could have created. */
 export function calendarsOf(file: YamlFile): ExistingCalendar[] {
   return keysAt(file, ['connections']).flatMap((id) => {
     const kind = CALENDAR_KINDS.find((one) => one === file.valueAt(['connections', id, 'kind']));
@@ -236,7 +236,7 @@ export function calendarsOf(file: YamlFile): ExistingCalendar[] {
   });
 }
 
-/** Tests the CalDAV passwords of a tenant's file, and replaces those that this command wrote and that are refused. */
+/** Tests the CalDAV passwords of a tenant file. Replaces refused passwords that `init` wrote. */
 export async function checkPasswords(
   file: YamlFile,
   asker: Asker,
@@ -253,7 +253,7 @@ export async function checkPasswords(
   }
 }
 
-/** A name as an id: `Dott.ssa Bianchi` is `dott-ssa-bianchi`. */
+/** Makes an id from a name: `Dott.ssa Bianchi` is `dott-ssa-bianchi`. */
 function idOf(name: string): string {
   const plain = name.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
   return (

@@ -8,15 +8,15 @@ import { readYamlFile, type YamlFile } from '../../settings/yaml-file.ts';
 import { CANNOT_CREATE, unusable } from '../files.ts';
 import type { Asker } from './asker.ts';
 
-/** The settings within a directory of a configuration. */
+/** File name of the settings in a configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
 
-/** Where a tenant's file is, from the directory on. */
+/** Returns the path of a tenant file, relative to the configuration directory. */
 export function tenantFile(tenant: string): string {
   return join('tenants', `${tenant}.yaml`);
 }
 
-/** A file that is there already; null where there is none. @throws ConfigurationError when it can't be read */
+/** Returns an existing file, or null. @throws ConfigurationError for an unreadable file */
 export function readExisting(dir: string, file: string): YamlFile | null {
   const path = join(dir, file);
   if (!existsSync(path)) return null;
@@ -25,13 +25,13 @@ export function readExisting(dir: string, file: string): YamlFile | null {
   return read.file;
 }
 
-/** Makes files that are not there yet, each whole or not at all; only this user may read them. One that is there stays as it is. */
+/** Creates missing files atomically, with owner-only permissions. An existing file remains unchanged. */
 export async function writeMissingFiles(dir: string, files: ReadonlyMap<string, string>): Promise<void> {
   for (const [file, content] of files) if (!existsSync(join(dir, file))) await replaceOwnFile(dir, file, content);
 }
 
 /**
- * Puts a file that this command made in the place of what it held before, whole or not at all.
+ * Replaces a file created by `init`, atomically.
  * @throws MirrorError `settings`, code `file-unusable`
  */
 export async function replaceOwnFile(dir: string, file: string, content: string): Promise<void> {
@@ -45,24 +45,24 @@ function refuse(error: unknown): never {
   throw unusable(CANNOT_CREATE, error);
 }
 
-/** One secret that `init` keeps in a file of its own. */
+/** A secret that `init` keeps in a separate file. */
 export interface TestedSecret {
-  /** From the configuration directory on. */
+  /** Relative to the configuration directory. */
   file: string;
-  /** What the value is called in messages: `the client secret of the clinic`. */
+  /** Name in messages: `the client secret of the clinic`. */
   what: string;
-  /** Whether the other values of the test are kept already: then a server that is away refuses nothing. */
+  /** True if the other values of the test are saved. An unreachable server then does not refuse the secret. */
   mayBeAway: boolean;
-  /** Asks for a new value; '' where the answer may stay empty. */
+  /** Asks for a new value; '' if the answer may be empty. */
   ask(): Promise<string>;
-  /** @throws MirrorError when the server refuses the value, or gives no answer */
+  /** @throws MirrorError if the server refuses the value, or does not answer */
   test(value: string): Promise<void>;
 }
 
 /**
- * Settles a secret: a kept value that works stays. One that is refused is replaced by a new value, after the server accepted the new one.
- * @returns the value; '' for none
- * @throws MirrorError `settings`, code `value-refused`; nothing is written then
+ * Keeps a working secret. Replaces a refused secret after the server accepted the new value.
+ * @returns the value; '' without a secret
+ * @throws MirrorError `settings`, code `value-refused`, without writing a file
  */
 export async function prepareSecret(dir: string, secret: TestedSecret, asker: Asker): Promise<string> {
   const { file, what, mayBeAway, ask, test } = secret;
@@ -86,7 +86,7 @@ export async function prepareSecret(dir: string, secret: TestedSecret, asker: As
   return value;
 }
 
-/** Repeats questions to a person whose answer was refused; a file of answers has no other answer. */
+/** Repeats a refused question in a terminal. A file of answers cannot give a second answer. */
 export async function untilAccepted<Result>(asker: Asker, work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
@@ -98,7 +98,7 @@ export async function untilAccepted<Result>(asker: Asker, work: () => Promise<Re
   }
 }
 
-/** @returns null when the value was accepted */
+/** @returns null for an accepted value */
 async function failureOf(test: Promise<void>): Promise<MirrorError | null> {
   return test.then(() => null, asMirrorError);
 }

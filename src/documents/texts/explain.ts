@@ -57,7 +57,7 @@ const en = {
   week: 'See it in the week',
 };
 
-/** The words of an appointment's way. */
+/** Words of the explanation of an appointment. */
 export const EXPLAIN: Texts<typeof en> = {
   en,
   it: {
@@ -116,7 +116,7 @@ export const EXPLAIN: Texts<typeof en> = {
   },
 };
 
-/** What a comparison found. */
+/** Words for results of a comparison. */
 export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, string>>>> = {
   en: {
     none: 'nothing is there, and nothing waits',
@@ -138,7 +138,7 @@ export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, 
   },
 };
 
-/** A rule that leaves appointments out, in words; a code that has none is shown as it is. */
+/** Returns the name of a rule that excludes appointments. A code without a name is shown unchanged. */
 export function ruleName(rule: string, language: Language): string {
   const names: Readonly<Record<string, Message>> = DECISIONS;
   return render(names[rule] ?? rule, language);

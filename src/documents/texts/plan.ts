@@ -61,7 +61,7 @@ const en = {
   command: 'As a command',
 };
 
-/** The words of plans. */
+/** Words of plans. */
 export const PLAN: Texts<typeof en> = {
   en,
   it: {
