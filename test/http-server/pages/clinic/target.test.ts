@@ -29,7 +29,7 @@ describe('the page of a target', () => {
     const held = await see(`/tenants/${TENANT}/targets/doctor?state=held`);
     expect(held).toContain('<code>vanished</code>');
     expect(held).toContain(`href="/tenants/${TENANT}/explain?id=`);
-    expect(await see(`/tenants/${TENANT}/targets/doctor?state=by-hand`)).toContain('No record stands there.');
+    expect(await see(`/tenants/${TENANT}/targets/doctor?state=by-hand`)).toContain('No records.');
   });
 
   test('that is no calendar has no week, and an unknown state shows what needs a look first', async () => {
@@ -88,11 +88,11 @@ describe('the targets of a clinic', () => {
   test('say as of when all is in sync except what is not known', () => {
     const words = (exceptGapsAsOf: number | null) =>
       wordsOf(targetsPart(pageContext(), TENANT, [targetOf({ exceptGapsAsOf })], () => true));
-    expect(words(NOW)).toContain('all but what is not known: as of 10:00');
+    expect(words(NOW)).toContain('except unreadable data: in sync as of 10:00');
     expect(words(null)).not.toContain('all but');
   });
 
   test('that are none are said to be none', () => {
-    expect(wordsOf(targetsPart(pageContext(), TENANT, [], () => true))).toContain('No target is configured yet');
+    expect(wordsOf(targetsPart(pageContext(), TENANT, [], () => true))).toContain('No target is configured');
   });
 });

@@ -68,8 +68,8 @@ describe('a hold', () => {
       ['seen', seen],
     ];
     const shown = await world().send('operator', page(), [['step', 'show'], ...chosen]);
-    expect(shown.body).toContain('2 events are removed from “doctor” with the next cycle.');
-    expect(shown.body).toContain('26 others stay held');
+    expect(shown.body).toContain('The next run removes 2 events from “doctor”.');
+    expect(shown.body).toContain('26 other events stay on hold');
     expect(shown.body).toContain('name="why"');
     const refused = await world().send('operator', page(), [['step', 'decide'], ...chosen]);
     expect([refused.status, refused.body.includes('reason-missing')]).toEqual([409, true]);
