@@ -121,7 +121,7 @@ const RECORDS: Texts<typeof en> = {
     'in-sync': 'sincronizzati',
     waiting: 'in coda',
     failing: 'non riusciti',
-    held: 'in attesa di conferma',
+    held: 'da confermare',
     excluded: 'esclusi',
     'by-hand': 'modificati a mano',
     states: 'Stato',

@@ -82,9 +82,9 @@ const en = {
 export const HOLDS: Texts<typeof en> = {
   en,
   it: {
-    title: 'In attesa di conferma',
+    title: 'Da confermare',
     empty:
-      'Nessuna modifica è in attesa di conferma. Un’esecuzione che rimuoverebbe un numero insolito di eventi si ferma qui fino alla decisione di un operatore.',
+      'Nessuna modifica è da confermare. Un’esecuzione che rimuoverebbe un numero insolito di eventi si ferma qui fino alla decisione di un operatore.',
     kind: 'Modifiche',
     target: 'Destinazione',
     items: 'Numero',
@@ -93,7 +93,7 @@ export const HOLDS: Texts<typeof en> = {
     open: 'intervento richiesto',
     approved: 'approvata',
     rejected: 'rifiutata',
-    titleOf: (changes) => `${count('modifica', 'modifiche')(changes)} in attesa di conferma`,
+    titleOf: (changes) => `${count('modifica', 'modifiche')(changes)} da confermare`,
     why: 'Motivo',
     linked: (links) => `La destinazione aveva ${count('evento', 'eventi')(links)} all’inizio della sospensione.`,
     limit: (limit, share) => `Più di ${limit} modifiche, e più del ${share} % del totale, in una volta richiedono conferma.`,

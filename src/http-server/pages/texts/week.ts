@@ -111,7 +111,7 @@ export const WEEK: Texts<typeof en> = {
     person: 'intervento richiesto',
     waits: (time) => `in coda, riprova alle ${time}`,
     fails: (code, time) => `non riuscito (${code}), riprova alle ${time}`,
-    held: 'in attesa di conferma',
+    held: 'da confermare',
     keep: EXPLAIN.it.keep,
     report: EXPLAIN.it.report,
     open: 'Apri nel calendario',

@@ -6,8 +6,8 @@ const { en, it } = HOLDS;
 test.each([
   [en.titleOf(1), '1 change on hold'],
   [en.titleOf(2), '2 changes on hold'],
-  [it.titleOf(1), '1 modifica in attesa di conferma'],
-  [it.titleOf(2), '2 modifiche in attesa di conferma'],
+  [it.titleOf(1), '1 modifica da confermare'],
+  [it.titleOf(2), '2 modifiche da confermare'],
   [en.usualRange(0, 0), '0 a day'],
   [en.usualRange(0, 3), '0–3 a day'],
   [it.usualRange(3, 3), '3 al giorno'],
