@@ -78,7 +78,7 @@ describe('by mail', () => {
     const { subject, text } = await PostalMime.parse(arrived!.raw);
     expect(subject).toBe('clinic-mirror: 2 problems of 2 clinics');
     expect(text).toContain(
-      'belvedere, connection doctor-2: the connection has expired or was revoked: a new sign-in is required (login-ended), for 3 hours, 14 changes wait\n  clinic-mirror login belvedere doctor-2\n',
+      'belvedere, connection doctor-2: the connection has expired or was revoked: a new sign-in is required (login-ended), for 3 hours, 14 pending changes\n  clinic-mirror login belvedere doctor-2\n',
     );
     expect(text).toContain('Action still required:');
     expect(text).toContain('2 other reported problems are unchanged.');
@@ -89,7 +89,7 @@ describe('by mail', () => {
     const { subject, text } = await PostalMime.parse(mail.mails()[0]!.raw);
     expect(subject).toBe('clinic-mirror: 2 problemi in 2 cliniche');
     expect(text).toContain(
-      'belvedere, accesso doctor-2: collegamento scaduto o revocato: è necessario un nuovo accesso (login-ended), da 3 ore, 14 modifiche attendono\n  clinic-mirror login belvedere doctor-2\n',
+      'belvedere, accesso doctor-2: collegamento scaduto o revocato: è necessario un nuovo accesso (login-ended), da 3 ore, 14 modifiche in coda\n  clinic-mirror login belvedere doctor-2\n',
     );
     expect(text).toContain('Altri 2 problemi già segnalati sono invariati.');
   });

@@ -31,8 +31,8 @@ describe('the subject of a digest', () => {
 
   test('says of one that only tells of ends that it is over, and of no other', () => {
     const over = [problemOf('aurora')];
-    expect(subjectOf({ over })).toBe('clinic-mirror: over: aurora, connection doctor-1: login-ended');
-    expect(subjectOf({ over, again: over })).not.toContain('over');
+    expect(subjectOf({ over })).toBe('clinic-mirror: resolved: aurora, connection doctor-1: login-ended');
+    expect(subjectOf({ over, again: over })).not.toContain('resolved');
   });
 });
 
@@ -51,8 +51,8 @@ describe('a line of a digest', () => {
     expect(lineOf({ breaksAt: NOW })).not.toMatch(/, in /);
     expect(lineOf({ nextTryAt: NOW + MINUTE_MS + 1 })).toContain('next try in 2 min');
     expect(lineOf({ nextTryAt: NOW })).not.toContain('next try');
-    expect(lineOf({ waiting: 1 })).toContain('1 change waits');
-    expect(lineOf({ waiting: 0 })).not.toContain('wait');
+    expect(lineOf({ waiting: 1 })).toContain('1 pending change');
+    expect(lineOf({ waiting: 0 })).not.toContain('pending');
   });
 
   test('gives the next step of what is so, and says no more of what is over than that it was', () => {
@@ -64,8 +64,8 @@ describe('a line of a digest', () => {
   test('names at most 40 of the clinics that share a problem', () => {
     const clinics = Array.from({ length: 42 }, (_, at) => ({ tenant: `c${at}`, waiting: 0 }));
     const line = lineOf({ clinics });
-    expect(line).toMatch(/42 clinics wait \(c0, .*c39, and 2 more\)/);
-    expect(lineOf({ clinics: clinics.slice(0, 1) })).toContain('1 clinic waits (c0)');
+    expect(line).toMatch(/42 affected clinics \(c0, .*c39, and 2 more\)/);
+    expect(lineOf({ clinics: clinics.slice(0, 1) })).toContain('1 affected clinic (c0)');
   });
 });
 

@@ -47,7 +47,7 @@ describe('the page of what was done', () => {
   test('leaves out facts that say nothing, and keeps a zero', async () => {
     const { see } = await open([noted({ what: { target: '', run: null, dry: false, changes: 0 } })]);
     expect(await see('/activity')).toContain(
-      '<td role="cell" data-label="What"><span class="quiet">changes</span> 0</td>',
+      '<td role="cell" data-label="Details"><span class="quiet">changes</span> 0</td>',
     );
   });
 
@@ -56,7 +56,7 @@ describe('the page of what was done', () => {
       ...OWNER,
       tenants: new Set(['another']),
     });
-    expect(await see('/activity')).toContain('Nobody has done anything yet');
+    expect(await see('/activity')).toContain('No activity yet');
   });
 
   test('ends after forty lines, and leads to the rest', async () => {

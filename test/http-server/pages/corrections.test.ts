@@ -43,9 +43,9 @@ test('the hold of many corrections shows what was told and what is so now, and s
   expect(await see(CLINIC), 'one line for all').not.toContain('patient-misinformed');
   expect(await see(`${CLINIC}/holds`)).toContain(page);
   const shown = await see(page);
-  expect(shown).toContain('Are these changes true?');
+  expect(shown).toContain('Are these changes correct?');
   expect(shown).toContain('Patients had received reminders for 12 future appointments');
-  expect(shown).toContain('More than 10 and more than 20 %');
+  expect(shown).toContain('More than 10 changes, and more than 20 %');
   expect(shown).toMatch(/time<\/span> <time[^>]*>[^<]*10:00[^<]*<\/time> → <time[^>]*>[^<]*09:00[^<]*<\/time>/);
   expect(shown).not.toContain('Anna');
   const seen = /name="seen" value="([^"]+)"/.exec(shown)?.[1] ?? '';
@@ -122,7 +122,7 @@ test('a refused hold sends nothing, and its patients stay listed', async () => {
   const page = `${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`;
   const seen = /name="seen" value="([^"]+)"/.exec(await see(page))?.[1] ?? '';
   const asked = await post(page, { step: 'show', choice: 'keep', seen });
-  expect(asked.body).toContain('get no message. Each stays listed');
+  expect(asked.body).toContain('receive no message. Each appointment stays listed');
   await post(page, { step: 'decide', choice: 'keep', seen });
   await world.cycle();
   await world.advance(MINUTE_MS);
@@ -134,5 +134,5 @@ test('a viewer sees the hold, and no button that decides it', async () => {
   const world = await moved(12);
   const { see } = await pagesOf(world, VIEWER);
   const shown = await see(`${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`);
-  expect([shown.includes('Are these changes true?'), shown.includes('name="choice"')]).toEqual([true, false]);
+  expect([shown.includes('Are these changes correct?'), shown.includes('name="choice"')]).toEqual([true, false]);
 });

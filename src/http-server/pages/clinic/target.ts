@@ -10,7 +10,6 @@ import {
 import type { TargetStatus, TenantStatus } from '../../../control/status-view.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
 import { type Html, html } from '../../../model/html.ts';
-import { SYNC_HEALTH_WORDS } from '../../../model/sync-state.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
@@ -122,7 +121,7 @@ const RECORDS: Texts<typeof en> = {
     'in-sync': 'sincronizzati',
     waiting: 'in coda',
     failing: 'non riusciti',
-    held: SYNC_HEALTH_WORDS.it['on-hold'],
+    held: 'da confermare',
     excluded: 'esclusi',
     'by-hand': 'modificati a mano',
     states: 'Stato',

@@ -44,7 +44,7 @@ export const FRAME: Texts<typeof en> = {
     queues: 'Code',
     tenant: 'Clinica',
     plan: 'Piano',
-    holds: 'In attesa di conferma',
+    holds: 'Da confermare',
     explain: 'Spiegazione',
     configuration: 'Configurazione',
     addClinic: 'Aggiungi una clinica',

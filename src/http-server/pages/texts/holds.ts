@@ -19,7 +19,7 @@ const en = {
   why: 'Reason',
   linked: (links: number) => `The target had ${count('event', 'events')(links)} when the hold began.`,
   limit: (limit: number, share: number) =>
-    `More than ${limit} changes, and more than ${share} % of the events, require approval.`,
+    `More than ${limit} changes, and more than ${share} % of the total, at once require approval.`,
   usual: 'Usual',
   usualRange: (least: number, most: number) => (least === most ? `${most} a day` : `${least}–${most} a day`),
   lastDays: 'in the last seven days, newest first',
@@ -82,9 +82,9 @@ const en = {
 export const HOLDS: Texts<typeof en> = {
   en,
   it: {
-    title: 'Modifiche in attesa di conferma',
+    title: 'Da confermare',
     empty:
-      'Nessuna modifica è in attesa di conferma. Un’esecuzione che rimuoverebbe un numero insolito di eventi si ferma qui fino alla decisione di un operatore.',
+      'Nessuna modifica è da confermare. Un’esecuzione che rimuoverebbe un numero insolito di eventi si ferma qui fino alla decisione di un operatore.',
     kind: 'Modifiche',
     target: 'Destinazione',
     items: 'Numero',
@@ -93,10 +93,11 @@ export const HOLDS: Texts<typeof en> = {
     open: 'intervento richiesto',
     approved: 'approvata',
     rejected: 'rifiutata',
-    titleOf: (changes) => `${count('modifica', 'modifiche')(changes)} in attesa di conferma`,
+    titleOf: (changes) => `${count('modifica', 'modifiche')(changes)} da confermare`,
     why: 'Motivo',
     linked: (links) => `La destinazione aveva ${count('evento', 'eventi')(links)} all’inizio della sospensione.`,
-    limit: (limit, share) => `Più di ${limit} modifiche, e più del ${share} % degli eventi, richiedono conferma.`,
+    limit: (limit, share) =>
+      `Più di ${limit} modifiche, e più del ${share} % del totale, in una volta richiedono conferma.`,
     usual: 'Di solito',
     usualRange: (least, most) => (least === most ? `${most} al giorno` : `${least}–${most} al giorno`),
     lastDays: 'negli ultimi sette giorni, dal più recente',

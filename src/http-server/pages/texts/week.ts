@@ -1,6 +1,5 @@
 import type { Texts } from '../../../documents/document.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';
-import { SYNC_HEALTH_WORDS } from '../../../model/sync-state.ts';
 
 const en = {
   title: (target: string) => `Week of ${target}`,
@@ -112,7 +111,7 @@ export const WEEK: Texts<typeof en> = {
     person: 'intervento richiesto',
     waits: (time) => `in coda, riprova alle ${time}`,
     fails: (code, time) => `non riuscito (${code}), riprova alle ${time}`,
-    held: SYNC_HEALTH_WORDS.it['on-hold'],
+    held: 'da confermare',
     keep: EXPLAIN.it.keep,
     report: EXPLAIN.it.report,
     open: 'Apri nel calendario',

@@ -29,7 +29,7 @@ describe('the page of a target', () => {
     const held = await see(`/tenants/${TENANT}/targets/doctor?state=held`);
     expect(held).toContain('<code>vanished</code>');
     expect(held).toContain(`href="/tenants/${TENANT}/explain?id=`);
-    expect(await see(`/tenants/${TENANT}/targets/doctor?state=by-hand`)).toContain('No record stands there.');
+    expect(await see(`/tenants/${TENANT}/targets/doctor?state=by-hand`)).toContain('No records.');
   });
 
   test('that is no calendar has no week, and an unknown state shows what needs a look first', async () => {

@@ -60,7 +60,7 @@ describe('a hold', () => {
       ['choice', 'selected'],
       ['seen', seen],
     ]);
-    expect([none.status, none.body.includes('Choose at least one item')]).toEqual([409, true]);
+    expect([none.status, none.body.includes('Select at least one event')]).toEqual([409, true]);
     const chosen: [string, string][] = [
       ['choice', 'selected'],
       ['item', 'apt-2'],
@@ -68,8 +68,8 @@ describe('a hold', () => {
       ['seen', seen],
     ];
     const shown = await world().send('operator', page(), [['step', 'show'], ...chosen]);
-    expect(shown.body).toContain('2 events are removed from “doctor” with the next cycle.');
-    expect(shown.body).toContain('26 others stay held');
+    expect(shown.body).toContain('The next run removes 2 events from “doctor”.');
+    expect(shown.body).toContain('26 other events stay on hold');
     expect(shown.body).toContain('name="why"');
     const refused = await world().send('operator', page(), [['step', 'decide'], ...chosen]);
     expect([refused.status, refused.body.includes('reason-missing')]).toEqual([409, true]);
@@ -109,7 +109,7 @@ describe('a hold', () => {
       ['seen', seen],
       ['why', 'T-2'],
     ]);
-    expect([stale.status, stale.body.includes('It changed since you looked at it')]).toEqual([409, true]);
+    expect([stale.status, stale.body.includes('The hold changed after you opened this page')]).toEqual([409, true]);
   });
 
   test('of many items takes two persons: the first is noted, the second decides', async () => {
@@ -121,7 +121,7 @@ describe('a hold', () => {
       ['why', 'T-3'],
     ];
     const first = await send('operator', page(), all);
-    expect([first.status, first.body.includes('is noted')]).toEqual([200, true]);
+    expect([first.status, first.body.includes('is recorded')]).toEqual([200, true]);
     expect((await open('bruno', page())).body).toContain('operator has requested approval of 26 changes');
     const second = await send('bruno', page(), all);
     expect(second.status).toBe(303);

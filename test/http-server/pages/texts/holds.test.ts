@@ -4,16 +4,16 @@ import { HOLDS } from '../../../../src/http-server/pages/texts/holds.ts';
 const { en, it } = HOLDS;
 
 test.each([
-  [en.titleOf(1), 'Hold of 1 item'],
-  [en.titleOf(2), 'Hold of 2 items'],
-  [it.titleOf(1), 'Sospensione di 1 elemento'],
-  [it.titleOf(2), 'Sospensione di 2 elementi'],
+  [en.titleOf(1), '1 change on hold'],
+  [en.titleOf(2), '2 changes on hold'],
+  [it.titleOf(1), '1 modifica da confermare'],
+  [it.titleOf(2), '2 modifiche da confermare'],
   [en.usualRange(0, 0), '0 a day'],
   [en.usualRange(0, 3), '0–3 a day'],
   [it.usualRange(3, 3), '3 al giorno'],
   [it.usualRange(0, 3), '0–3 al giorno'],
   [en.doRemove(1), 'Remove 1 event'],
-  [it.doRemove(2), 'Togli 2 eventi'],
+  [it.doRemove(2), 'Rimuovi 2 eventi'],
 ])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });
