@@ -51,7 +51,7 @@ describe('a clinic’s page', () => {
     const { see, heldRun } = await openActsPages(redis.connect());
     await heldRun();
     const page = await see(`/tenants/${TENANT}`);
-    expect(page).toContain('1 waits for a decision');
+    expect(page).toContain('1 waiting for approval');
     expect(page).toContain(`href="/tenants/${TENANT}/holds"`);
     expect(await see(`/tenants/${TENANT}/targets/doctor?state=held`)).toContain('/explain?id=');
   });
