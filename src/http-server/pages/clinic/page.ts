@@ -192,8 +192,8 @@ function workButtons(context: PageContext, services: OperatorServices, tenant: s
 function workNotice(context: PageContext, { kind, state, error }: TaskView): Html {
   const { language } = context;
   const words = ACTS[language];
-  const { syncNow, audit } = CLINIC[language];
-  const what = kind === 'sync' ? syncNow : kind === 'audit' ? audit : kind;
+  const { sync, audit } = CLINIC[language];
+  const what = kind === 'sync' ? sync : kind === 'audit' ? audit : kind;
   if (error !== null) return failureNotice(context, what, error);
   const holdsText = { running: words.noteBegun, done: words.noteDone, failed: words.noteFailed, lost: words.noteLost };
   return html`<div class="notice" role="status"><p><strong>${what}:</strong> ${holdsText[state]}</p></div>`;
