@@ -214,7 +214,7 @@ export async function useSignInLink(
   return beginSession(services, { way: 'passphrase' });
 }
 
-/** Signs a user out of one session, or of every session. @param who user of the session */
+/** Ends one session of a user, or every session. @param who user of the session */
 export async function signOut(
   services: AccessServices,
   who: { id: string; name: string },

@@ -2,7 +2,7 @@ import { type Code, type Message, message, type Text } from '../../messages/mess
 import { needsPerson, type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 
-/** Stored state of a problem: times and counts. The text is generated for each message. */
+/** Stored state of a problem: times and number of reports. The text is generated for each message. */
 interface Open {
   /** First time with the problem. */
   seenAt: Instant;

@@ -193,7 +193,7 @@ async function carryOut(installation: Installation, asked: Asked, answer: Answer
     return page(says, asked);
   } finally {
     await answers.store.end(entry.id, claim, stored);
-    // Asks for a pull so that targets are updated immediately. If the request fails, the next cycle updates the targets.
+    // Requests a pull so that targets are updated immediately. If the request fails, the next cycle updates the targets.
     if (stored !== null) await installation.pullNow(tenant.id).catch(() => {});
   }
 }
