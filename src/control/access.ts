@@ -19,11 +19,11 @@ import type { LoginStore } from '../state/logins.ts';
 import type { Sealer } from '../state/sealing.ts';
 import { type Acting, type ActServices, recordAct } from './recording.ts';
 
-/** What administrators are let in with; put together by `composition/`. */
+/** Services that authenticate administrators, built by `composition/`. */
 export interface AccessServices extends AccessCounts {
-  /** As of now; null: nobody is let in. */
+  /** Present settings; null: all access is refused. */
   settings(): AccessSettings | null;
-  /** How browsers reach the port, without a slash at the end; null where that can't be told. */
+  /** Base URL of the port for browsers, without a final slash; null if unknown. */
   publicUrl(): string | null;
   /** @throws MirrorError `settings`, code `insecure-address` */
   serverOf(oidc: OidcSettings): AuthorizationServer;
@@ -32,7 +32,7 @@ export interface AccessServices extends AccessCounts {
   tokens: AccessTokenStore;
   passphrase: PassphraseStore;
   links: LoginStore<SignInLink>;
-  /** Seals what a browser keeps while it is at the provider. */
+  /** Encrypts values that a browser keeps during a sign-in at the provider. */
   sealer: Sealer;
   /** Ids of all tenants. */
   tenants(): readonly string[];
@@ -40,31 +40,31 @@ export interface AccessServices extends AccessCounts {
   clock: Clock;
 }
 
-/** An address that signs the owner in once. */
+/** A URL that signs the owner in once. */
 export interface SignInLink {
-  /** Shown by the daemon at its first start: it is good for setting the passphrase, and only while there is none. */
+  /** Printed by the daemon at first startup. The link can only set the passphrase, and only while no passphrase exists. */
   mustSet: boolean;
 }
 
-/** Somebody who is let in. */
+/** An authenticated administrator or program. */
 export interface Entrant extends AccessRights {
-  /** What tells two of them apart for good: `account:<issuer>#<subject>`, `token:<name>`, `owner`. */
+  /** Permanent id: `account:<issuer>#<subject>`, `token:<name>`, `owner`. */
   id: string;
-  /** As people call them. */
+  /** Display name. */
   name: string;
 }
 
-/** Below it stands everything of signing in. */
+/** Path of every sign-in page. */
 export const SIGN_IN_PATH = '/sign-in';
 
-/** How long sessions last by the settings. */
+/** Returns the session lifetime from the settings. */
 export function sessionLifeOf({ sessionHours, idleMinutes }: AccessSettings): SessionLife {
   return { mostMs: sessionHours * HOUR_MS, idleMs: idleMinutes * MINUTE_MS };
 }
 
 /**
- * Whose session it is, with what they may do by the settings of now; null for nobody who is let in.
- * @param how `look`: it is asked by no act of theirs, and ends no later for that
+ * Returns the owner of a session with the rights of the present settings; null if access is refused.
+ * @param how `look`: a background request, which does not extend the session
  */
 export async function entrantBySession(
   services: AccessServices,
@@ -79,23 +79,23 @@ export async function entrantBySession(
   return { id: accountIdOf(who), name: who.way === 'passphrase' ? 'owner' : who.name, ...rights };
 }
 
-/** Whose token it is; null for nobody who is let in. */
+/** Returns the owner of a token; null if access is refused. */
 export async function entrantByToken(services: AccessServices, shown: string): Promise<Entrant | null> {
   const token = services.settings() === null ? null : await services.tokens.find(shown);
   return token === null ? null : { id: `token:${token.name}`, name: token.name, ...toRights(token) };
 }
 
-/** Whose request it is, for limits: a token's, a session's, or else a client's or known browser's. */
+/** Subject of a rate limit: a token, a session, a client or a known browser. */
 export interface Asker {
   by: keyof AccessSettings['requestsPerMinute'];
-  /** What tells them apart; a secret is kept as a keyed hash. */
+  /** Id of the subject. A secret is stored as a keyed hash. */
   who: string;
 }
 
 /**
- * Counts a request for a page or of the API, over all processes. Streams are counted apart: who opens many pages closes none of those that follow.
- * @returns how long to wait where there were too many in a minute; null: it is let through
- * @throws MirrorError as the state does: what can't be counted is let through no more than what can't be read of who asks
+ * Counts a page or API request across all processes. Streams have a separate limit, so that many open pages do not block page loads.
+ * @returns the delay in ms if the minute's limit is exceeded; null: allowed
+ * @throws MirrorError as the state does. A request that cannot be counted is refused.
  */
 export async function heldBackMs(
   services: AccessServices,
@@ -108,13 +108,13 @@ export async function heldBackMs(
   return waitMs;
 }
 
-/** How long an address is good that a person asked for, and the one of the first start, which may be read later. */
+/** Lifetimes of a requested sign-in link, and of the link from first startup, which an operator may read later. */
 const LINK_LIFE_MS = 10 * MINUTE_MS;
 const FIRST_LINK_LIFE_MS = HOUR_MS;
 
 /**
- * Makes an address at which the owner signs in once, and may set the passphrase, and records that.
- * @param isFirst made by a daemon at its first start
+ * Makes a URL that signs the owner in once and may set the passphrase, and records the link.
+ * @param isFirst made by a daemon at first startup
  * @throws MirrorError `settings`, code `passphrase-off` or `no-operator-address`
  */
 export function makeSignInLink(acting: Acting, services: AccessServices, isFirst = false): Promise<{ url: string }> {
@@ -131,20 +131,20 @@ async function signInLink(services: AccessServices, isFirst: boolean): Promise<{
   return { url: `${base}${SIGN_IN_PATH}/link/${ticket}` };
 }
 
-/** Whether somebody has to set the passphrase before anybody gets in by it. */
+/** Returns whether sign-in by passphrase requires a passphrase that is not set yet. */
 export async function isPassphraseMissing(services: AccessServices): Promise<boolean> {
   return services.settings()?.passphrase === true && !(await services.passphrase.isSet());
 }
 
-/** What a token is to be. */
+/** Requested properties of a token. */
 interface TokenWish extends Pick<AccessToken, 'name' | 'level' | 'tenants'> {
   days: number;
 }
 
 /**
  * Makes a token for a program.
- * @param by who makes it
- * @returns what the program shows, told this once
+ * @param by user who makes the token
+ * @returns the secret of the token, shown only once
  * @throws MirrorError `settings`, code `token-name-taken` or `no-such-tenant`
  */
 export async function createAccessToken(
@@ -161,14 +161,15 @@ export async function createAccessToken(
   return { shown, token };
 }
 
-/** Ends a token at once. @throws MirrorError `settings`, code `no-such-token` */
+/** Revokes a token immediately. @throws MirrorError `settings`, code `no-such-token` */
 export async function revokeAccessToken(services: AccessServices, name: string): Promise<void> {
   if (await services.tokens.revoke(name)) return;
   throw accessRefused('no-such-token', message('no-such-token', { name }), message('no-such-token.remedy'));
 }
 
 /**
- * Gives an address of a rule to the next account that signs in with it verified: for a person who got another account.
+ * Releases an e-mail address from its account. The next account that signs in with the verified e-mail address receives the rule. Required
+ * after a change of account.
  * @throws MirrorError `settings`, code `oidc-off` or `address-unclaimed`
  */
 export async function releaseAccount(services: AccessServices, address: string): Promise<void> {
@@ -199,33 +200,33 @@ function accessRefused(code: string, text: Text, remedy: Text): MirrorError {
   return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }
 
-/** Who signed in, as a session keeps it: what they may do is worked out anew with each request. */
+/** Signed-in user of a session. Rights are not stored: each request computes the rights again. */
 export type SignedIn =
   | { way: 'passphrase' }
   | {
       way: 'oidc';
       issuer: string;
       subject: string;
-      /** Null where the provider vouches for none. */
+      /** Verified e-mail address; null without verification by the provider. */
       email: string | null;
-      /** Addresses of rules that belong to this account since it first signed in with them, in small letters. */
+      /** E-mail addresses of rules that belong to this account since its first sign-in, in lower case. */
       addresses: readonly string[];
-      /** As people call them. */
+      /** Display name. */
       name: string;
       groups: readonly string[];
     };
 
-/** What tells one administrator from another for good. */
+/** Returns the permanent id of an administrator. */
 export function accountIdOf(who: SignedIn): string {
   return who.way === 'passphrase' ? 'owner' : `account:${who.issuer}#${who.subject}`;
 }
 
-/** Longest value of a claim, and most groups, that are looked at: a session is read with each request. */
+/** Limits on claim length and groups, because each request reads the session. */
 const LONGEST_VALUE = 320;
 const MOST_GROUPS = 500;
 
 /**
- * Whom the claims of a provider name. An address counts once the provider has verified it: elsewhere anybody may write what they like
+ * Returns the user in a provider's claims. Only verified e-mail addresses are used, because some providers let users set any e-mail address
  * (OpenID Connect Core section 5.7).
  * @returns null without a subject
  */
@@ -242,8 +243,8 @@ export function signedInBy({ issuer, groupsClaim }: OidcSettings, claims: Claims
 }
 
 /**
- * What somebody may do by the settings of now; null: nothing. Of rules that fit the first counts, people before groups. A rule with an address fits
- * the account that the address belongs to, whatever address that account has by now.
+ * Returns the rights under the present settings; null: no rights. The first matching rule applies, users before groups. A rule with an
+ * e-mail address belongs to the account that first signed in with the address, even after the account's e-mail address changes.
  */
 export function rightsOf(who: SignedIn, { oidc, passphrase }: AccessSettings): AccessRights | null {
   if (who.way === 'passphrase') return passphrase ? { level: 'owner', tenants: null } : null;
@@ -256,7 +257,7 @@ export function rightsOf(who: SignedIn, { oidc, passphrase }: AccessSettings): A
   return rule === undefined ? null : toRights(rule);
 }
 
-/** Rights as they are written. */
+/** Converts rights from the settings. */
 function toRights(written: {
   level: AccessRights['level'];
   tenants?: readonly string[] | null | undefined;
@@ -265,14 +266,14 @@ function toRights(written: {
   return { level, tenants: tenants === null ? null : new Set(tenants) };
 }
 
-/** One line without control characters. */
+/** Returns a single line without control characters, or null. */
 function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' && value.length <= LONGEST_VALUE && !/\p{C}/u.test(value)
     ? value
     : null;
 }
 
-/** 256 bits that nobody can guess, as they stand in an address or a cookie. */
+/** Returns a random secret of 256 bits, encoded for a URL or cookie. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -6,25 +6,25 @@ import type { AuditLog, AuditLogCheck, AuditPosition } from '../state/audit-log.
 import { cursorOf, type PageQuestion, readCursor } from './paging.ts';
 import type { ActServices } from './recording.ts';
 
-/** Which entries are wanted; null for all. */
+/** Filter for audit records; null selects all. */
 export interface AuditLogFilter {
   tenant: string | null;
   verb: string | null;
   sinceAt: Instant | null;
-  /** What the clinic calls a record of that tenant: entries have keyed hashes of such ids. */
+  /** Clinic id of a record of the tenant. The audit log has keyed hashes of these ids. */
   record: string | null;
 }
 
-/** One line of the log. */
+/** A line of the audit log. */
 interface AuditLogLine {
-  /** JSON, as it stands in the log, with its MAC. */
+  /** JSON with MAC, unchanged from the log. */
   line: string;
-  /** Null: it is not as it was written. */
+  /** Null: the line fails verification. */
   entry: AuditEntry | null;
 }
 
 /**
- * Entries, oldest first; those that are not as they were written come whatever is wanted.
+ * Yields audit records, oldest first. Records that fail verification pass every filter.
  * @throws MirrorError `settings`, code `no-audit-log`, `record-needs-tenant` or `audit-log-unwritable`
  */
 export async function* readAuditLog(services: ActServices, filter: AuditLogFilter): AsyncGenerator<AuditLogLine, void> {
@@ -34,7 +34,7 @@ export async function* readAuditLog(services: ActServices, filter: AuditLogFilte
   }
 }
 
-/** Which entries a filter wants. @throws MirrorError `settings`, code `record-needs-tenant` */
+/** Returns the predicate of a filter. @throws MirrorError `settings`, code `record-needs-tenant` */
 function wantedBy(
   services: ActServices,
   { tenant, verb, sinceAt, record }: AuditLogFilter,
@@ -48,8 +48,8 @@ function wantedBy(
 }
 
 /**
- * Looks at every entry, at how each holds the one before, and at the ends that Redis knows.
- * @param elsewhere names of chains that other machines keep
+ * Verifies each audit record, the chain of records, and the chain ends stored in Redis.
+ * @param elsewhere names of chains on other hosts
  * @throws MirrorError `settings`, code `no-audit-log` or `audit-log-unwritable`
  */
 export async function verifyAuditLog(services: ActServices, elsewhere: readonly string[]): Promise<AuditLogCheck> {
@@ -71,32 +71,34 @@ function logRefusal(code: string, text: Message, remedy: Message): MirrorError {
   return new MirrorError(text, { actor: 'settings', code, retry: 'never', remedy });
 }
 
-/** What somebody did, by the entry that tells most of it; an act that ended is told by its end alone. */
+/** An action, by its most informative audit record. For a finished action, only the end is shown. */
 export interface ActivityLine extends AuditPosition {
-  /** Null: the entry is not as it was written. */
+  /** Null: the record fails verification. */
   entry: AuditEntry | null;
 }
 
-/** A part of what was done, newest first. */
+/** A page of actions, newest first. */
 export interface ActivityPage {
   lines: ActivityLine[];
-  /** What to ask for the next part with, of a part without lines too; null: there is none. */
+  /** Cursor of the next page, also for a page without lines; null: last page. */
   next: string | null;
 }
 
-/** What is wanted. */
+/** Query for a page of actions. */
 interface ActivityQuestion extends PageQuestion {
   filter: AuditLogFilter;
-  /** Whether whoever asks may see what was done with a tenant; null: with none, or all. Lines that can't be read come whatever it says. */
+  /**
+   * Returns whether the caller may see actions on a tenant; null: actions on no tenant or all tenants. Unreadable lines are always shown.
+   */
   sees(tenant: string | null): boolean;
 }
 
-/** Entries that are looked at for one part: each is a file. */
+/** Largest number of audit records read for a page, because each record is a file. */
 const MOST_LOOKED_AT = 3_000;
 const POSITION = /^(\d{4}-[a-z2-9]+)\.(\d{1,15})((?:\.\d{1,15}){0,64})$/;
 
 /**
- * Who did what, newest first.
+ * Lists actions, newest first.
  * @throws MirrorError `settings`, code `no-audit-log`, `record-needs-tenant`, `cursor-unusable` or `audit-log-unwritable`
  */
 export async function readActivity(services: ActServices, question: ActivityQuestion): Promise<ActivityPage> {
@@ -109,10 +111,10 @@ export async function readActivity(services: ActServices, question: ActivityQues
   let looked = 0;
   let last: AuditPosition | null = null;
   for await (const { chain, sequence, entry } of log.readBack(position)) {
-    // One more than is wanted: then there is a next part.
+    // One more line than requested: a next page exists.
     if (lines.length === limit || looked === MOST_LOOKED_AT) return { lines, next: nextOf(last, ended) };
     looked += 1;
-    // Numbers are those of a chain.
+    // Numbers are unique only within a chain.
     if (last !== null && last.chain !== chain) ended.clear();
     last = { chain, sequence };
     if (ended.delete(sequence)) continue;
@@ -122,7 +124,7 @@ export async function readActivity(services: ActServices, question: ActivityQues
   return { lines, next: null };
 }
 
-/** With the acts whose end was told and whose beginning comes yet. */
+/** Includes finished actions whose begin is not read yet. */
 function nextOf(last: AuditPosition | null, ended: ReadonlySet<number>): string | null {
   return last === null ? null : cursorOf([last.chain, last.sequence, ...[...ended].slice(-64)].join('.'));
 }

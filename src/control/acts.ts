@@ -1,6 +1,6 @@
 /**
- * Every verb that a person gives and that changes something: as in its own file, with who acts and why before its own arguments, and
- * recorded. Whoever stands above (command line, HTTP, daemon) takes these; a test finds a verb that is not here.
+ * All operator actions that change data. Each function takes the caller and reason first, and writes the audit log. CLI, HTTP API and
+ * daemon use these functions; a test finds actions that are missing here.
  */
 import type { ActFacts } from '../model/acts.ts';
 import { asMirrorError } from '../model/errors.ts';
@@ -38,7 +38,7 @@ export const loginWithDevice = act(
 );
 
 /**
- * Records only what a good link began: whoever posts others fills nothing.
+ * Records only the start from a valid link, so that forged requests cannot fill the log.
  * @see logins.openRemoteLogin
  */
 export async function openRemoteLogin(
@@ -48,13 +48,13 @@ export async function openRemoteLogin(
 ): Promise<logins.OpenedLogin> {
   const opened = await logins.openRemoteLogin(services, ticket);
   const { tenant, connection, link } = opened;
-  // Without an entry the browser is not told where to go on.
+  // Without an audit record, the browser is not redirected.
   await recordEntry(acting, { verb: 'open-link', tenant, what: { connection, link } }, { outcome: 'begun' });
   return opened;
 }
 
 /**
- * Records how a login ended that a good link began, and nothing of others.
+ * Records only the end of a connection that a valid link began.
  * @see logins.completeRemoteLogin
  */
 export async function completeRemoteLogin(
@@ -93,7 +93,7 @@ function loginAbout(
   return { verb: 'login', tenant, what: { connection, way } };
 }
 
-/** Whose account it is: no patient, and what an administrator looks for after a login that nobody wanted. */
+/** The account is not patient data. Administrators need the account to investigate an unauthorised connection. */
 function loginFacts({ account, isUnconfirmed, missingScopes }: LoginResult): ActFacts {
   return { account: accountText(account), unconfirmed: isUnconfirmed, missingScopes: missingScopes.length };
 }

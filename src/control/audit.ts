@@ -4,29 +4,30 @@ import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits } from './resume.ts';
 
-/** What an audit on demand found in one target. */
+/** Result of an audit on demand for one target. */
 interface AuditedTarget {
   target: string;
   policy: 'repair' | 'keep' | 'report';
-  /** Null where nothing was looked at: it is being written to, rests, failed, or was never written to. */
+  /** Null without a check: the target is being written, backs off, failed, or was never written. */
   drift: DriftReport | null;
-  /** What kept it from being looked at; null where it was, and where the target is busy or new. */
+  /** Failure that prevented the check; null for a checked, busy or new target. */
   failure: Pick<TargetFailure, 'code' | 'message' | 'remedy'> | null;
 }
 
-/** What an audit on demand found. */
+/** Result of an audit on demand. */
 export interface AuditView {
   tenant: string;
   targets: AuditedTarget[];
 }
 
-/** Whether every target was looked at. */
+/** Returns whether every target was checked. */
 export function isLookedAt({ targets }: AuditView): boolean {
   return targets.every(({ drift }) => drift !== null);
 }
 
 /**
- * Reads back all that every target of a tenant holds, those that rest too, unless they were asked to. What is to be restored goes with the next cycle, which is asked for at once.
+ * Fetches all objects of each target of a tenant. Includes targets that back off, except at a vendor's request. Repairs are part of the
+ * next cycle, which starts immediately.
  * @throws MirrorError `settings`, code `tenant-paused` or `no-such-tenant`
  */
 export async function auditNow(

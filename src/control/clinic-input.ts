@@ -11,9 +11,8 @@ import { didYouMean } from '../model/text.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
 /**
- * What an operation is called with. Whatever it does not take, and whatever it needs and lacks, is refused by name before the clinic is
- * asked anything.
- * @param tenantOf the clinic's id of the tenant
+ * Returns the input of a clinic operation. Unknown and missing fields are refused by name before the clinic is queried.
+ * @param tenantOf returns the tenant's id in the clinic API
  * @throws MirrorError `settings`: codes `value-needed`, `not-taken`, `no-such-field`, `file-unusable`; `contract`, code `bad-value`
  */
 export async function inputOf(
@@ -61,7 +60,7 @@ function isSeveral(values: ClinicQuestion['values']): values is readonly JsonObj
   return Array.isArray(values);
 }
 
-/** The error of something that an operation can't be given. */
+/** Returns the error for an unsupported argument of an operation. */
 export function notTaken(what: Text, remedy: Message): MirrorError {
   return new MirrorError(message('not-taken', { what }), {
     actor: 'settings',
@@ -71,27 +70,27 @@ export function notTaken(what: Text, remedy: Message): MirrorError {
   });
 }
 
-/** What stands behind the name of a thing where its id is meant: `patientName` asks for something else. */
+/** Suffix of filter names that expect an id. `patientName` does not expect an id. */
 const ID = '(ids?|uids?|uuids?|codes?|codice|keys?|numbers?)?$';
-/** Of these the codes and numbers that a thing has beside its id. */
+/** Suffixes for codes and numbers other than the id. */
 const OTHER_KEY = /(uids?|uuids?|codes?|codice|keys?|numbers?)$/;
-/** What may stand before the name of a thing where the record's own is meant: `guarantorPatientId` asks for another patient. */
+/** Prefixes of filter names that refer to the record's own id. `guarantorPatientId` refers to a different patient. */
 const OWN =
   /^(id|by|for|of|in|per|where|filters?|quer(y|ies)|search|selected|clinic|appointments?|appuntament[oi]|bookings?|visits?)*$/;
-/** Lists whose ids are asked for by filters, and how the name of such a filter ends. */
+/** Lists whose ids filters use, with the pattern of the filter's name. */
 const LISTS = [
   ['agendas', new RegExp(`(agend[ae]|agendas|calendars?|calendari?o?)${ID}`)],
   ['locations', new RegExp(`(locations?|(?<!web)sites?|sed[ei])${ID}`)],
   ['treatments', new RegExp(`(treatments?|prestazion[ei])${ID}`)],
   ['patients', new RegExp(`(patients?|pazient[ei])${ID}`)],
 ] as const;
-/** Names of filters that ask for yes or no, and for all but one. */
+/** Names of boolean and negated filters. */
 const YES_OR_NO = /^(is|has|new|only|with|include|excluded?|not(?!e)|except)/;
-/** Values that ask for all. */
+/** Values that select all records. */
 const ALL = new Set(['*', 'all', 'any', 'tutti', 'tutte']);
-/** Values that ask for all but one. */
+/** Values that exclude a record. */
 const ALL_BUT = /^([!-]|<>|(ne|neq|nin|not)[:.])/i;
-/** Words that may stand for several statuses, where a profile names no status so. */
+/** Values that may stand for several statuses, unless the profile defines a status with such a name. */
 const SEVERAL_STATUSES = new Set([
   'active',
   'inactive',
@@ -104,30 +103,30 @@ const SEVERAL_STATUSES = new Set([
   'aperti',
   'chiusi',
 ]);
-/** Names of filters by the status of an appointment, and not by another one such as that of the payment. */
+/** Names of filters on an appointment's status, but not on other statuses such as payment status. */
 const STATUS = /^(filter|appointment|booking|visit|appuntamento)*(status(es)?|states?|stat[oi])(appuntamento)?$/;
 type List = (typeof LISTS)[number][0];
 
-/** The clinic that is asked for the lists. */
+/** Clinic whose lists are queried. */
 interface AskedClinic {
   context: ClinicContext;
   serialise: SerialiseSection;
   tenantId(signal: AbortSignal): Promise<string>;
 }
 
-/** A value that a question filters by. */
+/** A filter value of a question. */
 interface Filter {
   name: string;
   value: string;
   list: List | 'statuses';
-  /** It asks for the thing that a record names, by its id. */
+  /** The filter compares the id of an object to which the record refers. */
   isOwnId: boolean;
 }
 
 /**
- * Looks whether the values that a question filters by are known, after an answer that is empty or tells of none: an unknown one is never an
- * empty answer.
- * @throws MirrorError `settings`, code `unknown-filter-value`: it names the value, where it may be looked up, and the nearest one
+ * Checks filter values against the clinic's lists after an empty answer, or an answer without the filtered field. An unknown value must not
+ * look like an empty result.
+ * @throws MirrorError `settings`, code `unknown-filter-value`, with the value, the list and the nearest known value
  */
 export async function requireValidFilters(
   access: AskedClinic,
@@ -141,9 +140,9 @@ export async function requireValidFilters(
 }
 
 /**
- * Prepares a look at the rows of an answer: a clinic that does not know a filter leaves it out, and answers with rows that were not asked for.
- * @returns whether a row may be one that was asked for; fields that lists hold, and rows that do not tell the field, say nothing
- * @throws (the function that is returned) MirrorError `settings`: `unknown-filter-value`, as above; else `filter-ignored`, with the parameter's name
+ * Prepares a check of result rows. A clinic that does not know a filter ignores the filter, and returns unrelated rows.
+ * @returns a function that tests a row. Rows without the field, and fields that hold lists, always pass.
+ * @throws (from the returned function) MirrorError `settings`: `unknown-filter-value`, or `filter-ignored` with the parameter's name
  */
 export function requireFiltered(access: AskedClinic, question: ClinicQuestion) {
   const { resource } = question;
@@ -180,7 +179,7 @@ export function requireFiltered(access: AskedClinic, question: ClinicQuestion) {
   };
 }
 
-/** A status by what the profile takes it for; one that it does not know, by its word. */
+/** Compares a status by the profile's meaning, or an unknown status by its text. */
 function statusMeaning({ appointments: { statuses } }: ClinicProfile): (value: unknown) => string {
   const existing = new Map(Object.entries(statuses).map(([word, status]) => [folded(word), status as string]));
   return (value) => folded(existing.get(folded(String(value))) ?? String(value));
@@ -208,7 +207,7 @@ function filtersOf({ context }: AskedClinic, { resource, values, parameters, ids
   });
 }
 
-/** The values of a filter; none where it asks for all, or for all but some. */
+/** Returns the values of a filter; empty for filters that select or exclude groups. */
 function valuesIn(text: string, list: Filter['list'], profile: ClinicProfile): string[] {
   const values = text.split(/[,;|]/).flatMap((each) => each.trim() || []);
   const meaning = statusMeaning(profile);
@@ -217,7 +216,7 @@ function valuesIn(text: string, list: Filter['list'], profile: ClinicProfile): s
   return values.some(isAny) ? [] : values;
 }
 
-/** Null where the list can not be read: then nothing is known of its ids. */
+/** Returns null for an unreadable list, because the ids are then unknown. */
 async function idsOf(
   access: AskedClinic,
   { list, value, isOwnId }: Filter,
@@ -245,7 +244,7 @@ async function idsOf(
   }
 }
 
-/** Words that the profile names. A profile that names none knows nothing of them. */
+/** Returns statuses of the profile, or null for a profile without statuses. */
 function statusesOf({ context }: AskedClinic): Map<string, string> | null {
   const words = Object.entries(context.profile.appointments.statuses);
   const existing = new Map(words.flatMap(([word, status]) => [word, folded(word), status].map((each) => [each, word])));
@@ -260,7 +259,7 @@ function unknownValue({ name, value, list }: Filter, existing: ReadonlyMap<strin
     list === 'statuses'
       ? message('status-filter.remedy')
       : message('value-lookup', { command: `clinic-mirror clinic <tenant> ${list}` });
-  // An id of a patient is in no message: what somebody typed there may be a name.
+  // Messages never contain a patient id, because the user may have typed a name.
   const shown = list === 'patients' ? 'the given patient' : `"${value.slice(0, 60)}"`;
   return new MirrorError(message('unknown-filter-value', { name, what: ONE[list], shown, label }), {
     actor: 'settings',
@@ -282,7 +281,7 @@ function ignoredFilter({ name, list }: Filter): MirrorError {
   });
 }
 
-/** Where a record tells what a filter asks for. */
+/** Field of a record that a filter compares. */
 const FIELDS: Readonly<Record<Filter['list'], string>> = {
   agendas: 'agendaId',
   locations: 'locationId',

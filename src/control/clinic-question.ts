@@ -3,31 +3,31 @@ import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts
 import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 
-/** What is wanted of the clinic. */
+/** A request to the clinic. */
 export interface ClinicQuestion {
   /** A resource, such as `patients`. */
   resource: string;
-  /** `read` for a list or a record; else what is to be done. */
+  /** `read` for a list or a record, or the name of a change. */
   verb: string;
   ids: readonly string[];
-  /** By our names, instants as ISO 8601; several objects for an operation that takes as many. */
+  /** By field names of clinic-mirror, with instants as ISO 8601. Several objects for an operation on lists. */
   values: JsonObject | readonly JsonObject[];
-  /** Query parameters by the clinic's own names. */
+  /** Query parameters with the clinic's parameter names. */
   parameters: readonly [string, string][];
-  /** A PDF that goes up. */
+  /** A PDF to upload. */
   pdf: string | null;
 }
 
-/** How a person asks for an operation. */
+/** Command of a clinic operation. */
 export interface ClinicCommand {
   resource: string;
   /** As in {@link ClinicQuestion.verb}. */
   verb: string;
-  /** What its ids are, in their order. */
+  /** Names of the ids, in order. */
   ids: readonly string[];
 }
 
-/** What people call the operations, where it is not their own name. */
+/** CLI verbs that differ from operation names. */
 const VERBS: Readonly<Record<string, string>> = {
   list: 'read',
   listOfTreatment: 'read',
@@ -40,7 +40,7 @@ const VERBS: Readonly<Record<string, string>> = {
   addReimbursements: 'reimbursement',
 };
 
-/** The command of an operation: what it is about, its verb, and the parameters of its path after the tenant. */
+/** Returns the command of an operation: resource, verb, and path parameters after the tenant. */
 export function commandOf({ name, path, subject }: ClinicOperation): ClinicCommand {
   const own = name.slice(subject.length + 1);
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => parameter);
@@ -49,16 +49,16 @@ export function commandOf({ name, path, subject }: ClinicOperation): ClinicComma
 
 const COMMANDS = OPERATIONS.map((operation) => ({ operation, command: commandOf(operation) }));
 
-/** Resources that can be named. */
+/** Resources of the clinic commands. */
 export const CLINIC_RESOURCES: readonly string[] = [...new Set(COMMANDS.map(({ command }) => command.resource))];
-/** What can be done, by the words of the command line. */
+/** Verbs of changes in the CLI. */
 export const CLINIC_WRITES: readonly string[] = [
   ...new Set(COMMANDS.flatMap(({ operation, command }) => (operation.method === 'GET' ? [] : [command.verb]))),
 ];
 
 /**
- * The operation that is meant: of several that are asked for alike, the first.
- * @throws MirrorError `settings`, code `no-such-operation`, for a resource, a verb or a number of ids that there is not
+ * Returns the operation of a command. If several operations have equal commands, returns the first.
+ * @throws MirrorError `settings`, code `no-such-operation`, for an unknown resource or verb, or a wrong number of ids
  */
 export function operationOf({
   resource,

@@ -15,20 +15,20 @@ import type { InvalidRow } from '../model/records.ts';
 import { inputOf, notTaken, requireFiltered, requireValidFilters } from './clinic-input.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
-/** The API of one tenant's clinic, for verbs that a person gives. */
+/** Clinic API of a tenant, for operator commands. */
 export interface ClinicAccess {
-  /** The tenant's id in the configuration. */
+  /** Tenant id in the configuration. */
   tenant: string;
   context: ClinicContext;
-  /** One invoice at a time in each section, over all processes. */
+  /** Runs one invoice operation at a time per section, across all processes. */
   serialise: SerialiseSection;
-  /** The clinic's id of the tenant, as for the daemon's cycles. @throws as `chooseTenant` */
+  /** Returns the tenant's id in the clinic API, as in the daemon's cycles. @throws as `chooseTenant` */
   tenantId(signal: AbortSignal): Promise<string>;
-  /** The operator's choice among the user's tenants; null or absent when the user has one. */
+  /** Configured id if the user has several tenants; null or absent for a single tenant. */
   configuredId?: string | null;
 }
 
-/** A page of what was read: records as people read them, and what could not become one. */
+/** A page of readable records, and the rows that could not be parsed. */
 export interface ClinicRows {
   records: JsonObject[];
   unusable: readonly InvalidRow[];
@@ -36,8 +36,8 @@ export interface ClinicRows {
 
 /**
  * Reads a list, page by page, or one record.
- * @throws MirrorError `settings`, code `no-such-record`, for an id that the clinic does not have; and those of the API, where
- *   `missing-claim` names the scope and `insufficient-permissions` the user
+ * @throws MirrorError `settings`, code `no-such-record`, for an unknown id; API errors, where `missing-claim` names the scope and
+ * `insufficient-permissions` the user
  */
 export async function* readClinic(
   access: ClinicAccess,
@@ -70,7 +70,7 @@ export async function* readClinic(
   }
 }
 
-/** The same as the clinic sends it, for lists and their records. @throws as {@link readClinic} */
+/** Yields unparsed clinic data, for lists and their records. @throws as {@link readClinic} */
 export async function* readClinicRaw(
   access: ClinicAccess,
   question: ClinicQuestion,
@@ -108,8 +108,8 @@ export async function* readClinicRaw(
 }
 
 /**
- * Reads one invoice, and who took part in what its lines bill: a row for each doctor, and one for a line or link that leads to none.
- * @throws MirrorError as {@link readClinic}; the scope `episodes` is needed too
+ * Reads an invoice and the doctors of its lines: a row for each doctor, and a row for each line or link without a doctor.
+ * @throws MirrorError as {@link readClinic}; requires the scope `episodes` too
  */
 export async function readInvoiceDoctors(
   access: ClinicAccess,
@@ -148,13 +148,13 @@ function doctorRows(line: number, description: string | null, links: readonly Fo
   });
 }
 
-/** A request as it would go out, without the token. */
+/** A prepared request without the token. */
 export interface PreviewedRequest extends Omit<PreparedWrite, 'url'> {
   /** Without the base URL. */
   path: string;
 }
 
-/** What would be sent: everything is read that has to be, a file is looked at, and nothing is changed. */
+/** Returns the request that a change would send. Reads the required data and checks a file, but changes nothing. */
 export async function previewWrite(
   access: ClinicAccess,
   question: ClinicQuestion,
@@ -175,9 +175,9 @@ export async function previewWrite(
 }
 
 /**
- * Changes something in the clinic.
- * @returns the record as it is afterwards; for a removal, whether it was there
- * @throws as {@link readClinic}, and what the API says of writes
+ * Changes data in the clinic.
+ * @returns the changed record; for a removal, whether the record existed
+ * @throws as {@link readClinic}, and write errors of the API
  */
 export async function writeClinic(
   access: ClinicAccess,
@@ -197,7 +197,7 @@ export async function writeClinic(
   }
 }
 
-/** The PDF of an invoice or a report, as a stream. @throws as {@link readClinic} */
+/** Returns the PDF of an invoice or report, as a stream. @throws as {@link readClinic} */
 export async function readClinicPdf(
   access: ClinicAccess,
   question: ClinicQuestion,
@@ -215,7 +215,7 @@ export async function readClinicPdf(
   }
 }
 
-/** What a clinic answers to values that it does not know. */
+/** Status codes of clinics for unknown values. */
 function isOfValues(error: unknown): boolean {
   return error instanceof MirrorError && [400, 404, 410, 422].includes(error.status ?? 0);
 }
@@ -228,7 +228,7 @@ function isPages(answer: object): answer is AsyncIterable<ListPage<object>> {
   return Symbol.asyncIterator in answer;
 }
 
-/** A look for a record may have found none, or one that can't be read. */
+/** The answer may be empty, or hold an unreadable record. */
 function foundIn(answer: object | boolean | null): { record: object | null; unusable: InvalidRow[] } {
   if (answer === null || typeof answer === 'boolean' || 'absent' in answer) throw absent();
   if ('found' in answer) return { record: answer.found as object, unusable: [] };
@@ -242,8 +242,8 @@ function shapeOf(resource: string): Shape {
 }
 
 /**
- * Says which scope is missing: the clinic itself may not, and the login has to ask for it. It is that of the call which failed; what was
- * asked for may have needed several.
+ * Adds the missing scope to the error. The clinic user needs the permission, and the connection must request the scope. The scope is of the
+ * failed call, although the operation may need several scopes.
  */
 function explained(error: unknown, wanted: ClinicOperation, { context }: ClinicAccess): unknown {
   if (!(error instanceof MirrorError) || error.code !== 'missing-claim') return error;

@@ -13,40 +13,40 @@ import { type Finding, found, invalidTenantFinding, ok, targetFinding } from './
 import { type Installation, requireTenant, settingsLocation } from './installation.ts';
 import { status } from './status.ts';
 
-/** What is asked of Redis, and of what is kept beside it. */
+/** Checks of Redis and related state. */
 export interface StateProbe {
-  /** Whether it keeps what it must. @throws MirrorError as `checkRedis` */
+  /** Checks that Redis persists data. @throws MirrorError as `checkRedis` */
   check(signal: AbortSignal): Promise<void>;
-  /** Whether our user may give it every command that work takes. @throws MirrorError `settings`, code `redis-rights` */
+  /** Checks that the Redis user may run every required command. @throws MirrorError `settings`, code `redis-rights` */
   requireRights(): Promise<void>;
-  /** Whether it belongs to our identity key. @throws MirrorError `settings`, code `identity-key-changed` */
+  /** Checks that the state belongs to the present identity key. @throws MirrorError `settings`, code `identity-key-changed` */
   requireIdentity(): Promise<void>;
-  /** Why logins of a tenant that are kept sealed do not open: one error for each. */
+  /** Returns an error for each connection of a tenant whose tokens cannot be decrypted. */
   unopened(tenant: string): Promise<MirrorError[]>;
-  /** Its own time. */
+  /** Time of the Redis server. */
   time(): Promise<Instant>;
   view(): Promise<StateCounterView>;
-  /** Machines that the settings name. */
+  /** Hosts in the settings. */
   hosts(): NamedHost[];
-  /** Whether browsers reach the daemon by https, so by a reverse proxy, while the settings name none. */
+  /** True if browsers use https, and thus a reverse proxy, but the settings list no trusted proxies. */
   lacksTrustedProxies(): boolean;
-  /** Files of secrets that everybody on the machine may read, by who names them; null: the settings. */
+  /** Secret files that every user of the host can read, by owner in the configuration; null: the settings. */
   openSecrets(tenant: string | null): OpenSecret[];
-  /** Looks a name up as every connection does; null where a proxy does that. @throws Error with a `code` of Node's `dns` */
+  /** Resolves a host name as connections do; null if a proxy resolves names. @throws Error with a `code` of Node's `dns` */
   resolve: ((host: string) => Promise<void>) | null;
 }
 
-/** Answers of Redis on another machine of the same site take about a millisecond; a cycle asks it some eighty times. Our choice. */
+/** A Redis on a different host of one site answers in about 1 ms. A cycle sends about 80 commands. Project choice. */
 const SLOW_MS = 20;
 const PINGS = 9;
-/** Rows of so many days show how the clinic writes its times. Our choice. */
+/** Records of 7 days show the clinic's time format. Project choice. */
 const LOOKED_AT_MS = 7 * DAY_MS;
-/** Tokens and windows are told by clocks; servers of logins allow for a minute. Our choice. */
+/** Tokens and time windows depend on clocks. Authorization servers tolerate a minute. Project choice. */
 const CLOCKS_APART_MS = 5 * SECOND_MS;
 
 /**
- * Looks at everything that work depends on, by questions that change nothing, in the order in which it is to be mended.
- * @param options.only one tenant; all of them when absent
+ * Checks every dependency with read-only requests, in the order in which faults must be fixed.
+ * @param options.only one tenant; default: all
  */
 export async function* examine(
   installation: Installation,
@@ -56,7 +56,7 @@ export async function* examine(
 ): AsyncGenerator<Finding> {
   const redis = await redisFinding(state, signal);
   yield redis;
-  // Everything else is asked of it.
+  // All other checks need Redis.
   if (ENDS_ALL.has(redis.code ?? '')) return;
   yield await found({ tenant: null, subject: 'keys' }, () => state.requireIdentity(), message('doctor.identity'));
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
@@ -69,7 +69,7 @@ export async function* examine(
   if (state.lacksTrustedProxies()) yield UNTRUSTED_PROXY;
   yield* names(null, state.hosts(), 'clinic-mirror.yaml');
   const view = await status(installation, only);
-  // What was found of Redis is told above.
+  // Redis problems are reported above.
   yield* view.problems.filter(({ tenant, code }) => tenant === null && code !== redis.code).map(findingOf);
   const clinics: Clinics = new Map();
   for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
@@ -93,7 +93,7 @@ const UNTRUSTED_PROXY: Finding = {
   next: message('proxy-not-trusted.remedy'),
 };
 
-/** Nothing more can be asked of Redis then. */
+/** After these errors, Redis answers no further check. */
 const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rights']);
 
 async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
@@ -115,7 +115,7 @@ async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Fin
   return { ...checked, result: 'problem', code: 'redis-slow', what, next: message('redis-slow.remedy') };
 }
 
-/** Sealing keys that are not those of before are told at once for all logins: each of them would be said to need a person. */
+/** Reports changed encryption keys once for all connections. Otherwise each connection would be reported as requiring a new grant. */
 async function sealingFinding(state: StateProbe, tenants: readonly string[]): Promise<Finding> {
   const subject = 'sealing keys';
   const errors: MirrorError[] = [];
@@ -127,7 +127,7 @@ async function sealingFinding(state: StateProbe, tenants: readonly string[]): Pr
   return { tenant: null, subject, result: 'problem', what, code: first.code, next };
 }
 
-/** Work goes on meanwhile; somebody else may take the secret. */
+/** The daemon continues, but other users of the host could read the secret. */
 function openSecretFindings(state: StateProbe, tenant: string | null): Finding[] {
   return state.openSecrets(tenant).map((secret) => {
     const what = message('secret-readable', { place: secret.at });
@@ -135,7 +135,7 @@ function openSecretFindings(state: StateProbe, tenant: string | null): Finding[]
   });
 }
 
-/** Looks names up that stand in a file or document of settings, each once; tells those that nobody knows, and of the settings also that all are known. */
+/** Resolves each host name of a file once. Reports unknown names; for the settings, also reports success. */
 function nameChecker({ resolve }: StateProbe) {
   const asked = new Map<string, Promise<string | null>>();
   const why = (host: string) => {
@@ -168,7 +168,7 @@ function nameChecker({ resolve }: StateProbe) {
   };
 }
 
-/** @returns the code of Node's `dns` for a name that can't be found; null for one that can */
+/** @returns the code of Node's `dns` for an unknown name; null for a resolved name */
 async function lookUp(resolve: StateProbe['resolve'], host: string): Promise<string | null> {
   try {
     await resolve?.(host);
@@ -194,7 +194,7 @@ function directoryFinding({ directory, directoryFailure = null }: StateCounterVi
   return { ...about, code: 'data-directory-failed', what, next: message(`${text}.remedy`) };
 }
 
-/** A Redis that was found to be older than what is known outside of it. After a day only the status tells. */
+/** Reports a Redis that was older than data stored outside Redis. After a day, only `status` shows the loss. */
 function lossFindings({ wentBackAt, writesLostAt }: StateCounterView, now: Instant): Finding[] {
   const noticedAt = Math.max(wentBackAt ?? 0, writesLostAt ?? 0);
   if (noticedAt < now - DAY_MS) return [];
@@ -214,7 +214,7 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
   return { tenant: null, subject: 'clock', result: 'problem', what, code: 'clock-differs', next };
 }
 
-/** Members of a tenant that the doctor examines. */
+/** Members of a tenant that the doctor checks. */
 interface ExaminedTenant
   extends Pick<
     OpenTenant,
@@ -275,7 +275,7 @@ async function* examineTenant(
   yield* problems.filter(isAskedOfNobody).map(findingOf);
 }
 
-/** What rows of the next days, and those of the last cycle, show of the profile: work goes on meanwhile. */
+/** Profile remarks from records of the next days and of the last cycle. The daemon continues meanwhile. */
 async function* remarkFindings(
   { id, clinic, clock, runs }: Pick<OpenTenant, 'clinic' | 'clock' | 'id' | 'runs'>,
   signal: AbortSignal,
@@ -285,7 +285,7 @@ async function* remarkFindings(
   await clinic
     .locations(signal)
     .then(() => clinic.readAppointments({ agendaIds: null, window: { fromAt: now, toAt: now + LOOKED_AT_MS } }, signal))
-    // What can't be read is told by the finding of the clinic, or by the last cycle.
+    // Read errors are reported by the clinic finding, or by the last cycle.
     .catch(() => signal.throwIfAborted());
   const seen = clinic.remarks();
   const isSeen = (one: ReadingRemark) => seen.some(({ list, path }) => list === one.list && path === one.path);
@@ -302,10 +302,10 @@ async function* remarkFindings(
   }
 }
 
-/** The tenant that was seen first of each clinic, by clinic client and id. */
+/** First tenant of each clinic, by clinic client and id. */
 type Clinics = Map<string, string>;
 
-/** Where a file doesn't say which clinic it is, only the login tells. @throws MirrorError `settings`, code `clinic-twice` */
+/** Without a configured clinic id, only the connection identifies the clinic. @throws MirrorError `settings`, code `clinic-twice` */
 function recordClinic(
   clinics: Clinics,
   { id, configuration }: Pick<OpenTenant, 'configuration' | 'id'>,
@@ -323,7 +323,7 @@ function recordClinic(
   });
 }
 
-/** What of the clinic's lists ids of the configuration can be looked up in; null where the login may not read a list. */
+/** Clinic lists in which configured ids are found; null if the connection may not read the list. */
 interface Catalogue {
   agendas: ReadonlyMap<string, { name: string }>;
   treatments: ReadonlyMap<string, { name: string }> | null;
@@ -340,7 +340,7 @@ async function catalogueOf(
     ({ treatments = 'all' }) => treatments !== 'all',
   );
   if (!isAsked) return { agendas, treatments: null };
-  // A login that may not read them is told of by its own finding.
+  // A missing permission has a separate finding.
   const treatments = await clinic.treatments(signal).then(byId, (error: unknown) => {
     if (asMirrorError(error).actor === 'authorization') return null;
     throw error;
@@ -348,10 +348,10 @@ async function catalogueOf(
   return { agendas, treatments };
 }
 
-/** Ids as a part of the tenant's file names them; absent is as good as all. */
+/** Ids in a part of the tenant file; absent means all. */
 type Ids = 'all' | readonly string[] | undefined;
 
-/** Ids that a part of the tenant's file names, and that the clinic does not list. */
+/** Reports configured ids that the clinic does not list. */
 function* unlistedFindings(
   { tenant, subject, settings }: { tenant: string; subject: string; settings: string },
   named: readonly { agendas?: Ids; treatments?: Ids }[],
@@ -371,7 +371,7 @@ function* unlistedFindings(
   }
 }
 
-/** What no question of ours would show. */
+/** Problems that no check of the doctor would find. */
 function isAskedOfNobody(problem: Problem): boolean {
   const { kind } = subjectOf(problem);
   if (kind === 'target') return problem.breaksAt !== null;

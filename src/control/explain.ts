@@ -12,23 +12,27 @@ import { type Exclusion, exclusionOf, windowOf } from '../sync/mapping-sources.t
 import { type Installation, requireTenant } from './installation.ts';
 import type { DriftPolicy } from './status-view.ts';
 
-/** The last cycle of a tenant, which read its clinic or could not. */
+/** The last cycle of a tenant, with or without a clinic read. */
 interface LastCycle {
   run: string;
   startedAt: Instant;
-  /** How much the last reading of all showed; null when that failed. */
+  /** Completeness of the last full read; null after a failed read. */
   completeness: string | null;
-  /** Code of what ended it early. */
+  /** Code of the error that stopped the cycle. */
   error: string | null;
 }
 
 /**
- * What came of comparing an appointment with what the target was last given: `none`: nothing is there, and nothing waits; `same`; `newer`: the
- * clinic tells another time by now, which no plan has seen; `gone`: the clinic has it no more, and it still stands there; `new`, `differs` and `removal`: such a change waits.
+ * Result of comparing an appointment with the last write to a target.
+ * - `none`: no object exists and no change waits
+ * - `same`: equal
+ * - `newer`: the clinic has a newer time that is not planned yet
+ * - `gone`: the clinic deleted the appointment, and the object still exists
+ * - `new`, `differs`, `removal`: the respective change waits
  */
 export type Comparison = 'none' | 'same' | 'newer' | 'gone' | 'new' | 'differs' | 'removal';
 
-/** What a run did to the object of an appointment. */
+/** Change of an appointment's object by a run. */
 export interface WayWrite {
   at: Instant;
   effect: JournalEffect;
@@ -36,41 +40,41 @@ export interface WayWrite {
   run: string;
 }
 
-/** An appointment's way into one target, from comparing to reading back, each step with when and by which evidence. No contents. */
+/** Path of an appointment into a target, from comparison to audit. Each step has time and evidence, without contents. */
 interface TargetWay {
   compared: {
-    /** When the target was last planned; null before the first time. */
+    /** Time of the last plan of the target; null before the first plan. */
     at: Instant | null;
     found: Comparison;
-    /** Names of the fields that differ, as far as known. */
+    /** Names of known differing fields. */
     fields: string[];
   };
   written: {
-    /** Of the last write, where that is known: of an object that was made and not changed since, until it is read back. */
+    /** Time of the last write, if known. For an object never changed after creation, the time is unknown until an audit. */
     at: Instant | null;
-    /** The version tag that the target gave, and our count of decisions that stands on the object. */
+    /** Version tag from the target, and the decision number stored on the object. */
     version: string | null;
     revision: number | null;
-    /** Changes and removals that runs made, newest first. */
+    /** Changes and removals by runs, newest first. */
     changes: WayWrite[];
   };
   readBack: {
-    /** When the target was last read back; null before the first time. */
+    /** Time of the last audit; null before the first audit. */
     at: Instant | null;
-    /** Whether that was after the last write; null where nothing was written. */
+    /** Whether the audit was after the last write; null without a write. */
     covers: boolean | null;
   };
 }
 
-/** What is known of an appointment and of its object. */
+/** Known state of an appointment and its object. */
 interface AppointmentState {
-  /** What the clinic says now: when it is, that there is none, or null where that is not known. */
+  /** Present clinic state: start time, `absent`, or null if unknown. */
   clinic: { startAt: Instant } | 'absent' | null;
   link: Link | null;
   pending: PendingChange | null;
 }
 
-/** Gathers the evidence; asks neither clinic nor target. */
+/** Gathers the evidence without querying clinic or target. */
 async function wayOf(
   tenant: Pick<OpenTenant, 'clock' | 'journal' | 'links'>,
   target: OpenTarget,
@@ -107,22 +111,22 @@ function comparisonOf(
   return isNewer ? { found: 'newer', fields: ['time'] } : { found: 'same', fields: [] };
 }
 
-/** What the clinic says of the appointment now. */
+/** Present state of the appointment in the clinic. */
 export type SourceView =
   | { state: 'there'; status: string; agenda: string; startAt: Instant; updatedAt: Instant | null }
   | { state: 'absent' }
   | { state: 'unusable'; code: string; field: string }
   | { state: 'unknown'; code: string; message: string };
 
-/** Why the appointment is, or is not, in one target. */
+/** Reason why a target shows or does not show the appointment. */
 export interface TargetExplanation {
   target: string;
   connector: string;
-  /** Whether it should be shown there, and the rule that says so: its code, and in words. */
+  /** Decision with the rule's code and reason. */
   decision: { shown: boolean; code: DecisionCode; because: string };
-  /** What the target was last given; null when nothing. */
+  /** The last write to the target; null without a write. */
   link: { startAt: Instant; idAttempt: number; remoteId: string } | null;
-  /** What a person did to its object, and what is done about that; null when nothing is known. */
+  /** Manual changes of the object, and the reaction; null if unknown. */
   byHand: { done: 'edited' | 'removed'; fields: string[]; policy: DriftPolicy } | null;
   pending: Pick<
     PendingChange,
@@ -130,24 +134,24 @@ export interface TargetExplanation {
   > | null;
   holds: Pick<Hold, 'id' | 'kind' | 'state'>[];
   failure: string | null;
-  /** The rest of its way: what it was compared with, what was written, and what was read back. */
+  /** Comparison, writes and audit. */
   way: TargetWay;
 }
 
-/** One appointment's whole story, without its contents. */
+/** History of an appointment, without contents. */
 export interface Explanation {
   tenant: string;
   appointment: string;
-  /** The clinic's answer for this appointment alone. */
+  /** Answer of the clinic for this appointment. */
   source: SourceView;
-  /** When it was asked. */
+  /** Time of the clinic query. */
   askedAt: Instant;
-  /** The last cycle, which read all; null before the first. */
+  /** The last full cycle; null before the first cycle. */
   lastCycle: LastCycle | null;
   targets: TargetExplanation[];
 }
 
-/** Why an appointment is shown in a target, or is not. */
+/** Reasons why a target shows or does not show an appointment. */
 export const DECISIONS = {
   'tenant-paused': message('decision.tenant-paused'),
   'target-paused': message('decision.target-paused'),
@@ -165,10 +169,9 @@ export const DECISIONS = {
   shown: message('decision.shown'),
 } satisfies Record<Exclusion, Message> & Record<string, Message>;
 
-/** Such a reason. */
 export type DecisionCode = keyof typeof DECISIONS;
 
-/** Reads the appointment alone and everything that we hold of it. */
+/** Reads the appointment from the clinic, and its complete stored state. */
 export async function explain(
   installation: Installation,
   tenantId: string,
@@ -194,7 +197,7 @@ export async function explain(
   };
 }
 
-/** What the clinic says of an appointment at this moment; a clinic that can't be asked is an answer too. */
+/** Returns the present clinic state of an appointment. An unreachable clinic is also a valid result. */
 export async function readSource(
   tenant: Pick<OpenTenant, 'clinic'>,
   recordId: string,

@@ -4,34 +4,34 @@ import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFault } from '../settings/faults.ts';
 import { isForPerson } from './problems.ts';
 
-/** One thing that was looked at. */
+/** Result of one check. */
 export interface Finding {
-  /** Null for what concerns the whole installation. */
+  /** Null for the whole installation. */
   tenant: string | null;
   subject: string;
-  /** A `warning` keeps nothing from going on. */
+  /** A `warning` stops no work. */
   result: 'ok' | 'warning' | 'problem' | 'not-asked';
-  /** What was found: constant words, ids and figures. */
+  /** Finding in fixed words, ids and figures. */
   what: Text;
   code: string | null;
-  /** What an operator does next; null if nothing is to be done. */
+  /** Next step of the operator; null if no action is required. */
   next: Text | null;
 }
 
-/** A finding in English. */
+/** Returns a finding in English. */
 export function inEnglish({ what, next, ...about }: Finding) {
   return { ...about, what: render(what), next: next === null ? null : render(next) };
 }
 
-/** What also a wrong address, or another calendar than was meant, may lead to. */
+/** Errors that a wrong URL or calendar can also cause. */
 const ADDRESS_CODES = new Set([
   ...['connection-failed', 'timed-out', 'html-answer', 'not-found', 'password-refused'],
   ...['calendar-gone', 'calendar-read-only'],
 ]);
 
 /**
- * What asking something found.
- * @param addressIn the setting that names what is asked, with its file: told where that may be wrong; absent: none does
+ * Runs a check and returns the finding.
+ * @param addressIn setting and file with the URL of the server, for errors that a wrong URL can cause; absent: no setting
  */
 export async function found(
   { tenant, subject, addressIn }: { tenant: string | null; subject: string; addressIn?: string },
@@ -54,12 +54,12 @@ export async function found(
   }
 }
 
-/** What is as it should be. */
+/** Returns a successful finding. */
 export function ok(tenant: string | null, subject: string, what: Text): Finding {
   return { tenant, subject, result: 'ok', what, code: null, next: null };
 }
 
-/** A tenant that is not run for faults of its configuration: the first of them, and how many more there are. */
+/** Returns the finding for a tenant that does not run because of faults: the first fault and the number of further faults. */
 export function invalidTenantFinding(tenant: string, faults: readonly ConfigurationFault[]): Finding {
   const [first, ...others] = faults;
   const about = { tenant, subject: 'configuration', result: 'problem', code: 'tenant-set-aside' } as const;
@@ -78,7 +78,7 @@ function locationOf({ file, line, path }: ConfigurationFault): string {
 }
 
 /**
- * Asks the target for something that is not there, and which calendar its settings name.
+ * Fetches a nonexistent object from the target, and checks the configured calendar.
  * @param settings the tenant's file
  */
 export async function targetFinding(
@@ -109,8 +109,8 @@ export async function targetFinding(
   };
 }
 
-/** The calendar that the settings name, as the state remembers calendars; null for a calendar made by clinic-mirror, and for a CRM. */
+/** Returns the calendar in the settings, in the form stored in the state; null for a calendar made by clinic-mirror, and for a CRM. */
 async function namedCalendar({ crm, connector }: OpenTarget, signal: AbortSignal): Promise<string | null> {
-  // Without `locate` the settings name an existing calendar: `prepare` makes none.
+  // Without `locate` the settings name an existing calendar: `prepare` creates no calendar.
   return crm === null && connector.locate === undefined ? await connector.prepare(null, signal) : null;
 }

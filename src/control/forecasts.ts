@@ -6,26 +6,26 @@ import { IDLE_LIFE_MS } from '../oauth/due.ts';
 import type { ConnectionStatus } from './installation.ts';
 import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 
-/** Told so long before the end, and not before two thirds of the whole time are over. Our choice. */
+/** Warning time before the end, but never before two thirds of the lifetime are over. Project choice. */
 const AHEAD_MS = { login: 14 * DAY_MS, certificate: 14 * DAY_MS, secret: 30 * DAY_MS } as const;
 const AHEAD_SHARE = 1 / 3;
-/** Used so far, a quota is short. Our choice. */
+/** Used share from which a quota is low. Project choice. */
 const SHORT_SHARE = 0.8;
-/** A change that waits for so long waits longer with each cycle, and so many hours on that is not passing. Our choice. */
+/** Oldest wait that indicates a growing backlog, and the duration after which the backlog needs an administrator. Project choice. */
 const BACKLOG_MS = HOUR_MS;
 const BACKLOG_LONG_MS = 6 * HOUR_MS;
-/** From then on the vendor's promise to tell of changes is about to end. Subscriptions are prolonged days ahead. */
+/** Warning time before a change subscription ends. The daemon normally renews subscriptions days earlier. */
 const UNHEARD_AHEAD_MS = DAY_MS;
-/** No cycle for so many of their intervals, and for an hour at least. Our choice. */
+/** Missed cycle intervals before a warning, at least one hour. Project choice. */
 const LATE_CYCLES = 6;
 
-/** What of the whole installation will break unless somebody does something before. Pure. */
+/** Returns future failures of the installation that require action. Pure. */
 export function forecastsOfInstallation({ at, endings, quotas, tenants }: Omit<Status, 'problems'>): Problem[] {
   const due = endings.filter(({ kind, beganAt, endsAt }) => isEndingSoon(beganAt, endsAt, AHEAD_MS[kind], at));
   return [...due.map((ending) => ofEnding(ending, at)), ...quotas.flatMap(ofQuota), ...ofCycles(tenants, at)];
 }
 
-/** What of a login will break. */
+/** Returns future failures of a connection. */
 export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, now: Instant): Problem[] {
   const { connection: id, kind, state, refreshExpiresAt, isEndFixed, obtainedAt, usedAt } = connection;
   if (state !== 'connected' || usedAt === null) return [];
@@ -59,7 +59,7 @@ export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, n
   ];
 }
 
-/** What of a target will break. */
+/** Returns future failures of a target. */
 export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Instant): Problem[] {
   const { target: id, state, notifications, oldestPendingAt, pending } = target;
   const subject = message('subject.target', { id });
@@ -150,7 +150,7 @@ function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
   return found;
 }
 
-/** Tenants for which nobody works, where they could. That of all of them is one matter. */
+/** Reports tenants without cycles. If no tenant has cycles, reports a single problem. */
 function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
   const atWork = tenants.filter(({ paused, lastRun, targets }) => {
     return (

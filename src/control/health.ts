@@ -12,69 +12,71 @@ import type { Instant } from '../model/time.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { pagesOf } from './target-objects.ts';
 
-/** A record whose last write failed, or that waits for a person. Ids and codes, never contents. */
+/** A record whose last write failed, or that requires action. Ids and codes, never contents. */
 export interface FailingRecord {
   record: string;
   /** Code of the last failure. */
   why: string;
-  /** What it is about: names of fields, rules and permissions; null when it names none. */
+  /** Names of affected fields, rules and permissions, or null. */
   about: string | null;
-  /** Address of the object's page in the target; null while there is no object, or it has no page. */
+  /** URL of the object's page in the target; null without an object or page. */
   page: string | null;
-  /** When the change was decided that doesn't get through. */
+  /** Decision time of the failing change. */
   sinceAt: Instant;
   attempts: number;
   nextTryAt: Instant;
-  /** It is tried daily only: it needs other data, or a person. */
+  /** Retried daily only: requires other data or an operator. */
   parked: boolean;
 }
 
-/** Where every record of a target's stream stands. */
+/** State of every record of a target. */
 export interface TargetHealth {
   target: string;
   connector: string;
   stream: OpenTarget['stream'];
-  /** Objects that are as they should be, as far as is known. */
+  /** Objects in sync, as far as known. */
   inSync: number;
   /**
-   * Of those, objects that the target holds otherwise than they were sent, by property: an address that somebody else has, a
-   * spelling of the target's own.
+   * Objects in sync that the target stores differently than sent, by property: an e-mail address used by a different contact, or the
+   * target's own spelling.
    */
   heldOtherwise: Record<string, number>;
-  /** Values that had to be left empty, by property: what is no telephone number where one is wanted. */
+  /** Values left empty by property, such as an invalid telephone number. */
   unusable: Record<string, number>;
-  /** Records that the target's rules leave out, and those that are kept as they are, with the rule's code. */
+  /** Records excluded by the target's rules or kept unchanged, with the rule's code. */
   excluded: { counts: Record<string, number>; records: { record: string; why: string }[] };
   failing: FailingRecord[];
-  /** Changes that wait for their turn and have not failed. */
+  /** Changes in the queue without a failure. */
   pending: number;
-  /** Objects that a person changed or deleted in the target. */
+  /** Objects that a user changed or deleted in the target. */
   changedByHand: number;
-  /** Ids of records of which a person made a copy, by the last audit: the copies are left alone, and go with the record. */
+  /** Ids of records with manual copies, by the last audit. Copies remain until the record is deleted. */
   copied: readonly string[];
-  /** Ids of records whose contacts somebody made refuse in the CRM itself, by property: they stay so until they are set free there. */
+  /**
+   * Ids of records whose contacts a user blocked in the CRM, by property. The block remains until a user releases the contact in the CRM.
+   */
   refusedThere: RefusedThere;
-  /** Kept back until a person decides. */
+  /** Records on hold until an operator decides. */
   held: number;
-  /** Why nothing can be said of the rest now; null when all was read. */
+  /** Reason why the other records are unknown; null after a full read. */
   unread: string | null;
 }
 
-/** The lists of a tenant's targets, from what the clinic says now and what is known of each target. */
+/** Record lists of a tenant's targets, from the present clinic data and the stored state. */
 export interface HealthView {
   tenant: string;
   asOf: Instant;
   connections: ConnectionStatus[];
-  /** What the readings show of the clinic profile, without a loss; absent where they show nothing. */
+  /** Remarks on the profile after complete reads; absent without remarks. */
   remarks?: readonly ReadingRemark[];
   targets: TargetHealth[];
 }
 
 /**
- * Reads the clinic and tells of each target which records are in sync, left out and why, and failing, since when and until when.
- * Writes nothing. Records that calendars leave out are counted only.
- * @param options.target one target; all of them when absent
- * @throws MirrorError `settings`, code `no-such-target` or `no-such-tenant`; what the clinic's calls throw
+ * Reads the clinic. Lists for each target the records in sync, the excluded records with reasons, and the failing records with times.
+ * Writes nothing. For calendars, excluded records are only counted.
+ * @param options.target one target; default: all
+ * @throws MirrorError `settings`, code `no-such-target` or `no-such-tenant`; errors of the clinic API
  */
 export async function tenantHealth(
   installation: Installation,
@@ -159,7 +161,7 @@ function failingOf(change: PendingChange): Omit<FailingRecord, 'page'> {
   return { record: recordId, why: lastError ?? '', about, sinceAt: enqueuedAt, attempts, nextTryAt: dueAt, parked };
 }
 
-/** The error for a target that the tenant does not have. */
+/** Returns the error for an unknown target. */
 export function noSuchTarget(target: string): MirrorError {
   return new MirrorError(message('no-such-target', { id: target }), {
     actor: 'settings',

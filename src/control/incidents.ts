@@ -8,10 +8,13 @@ import { type HostOutage, type OtherWork, PROBE_EVERY_MS } from '../state/outage
 import type { Installation } from './installation.ts';
 import type { Incident, TargetStatus, TenantStatus } from './status-view.ts';
 
-/** What a target can't do while its server is away. */
+/** Target states that an unreachable server explains. */
 const FOLDED: ReadonlySet<TargetStatus['state']> = new Set(['resting', 'failing', 'stale']);
 
-/** Which servers are away, as all surfaces tell it. One that none of the clinics waits for any more is none. @param tenants that are looked at */
+/**
+ * Returns the incidents of unreachable servers, for all interfaces. A server without waiting clinics is not an incident. @param tenants
+ * examined tenants
+ */
 export function incidentsOf(
   outages: readonly HostOutage[],
   tenants: readonly TenantStatus[],
@@ -35,7 +38,7 @@ export function incidentsOf(
   });
 }
 
-/** Whether other work of a tenant still waits: a channel or an endpoint with nothing to hand over does not. */
+/** Returns whether other work of a tenant waits. A channel or endpoint with an empty queue does not wait. */
 function isWaiting({ connections, reminders, triggers }: TenantStatus, other: OtherWork | undefined): boolean {
   switch (other?.kind) {
     case 'channel':
@@ -49,7 +52,7 @@ function isWaiting({ connections, reminders, triggers }: TenantStatus, other: Ot
   }
 }
 
-/** An incident as one problem of all its clinics. */
+/** Returns an incident as one problem of all its clinics. */
 export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident): Problem {
   const report = message('server-away', { code });
   return {
@@ -65,21 +68,21 @@ export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident)
   };
 }
 
-/** Whether what is the matter with a target, or with the reading of its clinic, is told with the server that is away. */
+/** Returns whether the incident of a server already reports the problem of a target. */
 export function isFolded(incidents: readonly Incident[], { state, outage }: TargetStatus): boolean {
   return FOLDED.has(state) && incidents.some(({ host }) => host === outage);
 }
 
-/** What came of a try. */
+/** Result of a manual retry. */
 export interface Retried {
   host: string;
-  /** That try it now. */
+  /** Clinics and targets that retry now. */
   clinics: string[];
   targets: number;
 }
 
 /**
- * Has all that waits for a server try it now, in the daemon: what waits longer than the one that tries for all others, too.
+ * Makes the daemon retry all waiting work for a server, including work that waits for another job's trial request.
  * @param isWanted by tenant
  * @throws MirrorError `settings`, code `server-not-away`
  */

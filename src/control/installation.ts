@@ -16,52 +16,54 @@ import type { AlertStore, ReloadReport } from '../state/reports.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import type { ApprovalRequest } from '../state/stored-documents.ts';
 
-/** Where one login stands, in the same words on every surface. */
+/** State of a connection, with the terms of all interfaces. */
 export interface ConnectionStatus {
   connection: string;
   kind: string;
   /**
-   * `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. `no-tenant`: the clinic takes the login,
-   * and its user may not work in the tenant, by the last cycle. `unconfirmed`: nobody has said that the account is the right one. `retrying`:
-   * the provider refused the login once, and is asked again at `nextTryAt` before that is believed.
+   * - `static`: a connection without tokens, such as a CalDAV password
+   * - `never`: not connected yet
+   * - `no-tenant`: the clinic accepts the connection, but the last cycle found that its user may not work in the tenant
+   * - `unconfirmed`: no operator has confirmed the account
+   * - `retrying`: the provider refused the connection once, and the daemon checks again at `nextTryAt`
    */
   state: 'connected' | 'retrying' | 'unconfirmed' | 'needs-login' | 'no-tenant' | 'never' | 'static';
   reason: string | null;
-  /** Whose login it is, as the vendor tells or the settings say; `unknown` where it does not tell, null for one without a user. */
+  /** Account, from the vendor or the settings; `unknown` if the vendor does not identify the account, null without a user. */
   account: string | null;
   sinceAt: Instant | null;
   nextTryAt: Instant | null;
-  /** Nothing is asked through it before then, since the server refused requests for haste; null when it may be asked. */
+  /** Pause after the server refused requests because of a rate limit; null without a pause. */
   pause: ConnectionPause | null;
   accessExpiresAt: Instant | null;
   refreshExpiresAt: Instant | null;
-  /** Whether that end stays where it is however often the login is used. */
+  /** True if use does not extend the lifetime. */
   isEndFixed: boolean;
-  /** When a person logged in, and when its tokens were last given; null without tokens. */
+  /** Time of the grant, and time of the last token; null without tokens. */
   obtainedAt: Instant | null;
   usedAt: Instant | null;
   missingScopes: readonly string[];
 }
 
-/** A server has refused requests for haste. */
+/** Pause after a rate limit. */
 export interface ConnectionPause {
-  /** `rate-limited`, or `client-rate-limited` where all who share the client wait. */
+  /** `rate-limited`, or `client-rate-limited` for all connections of a shared client. */
   code: 'rate-limited' | 'client-rate-limited';
   sinceAt: Instant;
   untilAt: Instant;
 }
 
-/** What concerns the whole installation and may come to harm all of it. */
+/** Future risks for the whole installation. */
 export interface Forecast {
-  /** Certificates of servers, as they were last seen, and secrets whose end the settings name. */
+  /** Server certificates as last seen, and secrets with an expiry in the settings. */
   endings: Ending[];
-  /** What clients have used of their budgets. */
+  /** Used request budgets of clients. */
   quotas: QuotaStatus[];
-  /** Why Redis may lose what it keeps, as it is set up now; null when it does not. */
+  /** Reason why Redis might lose data with its present setup, or null. */
   unkept: { code: string; sentence: string; next: string | null; texts: ErrorTexts } | null;
 }
 
-/** Tenants by id, opened when they are asked for. Whoever goes through all of them has them opened one after the other. */
+/** Tenants by id, opened on first access. Iteration opens one tenant at a time. */
 export interface Tenants {
   readonly size: number;
   keys(): Iterable<string>;
@@ -69,47 +71,49 @@ export interface Tenants {
   values(): Iterable<OpenTenant>;
 }
 
-/** What the operator's verbs work on; put together by `main.ts`. */
+/** Installation on which operator commands work, built by `main.ts`. */
 export interface Installation {
   tenants: Tenants;
-  /** What is known of the same tenants without opening them. */
+  /** Outline of each tenant, available without opening the tenant. */
   outlines: ReadonlyMap<
     string,
     Pick<TenantOutline, 'name' | 'zone' | 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>
   >;
-  /** Which of them no file configures. */
+  /** Tenants without a configuration file. */
   managed: ReadonlySet<string>;
-  /** Tenants that this process has not checked since it started: they are not run yet. */
+  /** Tenants that this process has not checked since startup. Unchecked tenants do not run. */
   unchecked: ReadonlySet<string>;
-  /** Tenants whose configuration can't be used. */
+  /** Tenants with an unusable configuration. */
   unusable: readonly InvalidTenant[];
-  /** Files with faults that this process did not take up: what they held before counts. */
+  /** Changed files with faults that this process refused. The previous content remains active. */
   refused: readonly RefusedChange[];
   connections(tenant: Pick<OpenTenant, 'id'>): Promise<ConnectionStatus[]>;
-  /** How decisions are kept from being lost. */
+  /** Detects loss of decisions in Redis. */
   stateCounter: Pick<StateCounter, 'view'>;
-  /** What running daemons did not take up of the files as they are. */
+  /** Returns changed files that running daemons refused. */
   reloads(): Promise<ReloadReport[]>;
-  /** What ways of telling remember, and why they failed last. */
+  /** State and last failures of alert channels. */
   alerts: Pick<AlertStore, 'read'>;
-  /** What is known of what may come. */
+  /** Returns known future risks. */
   forecast(): Promise<Forecast>;
-  /** What waits in a tenant for a second person. */
+  /** Returns actions of a tenant that wait for approval by a second user. */
   approvals(tenant: string): Promise<ApprovalRequest[]>;
-  /** What was taken out of the configuration and still has keys. */
+  /** Data of tenants and parts removed from the configuration. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { retentionMs: number };
-  /** What waits in every queue of work, is under way and failed; `jobs` of each sort at most are named. */
+  /** Returns waiting, active and failed jobs of each queue, at most `jobs` per state. */
   queues(jobs: number): Promise<ShownQueue[]>;
-  /** Which servers are away, and how what waits for one tries it now. */
+  /** Unreachable servers, and a way to retry their work now. */
   outages: Pick<Outages, 'list' | 'tryNow'>;
-  /** After how long it is told that one is away. */
+  /** Duration after which an unreachable server is reported. */
   outageAfterMs: number;
-  /** Tells the running daemon, if there is one, to pull a tenant now. */
+  /** Asks a running daemon to pull a tenant now. */
   pullNow(tenant: string): Promise<void>;
   clock: Clock;
 }
 
-/** @throws MirrorError `settings`, code `no-such-tenant`, that lists the ones there are, or `tenant-set-aside`; `remote`, code `tenant-unchecked` */
+/**
+ * @throws MirrorError `settings`, code `no-such-tenant` with the existing tenants, or `tenant-set-aside`; `remote`, code `tenant-unchecked`
+ */
 export function requireTenant(installation: Installation, id: string): OpenTenant {
   const tenant = installation.tenants.get(id);
   if (tenant !== undefined) return tenant;
@@ -126,8 +130,8 @@ export function requireTenant(installation: Installation, id: string): OpenTenan
 }
 
 /**
- * Where a person changes how a tenant is configured, as remedies name it: its file, or for a managed tenant an export with the commands that
- * write it and take it back. It holds no words, so that it stands in a sentence of any language.
+ * Returns the place of a tenant's configuration for remedies: the file, or for a managed tenant the export and import commands. Contains
+ * only commands and paths, so that the text fits into a sentence of any language.
  */
 export function settingsLocation({ managed }: Pick<Installation, 'managed'>, id: string): string {
   if (!managed.has(id)) return `tenants/${id}.yaml`;
@@ -135,7 +139,7 @@ export function settingsLocation({ managed }: Pick<Installation, 'managed'>, id:
   return `${file} (clinic-mirror tenants export ${id} > ${file}; clinic-mirror tenants replace ${id} ${file})`;
 }
 
-/** The error of a verb that was asked to work on a paused tenant. */
+/** Returns the error of a command on a paused tenant. */
 export function pausedError(installation: Installation, id: string): MirrorError {
   return new MirrorError(message('tenant-paused', { id }), {
     actor: 'settings',

@@ -22,47 +22,47 @@ import { newSecret } from './access.ts';
 
 export type { Revocation };
 
-/** What logins are done with; put together by `main.ts`. */
+/** Services for connections, built by `main.ts`. */
 export interface LoginServices {
-  /** @throws MirrorError `settings` for what is not configured, or is no login with tokens */
+  /** @throws MirrorError `settings` for an unknown connection, or a connection without tokens */
   target(tenant: string, connection: string): LoginTarget;
-  /** Whether anything would use the login: the reading of the clinic, or a target. */
+  /** Returns whether a clinic read or a target uses the connection. */
   isUsed(tenant: string, connection: string): boolean;
-  /** What whoever is asked to log in is told of. @throws MirrorError as `requireTenant` */
+  /** Returns the purpose shown to the user before the grant. @throws MirrorError as `requireTenant` */
   about(tenant: string, connection: string): LoginPurpose;
   pending: PendingLogins;
   links: LoginLinks;
   clock: () => number;
   log: Logger;
-  /** Where the running daemon takes logins by a link, as browsers reach it; null when it has no port for them. */
+  /** URLs of the running daemon for links; null without a public port. */
   remote: RemoteLoginUrls | null;
-  /** Port on this machine to which a login by browser comes back; 0 takes a free one. */
+  /** Local port for the browser's callback; 0 selects a free port. */
   loopbackPort: number;
-  /** Ends what a login keeps open at its vendor, as far as possible, then does `logOut`. */
+  /** Ends vendor subscriptions of a connection if possible, then runs `logOut`. */
   beforeLogout<Result>(
     tenant: string,
     connection: string,
     logOut: () => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result>;
-  /** Told of every login that was made, and of accounts that were found right: what waited for it goes on. */
+  /** Called after each grant and each confirmed account, to resume waiting work. */
   onLogin(tenant: string, connection: string): Promise<void>;
 }
 
-/** Whose login is asked for, and what for. */
+/** Purpose of a connection. */
 export interface LoginPurpose {
-  /** As the clinic is called. */
+  /** Name of the clinic. */
   clinic: string;
   language: 'it' | 'en';
-  /** What would be written through it: events of a calendar, or objects of a CRM. None for the login to the clinic itself. */
+  /** Data written through the connection: calendar events or CRM objects. Empty for the connection to the clinic. */
   targets: readonly { connector: string; holds: 'events' | 'objects' }[];
 }
 
-/** Addresses of the running daemon. */
+/** URLs of the running daemon. */
 export interface RemoteLoginUrls {
-  /** Where answers of logins come to. */
+  /** URL of authorization callbacks. */
   callbackUrl: string;
-  /** Below it stand the pages at which logins by a link begin. */
+  /** Base URL of link pages. */
   linkUrl: string;
 }
 
@@ -72,7 +72,7 @@ export interface TenantConnection {
   connection: string;
 }
 
-/** A person logs in with a browser on this machine. @throws MirrorError `settings`, code `login-port-unavailable`, and those of a login */
+/** Connects with a browser on this host. @throws MirrorError `settings`, code `login-port-unavailable`, and errors of a grant */
 export async function loginWithBrowser(
   services: LoginServices,
   { tenant, connection }: TenantConnection,
@@ -83,7 +83,7 @@ export async function loginWithBrowser(
   return made(services, await loginOnLoopback(target, services, (url) => show(url.href), signal));
 }
 
-/** A person logs in on another device, by a code that is shown here. */
+/** Connects with a different device, by a code on this terminal. */
 export async function loginWithDevice(
   services: LoginServices,
   { tenant, connection }: TenantConnection,
@@ -96,23 +96,23 @@ export async function loginWithDevice(
   return made(services, await storeLogin(target, answer, { way: 'elsewhere' }, signal));
 }
 
-/** How long a link is good that somebody opens at once, and the longest for one that is sent. Our choice. */
+/** Default lifetime of a link that is opened immediately. Project choice. */
 const LINK_LIFE_MS = 10 * MINUTE_MS;
-/** Hours that a link may be good for, at most. */
+/** Longest lifetime of a link, in hours. */
 const LONGEST_LINK_HOURS = 168;
 
-/** A link that was made. */
+/** A new link. */
 export interface MadeLink extends Pick<LoginLink, 'id' | 'endsAt'> {
-  /** The address for a browser on whichever machine; its button can be pressed once. */
+  /** URL for a browser on any host. The page's button works once. */
   url: string;
 }
 
 /**
- * Makes a link to a page of the running daemon, at which a login begins that the daemon ends.
- * @param by who makes it
- * @param hours how long it is good, {@link LONGEST_LINK_HOURS} at most; null: ten minutes
- * @throws MirrorError `settings`, code `insecure-address`, where browsers reach the daemon by plain http; code `no-public-port`, where not at
- *   all; code `link-too-long`
+ * Makes a link to a page of the running daemon, where a user grants the connection.
+ * @param by user who makes the link
+ * @param hours lifetime, at most {@link LONGEST_LINK_HOURS}; null: ten minutes
+ * @throws MirrorError `settings`, code `insecure-address`, if browsers use plain http; code `no-public-port`, without a public port; code
+ * `link-too-long`
  */
 export async function beginRemoteLogin(
   services: LoginServices,
@@ -130,19 +130,19 @@ export async function beginRemoteLogin(
   return { id, endsAt, url: `${address}/${ticket}` };
 }
 
-/** What stands behind a link, for whoever opened it. */
+/** Description of a link, for its user. */
 export interface LoginLinkDescription extends LoginPurpose, TenantConnection {
   vendor: Provider['name'];
-  /** What the vendor will be asked for. */
+  /** Scopes requested from the vendor. */
   scopes: readonly string[];
-  /** Whose login the tenant file asks for: an address, a domain with `@` before it, or an id; null for anybody's. */
+  /** Account that the tenant file requires: an e-mail address, a domain with `@`, or an id; null for any account. */
   expected: string | null;
   endsAt: Instant;
 }
 
 /**
- * Tells what stands behind a link. Looking uses nothing up, so that programs which open links in mails take nothing away.
- * @throws MirrorError `authorization`, code `login-unknown`; `settings` where the connection is not configured any more
+ * Describes a link without using the link, because mail programs may open links.
+ * @throws MirrorError `authorization`, code `login-unknown`; `settings` for a connection removed from the configuration
  */
 export async function describeLoginLink(services: LoginServices, ticket: string): Promise<LoginLinkDescription> {
   const link = await services.links.find(ticket);
@@ -155,13 +155,13 @@ export async function describeLoginLink(services: LoginServices, ticket: string)
   return { ...services.about(tenant, connection), tenant, connection, vendor, scopes, expected: account, endsAt };
 }
 
-/** Links of a tenant that nobody has opened, oldest first: who made them, and how long they are good. @throws MirrorError as `requireTenant` */
+/** Lists unused links of a tenant with author and expiry, oldest first. @throws MirrorError as `requireTenant` */
 export async function listLoginLinks(services: LoginServices, tenant: string): Promise<LoginLink[]> {
   services.about(tenant, '');
   return services.links.list(tenant);
 }
 
-/** Takes a link back before somebody opens it. @throws MirrorError `settings`, code `no-such-link` */
+/** Withdraws an unused link. @throws MirrorError `settings`, code `no-such-link` */
 export async function withdrawLoginLink(services: LoginServices, tenant: string, id: string): Promise<void> {
   if (await services.links.withdraw(tenant, id)) return;
   throw new MirrorError(message('no-such-link'), {
@@ -186,7 +186,7 @@ function requireRemote({ remote }: LoginServices): RemoteLoginUrls {
   throw noPublicPort(message('browsers-shut-out'));
 }
 
-/** What needs the port for the outside where there is none. @param text what that means */
+/** Returns the error for a missing public port. @param text consequence */
 export function noPublicPort(text: Text): MirrorError {
   return new MirrorError(text, {
     actor: 'settings',
@@ -196,19 +196,19 @@ export function noPublicPort(text: Text): MirrorError {
   });
 }
 
-/** A login that a browser has begun at the daemon. */
+/** A grant that a browser began with the daemon. */
 export interface OpenedLogin extends TenantConnection {
   /** Id of the link. */
   link: string;
-  /** Where the browser goes on. */
+  /** Next URL of the browser. */
   url: URL;
-  /** What that browser keeps: it alone can end the login. */
+  /** Secret kept by the browser. Only this browser can complete the grant. */
   browserKey: string;
 }
 
 /**
- * Begins the login behind a link, in the browser that opened it.
- * @throws MirrorError `authorization`, code `login-unknown`, when the link is used up; `settings` or `remote` from the provider's metadata
+ * Begins the grant of a link in the browser that opened the link.
+ * @throws MirrorError `authorization`, code `login-unknown`, for a used link; `settings` or `remote` from the provider's metadata
  */
 export async function openRemoteLogin(services: LoginServices, ticket: string): Promise<OpenedLogin> {
   const link = await services.links.take(ticket);
@@ -227,9 +227,9 @@ export async function openRemoteLogin(services: LoginServices, ticket: string): 
 }
 
 /**
- * A person says that the account of a connection is the right one: what waited for that goes on.
- * @param named the account's id or address, as `status` shows them; `unknown` where the provider does not tell
- * @returns the account as operators read it
+ * Confirms the account of a connection, and resumes the waiting work.
+ * @param named account id or e-mail address, as in `status`; `unknown` if the provider does not identify the account
+ * @returns the account in readable form
  * @throws MirrorError `settings`, code `account-differs`; `authorization`, code `not-connected`
  */
 export async function acceptAccount(
@@ -243,7 +243,7 @@ export async function acceptAccount(
   return accountText(account);
 }
 
-/** Ends a login: revoked at the provider as far as possible, forgotten here whatever the provider says. */
+/** Revokes a connection with the provider if possible, and always deletes its tokens. */
 export function logOut(
   services: LoginServices,
   tenant: string,
@@ -255,8 +255,8 @@ export function logOut(
 }
 
 /**
- * Ends a login whose answer came to the daemon's own address.
- * @param browserKey what the browser keeps that brought it; empty when it keeps nothing
+ * Completes a grant whose answer arrived on the daemon's callback URL.
+ * @param browserKey secret from the browser; empty without a secret
  */
 export async function completeRemoteLogin(
   services: LoginServices,
@@ -274,7 +274,7 @@ export async function completeRemoteLogin(
   return made(services, await completeLogin({ callback, browserKey }, services.pending, find, signal));
 }
 
-/** What a login is made for. @throws MirrorError `settings` where targets decide what the provider is asked for, and there is none */
+/** Returns the parameters of a grant. @throws MirrorError `settings` if targets determine the requested scopes, but no target exists */
 function usedTarget(services: LoginServices, tenant: string, connection: string): LoginTarget {
   const target = services.target(tenant, connection);
   if (target.scopes.length > 0 || services.isUsed(tenant, connection)) return target;

@@ -19,24 +19,24 @@ import {
 } from '../sync/matching.ts';
 import { pagesOf } from './target-objects.ts';
 
-/** A pair that a person is to decide on. */
+/** A pair that needs a decision. */
 export interface MatchRow {
   pair: Pair;
   patient: Person;
   contact: Person;
   same: readonly string[];
   differs: readonly string[];
-  /** How many contacts may be this patient, and how many patients this contact. */
+  /** Number of contacts that match this patient, and of patients that match this contact. */
   contacts: number;
   patients: number;
-  /** Properties of the contact that a sync would change, and those that it would empty since the clinic tells nothing. */
+  /** Contact properties that a sync would overwrite, and properties that a sync would empty because the clinic has no value. */
   changes: readonly string[];
   clears: readonly string[];
-  /** Address of the contact's page; null when it has none. */
+  /** URL of the contact's page, or null. */
   page: string | null;
 }
 
-/** Who is meant, and as whom a person saw them: digests of both. */
+/** Patient and contact of a decision, with digests of the data that the user saw. */
 export interface Pair {
   recordId: string;
   remoteId: string;
@@ -44,15 +44,15 @@ export interface Pair {
   contactSeen: string;
 }
 
-/** What was found, in numbers. */
+/** Counts of a search. */
 export interface MatchCounts {
-  /** Contacts of the CRM that are not ours. */
+  /** Contacts of the CRM that clinic-mirror does not manage. */
   contacts: number;
-  /** Patients who have no contact of ours yet. */
+  /** Patients without a managed contact. */
   patients: number;
-  /** Patients who look like one contact or several. */
+  /** Patients that resemble at least one contact. */
   alike: number;
-  /** What so many have that it tells nothing. */
+  /** Values too common to identify a patient. */
   tooCommon: number;
 }
 
@@ -63,14 +63,14 @@ export interface MatchableTarget {
   crm: CrmFile;
 }
 
-/** Null for a target that holds no contacts, or whose contacts can't be read. */
+/** Returns null for a target without readable contacts. */
 export function asMatchable(target: OpenTarget): MatchableTarget | null {
   const { connector, configuration, stream } = target;
   if (stream !== 'patients' || configuration.crm === undefined || connector.existing === undefined) return null;
   return { target, existing: connector.existing, crm: configuration.crm };
 }
 
-/** Reads every contact that is not ours, and pairs patients without a contact with those that look alike. */
+/** Reads every unmanaged contact, and pairs patients without a contact with similar contacts. */
 export async function findMatches(
   tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore'>,
   { target, existing, crm }: MatchableTarget,
@@ -103,7 +103,7 @@ export async function findMatches(
   return { contacts: contacts.size, patients: patients.size, alike: alike.size, tooCommon, rows };
 }
 
-/** Reads every contact that is free, and tells which of them look like patients. @param patients by record */
+/** Reads every unmanaged contact, and returns contacts that resemble patients. @param patients by record */
 export async function compareWithFree(
   { existing, crm }: Pick<MatchableTarget, 'existing' | 'crm'>,
   patients: ReadonlyMap<string, Patient>,
@@ -118,15 +118,15 @@ export async function compareWithFree(
   return { contacts, wanted, candidates, ...matching };
 }
 
-/** What a person saw of a contact: all that a sync may overwrite. */
+/** Returns a digest of the contact data that a sync may overwrite, to detect changes since the user's decision. */
 export function contactDigest({ properties, otherAddresses }: ExistingContact): string {
   const sorted = Object.entries(properties).sort(([one], [other]) => (one < other ? -1 : 1));
   return digestOf([sorted, otherAddresses]);
 }
 
 /**
- * Patients whom the target should hold and who have no contact of ours: a plan would make one, or the making of one waits or fails. Whom
- * the target's rules leave out is never matched: their contact would be removed.
+ * Returns patients that the target includes and that have no managed contact. Patients excluded by the target's rules are never matched,
+ * because a sync would delete their contacts.
  * @throws MirrorError `settings`, code `match-not-possible`
  */
 export async function unmatchedPatients(
@@ -151,7 +151,7 @@ export async function unmatchedPatients(
   return unmatched;
 }
 
-/** What the mapping gives of patients, by record; one that can't be mapped is left out. */
+/** Maps patients by record, and omits patients that cannot be mapped. */
 async function itemsOf(
   target: OpenTarget,
   { clinicReading }: Cycle,

@@ -12,29 +12,29 @@ import { redisAway } from './problems.ts';
 import type { Status } from './status-view.ts';
 import { LONGEST_WAIT_MS, openStatuses, type Statuses } from './statuses.ts';
 
-/** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
+/** Metrics of the daemon. Labels are bounded: configured tenants, targets and connections, and constant call names. */
 export interface Metrics {
-  /** To be told of every request. */
+  /** Counts each HTTP request. */
   observeHttp: HttpObserver;
-  /** To be told of every request to the receiver of notifications. @param connector one of ours, or `none` */
+  /** Counts each request to the notification receiver. @param connector known connector, or `none` */
   countNotification(connector: string, result: NotificationResult): void;
-  /** Where features register their figures. */
+  /** Registry for metrics of features. */
   registry: Registry;
-  /** Reads the figures of a feature with each scrape. */
+  /** Adds metrics of a feature, read at each scrape. */
   add(feature: FeatureMetrics): void;
-  /** To be told of every reading of the configuration that found something else. @param refusedFiles that are not taken up now */
+  /** Counts each changed configuration. @param refusedFiles number of refused files */
   observeReload(result: 'taken-up' | 'refused', refusedFiles: number): void;
-  /** What is the matter, by the same figures: as old as those are. */
+  /** Returns the problems of the metrics, with the age of the metrics. */
   problems(): Promise<readonly Problem[]>;
-  /** Text in Prometheus' exposition format 0.0.4. What is computed from the state may be as old as it says. */
+  /** Returns Prometheus' exposition format 0.0.4. Metrics from the state may be cached; a metric states their age. */
   render(): Promise<string>;
 }
 
-/** Figures that a feature computes from the state of its tenants. */
+/** Metrics that a feature computes from the state of its tenants. */
 export interface FeatureMetrics {
-  /** Whether a tenant has the feature: others are not opened for it. */
+  /** Returns whether a tenant uses the feature. Other tenants are not opened. */
   isUsedBy(outline: Outline): boolean;
-  /** Reads the figures of the tenants. @returns publishes all of them at once */
+  /** Reads the metrics of the tenants. @returns a function that publishes the metrics together */
   read(tenants: Iterable<OpenTenant>): Promise<() => void>;
 }
 
@@ -42,13 +42,13 @@ export interface FeatureMetrics {
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
 interface MetricsOptions {
-  /** What was handed to the collector, asked for at each scrape; absent where there is none. */
+  /** Telemetry counts, read at each scrape; absent without a collector. */
   telemetry?: HandedCounts;
-  /** The process's; default: its own. */
+  /** Default: the statuses of the process. */
   statuses?: Statuses;
 }
 
-/** @param installation asked for at each scrape; null until everything is composed */
+/** @param installation called at each scrape; null until composition is complete */
 export function createMetrics(installation: () => Installation | null, options: MetricsOptions = {}): Metrics {
   const { telemetry = {}, statuses = openStatuses() } = options;
   const registry = new Registry();
@@ -91,7 +91,7 @@ export function createMetrics(installation: () => Installation | null, options: 
     filling ??= fillBy(open, reported).finally(() => {
       filling = null;
     });
-    // Whoever stopped waiting leaves nobody who hears of a failure; the next one asks again.
+    // A caller that stopped waiting does not handle a failure. The next caller computes again.
     filling.catch(() => {});
     await (filled === null ? filling : Promise.race([filling, pause(LONGEST_WAIT_MS, undefined, { ref: false })]));
     return ageMs;
@@ -117,7 +117,7 @@ export function createMetrics(installation: () => Installation | null, options: 
   };
 }
 
-/** Without Redis nothing is known of tenants, and their figures are gone; that it is away is told all the same. */
+/** Without Redis, tenant metrics are removed. The Redis outage is still reported. */
 async function publishFigures(gauges: Gauges, refresh: () => Promise<number>): Promise<boolean> {
   try {
     gauges.stateAge.set((await refresh()) / 1_000);
@@ -157,7 +157,7 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   };
 }
 
-/** What was handed to a collector of traces and log lines, by what it was. */
+/** Counts of traces and log lines sent to a collector, by kind. */
 type HandedCounts = Readonly<Record<string, { sent: number; dropped: number }>>;
 
 function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void {
@@ -183,7 +183,7 @@ function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void 
 
 type Outline = Installation['outlines'] extends ReadonlyMap<string, infer Each> ? Each : never;
 
-/** Tenants of which there is something to tell, opened one after the other. */
+/** Yields tenants with metrics, opened one at a time. */
 function* openSome(
   { tenants, outlines }: Installation,
   isWanted: (outline: Outline) => boolean,
@@ -216,7 +216,7 @@ function createGauges(registry: Registry): Gauges {
   return { targets: Object.fromEntries(targets), ...Object.fromEntries(others) } as Gauges;
 }
 
-/** What gauges are filled with. */
+/** Part of the status that metrics use. */
 type ReportedStatus = Pick<Status, 'at' | 'incidents' | 'problems' | 'tenants'> & { outageAfterMs: number | null };
 
 function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs }: ReportedStatus): void {
@@ -232,7 +232,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
     gauges.serverAway.set({ host }, Math.max(0, at - sinceAt) / 1_000);
     gauges.serverAwayClinics.set({ host }, clinics.length);
   }
-  // The soonest one of each is set last.
+  // Sets the earliest value of each label last, because the last value remains.
   const coming = problems
     .filter(({ breaksAt }) => breaksAt !== null)
     .sort((one, other) => (other.breaksAt ?? 0) - (one.breaksAt ?? 0));

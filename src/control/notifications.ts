@@ -6,23 +6,23 @@ import {
   type SubscriptionDirectory,
 } from '../state/subscriptions.ts';
 
-/** A request that came to the receiver. */
+/** A request to the notification receiver. */
 export interface ReceivedNotification extends NotificationRequest {
-  /** As the address says; anybody can write anything there. */
+  /** Connector in the URL, an untrusted value. */
   connector: string;
   subscriptionId: string;
 }
 
 /**
- * What became of a request, for the metric:
- * - `hint`: somebody changed something in a target, and it will be read back;
- * - `upkeep`: about the subscription itself, which will be looked after;
- * - `opened`: the vendor's first word on a new subscription;
- * - `handshake`: the vendor checked the address of a subscription that we had just asked for;
- * - `unknown`: no such subscription, or one that has ended, or a check of an address that nobody asked for;
- * - `wrong-secret`: a subscription's id without its secret;
- * - `unreadable`: nothing that this vendor sends;
- * - `limited`: not looked up, since too many unknown ones came.
+ * Result of a notification request, for metrics:
+ * - `hint`: a user changed data in a target, and an audit follows
+ * - `upkeep`: about the subscription, which the daemon checks
+ * - `opened`: first message of a new subscription
+ * - `handshake`: the vendor verified the URL of a newly requested subscription
+ * - `unknown`: unknown or expired subscription, or a URL verification without a request
+ * - `wrong-secret`: id of a subscription with a wrong secret
+ * - `unreadable`: invalid format for the vendor
+ * - `limited`: not checked, after too many unknown requests
  */
 export type NotificationResult =
   | 'hint'
@@ -34,37 +34,37 @@ export type NotificationResult =
   | 'unreadable'
   | 'limited';
 
-/** What the receiver works with; put together by `main.ts`. */
+/** Parts of the receiver, supplied by `main.ts`. */
 export interface ReceiverParts {
-  /** How the connectors that have notifications read a request. */
+  /** Functions that parse requests, by connector with notifications. */
   readers: ReadonlyMap<string, (request: NotificationRequest) => ReadNotification>;
   directory: SubscriptionDirectory;
-  /** Has a target read back; many calls in a row make one check. */
+  /** Schedules an audit of a target; repeated calls make a single audit. */
   checkTarget(tenant: string, target: string, options: { whole: boolean }): Promise<void>;
-  /** Has a tenant's subscriptions looked after now. */
+  /** Checks the subscriptions of a tenant now. */
   renewSubscriptions(tenant: string): Promise<void>;
-  /** Counts a request; `connector` is one of ours, or `none`. */
+  /** Counts a request; `connector` is a known connector, or `none`. */
   count(connector: string, result: NotificationResult): void;
   clock: Clock;
 }
 
 /**
- * Takes what vendors post. It says the same to everybody, save for the vendor's check of an address that we have just asked for: a
- * stranger learns nothing, not even which subscriptions there are.
- * @returns a text to answer with, or null for a bare acknowledgement
- * @throws when Redis fails: the vendor posts again
+ * Receives vendor notifications. The answer is constant, except for the verification of a newly requested URL, so that strangers learn
+ * nothing about subscriptions.
+ * @returns an answer text, or null for an empty acknowledgement
+ * @throws for Redis errors, so that the vendor retries
  */
 export type NotificationReceiver = (received: ReceivedNotification) => Promise<string | null>;
 
 const CHANNEL_ID = /^[0-9a-f]{32}$/;
-/** Ids that nobody knows are looked up so often in a second, in each process; those that were known a while ago always are. */
+/** Limit of lookups per second for unknown ids, in each process. Recently known ids are exempt. */
 const UNKNOWN_PER_SECOND = 200;
-/** A vendor says one secret of a subscription, however much it puts into a request; who guesses is not heard out. */
+/** Largest number of secrets checked per request. A vendor sends a single secret per subscription, so further secrets are guesses. */
 const SECRETS_TRIED = 8;
-/** Ids that are remembered as known: far more than one daemon has targets. */
+/** Largest number of known ids in memory, far above the number of targets of a daemon. */
 const REMEMBERED = 10_000;
 
-/** Opens the receiver. */
+/** Creates the receiver. */
 export function createNotificationReceiver(parts: ReceiverParts): NotificationReceiver {
   const find = limitedFind(parts);
   return async (received) => {
@@ -79,7 +79,7 @@ export function createNotificationReceiver(parts: ReceiverParts): NotificationRe
     const addressee = CHANNEL_ID.test(subscriptionId) ? await find(subscriptionId) : null;
     if (addressee === 'limited') return ignore('limited');
     if (addressee === null || addressee.connector !== connector) return ignore('unknown');
-    // What a stranger posts to an address of their own making is never taken apart.
+    // The body of an unknown subscription is never parsed.
     const reading = read(received);
     if (reading.kind === 'unreadable') return ignore('unreadable');
     if (reading.kind === 'handshake') {
@@ -103,7 +103,7 @@ async function act(
   events: ReadonlySet<NotificationEvent>,
 ): Promise<NotificationResult> {
   const { tenant, targets } = addressee;
-  // After its end nobody knows what was not told.
+  // After an expired subscription, unreported changes are possible.
   const whole = events.has('missed') || events.has('ended');
   const isHint = whole || events.has('changed');
   if (isHint) for (const target of targets) await checkTarget(tenant, target, { whole });
@@ -116,7 +116,7 @@ async function act(
   return events.has(asked) ? 'upkeep' : 'opened';
 }
 
-/** One GET for each id, but not for ever new ones: a flood of those costs next to nothing. */
+/** Sends one GET per id, with a limit on new ids, so that a flood is cheap. */
 function limitedFind({ directory, clock }: ReceiverParts) {
   const foundIds = new Set<string>();
   let second = 0;
@@ -127,7 +127,7 @@ function limitedFind({ directory, clock }: ReceiverParts) {
     second = now;
     if (!foundIds.has(id)) {
       if (unknown >= UNKNOWN_PER_SECOND) return 'limited';
-      // Counted before the answer, so that many at once don't slip through.
+      // Counted before the answer, so that parallel requests cannot bypass the limit.
       unknown += 1;
     }
     const addressee = await directory.find(id);

@@ -1,24 +1,24 @@
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 
-/** A part of a list, and what gives the next one. */
+/** A page of a list. */
 export interface Page<Item> {
   items: Item[];
-  /** To be given with the question for the next page, as it is; null: there is none. */
+  /** Cursor for the next page; null: last page. */
   next: string | null;
 }
 
-/** What of a list is wanted. */
+/** Query for a page. */
 export interface PageQuestion {
-  /** `next` of the page before; null for the first. */
+  /** `next` of the previous page; null for the first page. */
   after: string | null;
-  /** Most items of the page. */
+  /** Largest number of items on the page. */
   limit: number;
 }
 
 /**
- * The page of a list whose items have names of their own. What comes or goes between two pages moves no other item from one to the other.
- * @param nameOf the names of two items differ, and stay
+ * Returns a page of a list of named items. Items added or removed between two pages do not move other items to a different page.
+ * @param nameOf returns a unique, permanent name
  * @throws MirrorError `settings`, code `cursor-unusable`
  */
 export function pageOf<Item>(
@@ -34,12 +34,12 @@ export function pageOf<Item>(
   return { items, next: items.length === rest.length || end === undefined ? null : cursorOf(nameOf(end)) };
 }
 
-/** What a caller gives back to get the next page: nothing that they need understand. */
+/** Encodes a position as an opaque cursor. */
 export function cursorOf(position: unknown): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-/** @param read null for what is no such place. @throws MirrorError `settings`, code `cursor-unusable` */
+/** @param read returns null for an invalid position. @throws MirrorError `settings`, code `cursor-unusable` */
 export function readCursor<Position>(cursor: string, read: (position: unknown) => Position | null): Position {
   const position = read(parsed(cursor));
   if (position !== null) return position;

@@ -18,7 +18,7 @@ import { asMatchable, findMatches } from './matching.ts';
 import { type SyncResult, syncTenant } from './sync.ts';
 import { heldObjects } from './target-objects.ts';
 
-/** Reads clinic and state and, of what would change, the targets; shows the difference, and writes nothing anywhere. */
+/** Reads clinic, state and the affected target objects, and returns the differences. Writes nothing. */
 export async function planTenant(
   installation: Installation,
   id: string,
@@ -29,7 +29,7 @@ export async function planTenant(
   return planView(tenant, await planCycle(tenant, { lease: null, progress }, signal), signal);
 }
 
-/** A cycle that only looked, as it is shown. */
+/** Returns a view of a cycle without writes. */
 async function planView(
   tenant: Pick<OpenTenant, 'clinic' | 'id' | 'links' | 'outbox' | 'targetStore' | 'targets'>,
   cycle: Cycle,
@@ -66,7 +66,7 @@ async function planView(
   };
 }
 
-/** What a plan means to do to one target, in the order of the records' times. */
+/** Lists the planned changes of a target, by record time. */
 function planLines(plan: TargetPlan): PlanLine[] {
   return judgedChanges(plan).map(({ change, decision }) => lineOf(change, decision, plan.target));
 }
@@ -85,7 +85,7 @@ function judgedChanges({
   ].sort((one, other) => one.change.wanted.startAt - other.change.wanted.startAt);
 }
 
-/** Where nothing is written the target's own object is told: a deletion takes it away. */
+/** For a deletion, shows the target's present object. */
 async function linesWithFields(
   tenant: Pick<OpenTenant, 'links' | 'targetStore' | 'targets'>,
   plan: TargetPlan,
@@ -130,7 +130,7 @@ async function existingOf(
   }
 }
 
-/** What a calendar's settings call it. */
+/** Setting that identifies a calendar. */
 const calendarSettings = z.object({
   calendar: z.union([
     z.object({ create: z.string() }).transform(({ create }) => create),
@@ -164,15 +164,15 @@ function lineOf(change: PlannedChange, guardResult: PlanLine['decision'], target
   };
 }
 
-/** Differences that an error names; of the others it gives the number. */
+/** Largest number of differences listed in an error. The error gives the number of further differences. */
 const NAMED_DIFFERENCES = 5;
-/** Hexadecimal digits of a plan's id: 96 bits of its digest. */
+/** Hexadecimal digits of a plan id: 96 bits of the digest. */
 const ID_LENGTH = 24;
 
 /**
- * Makes a plan and keeps it for an hour, so that exactly it can be applied. Its id is a digest of the lines and of what they were made
- * of: the same world gives the same plan. Nothing is written anywhere else.
- * @throws what the clinic's calls throw; MirrorError `settings`, code `no-such-tenant`
+ * Makes a plan and stores the plan for an hour, so that exactly this plan can be applied. The id is a digest of the lines and their inputs,
+ * so equal inputs give an equal id. Writes only the stored plan.
+ * @throws errors of the clinic API; MirrorError `settings`, code `no-such-tenant`
  */
 export async function storePlan(
   installation: Installation,
@@ -217,7 +217,7 @@ function digestOf(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, ID_LENGTH);
 }
 
-/** A plan that was kept. @throws MirrorError `settings`, code `no-such-plan` or `no-such-tenant` */
+/** Returns a stored plan. @throws MirrorError `settings`, code `no-such-plan` or `no-such-tenant` */
 export async function readStoredPlan(
   installation: Installation,
   tenantId: string,
@@ -233,7 +233,7 @@ export async function readStoredPlan(
   });
 }
 
-/** The plan that was kept last; null where none is. @throws MirrorError `settings`, code `no-such-tenant` */
+/** Returns the newest stored plan, or null. @throws MirrorError `settings`, code `no-such-tenant` */
 export async function newestPlan(installation: Installation, tenantId: string): Promise<StoredPlan | null> {
   const { plans } = requireTenant(installation, tenantId);
   const [newest] = await plans.ids();
@@ -241,9 +241,9 @@ export async function newestPlan(installation: Installation, tenantId: string): 
 }
 
 /**
- * One cycle of a tenant now, to its end, if it would do exactly what the plan says: the cycle's own plan is compared before anything of
- * it is carried into the state, under the lease that keeps other cycles out.
- * @throws MirrorError `conflict`, code `plan-drifted`, that names what differs; `settings`, code `no-such-plan` or `tenant-paused`
+ * Runs a complete cycle of a tenant now if the cycle's plan equals the stored plan. The plans are compared before the state changes, under
+ * the lease that excludes other cycles.
+ * @throws MirrorError `conflict`, code `plan-drifted`, with the differences; `settings`, code `no-such-plan` or `tenant-paused`
  */
 export async function applyPlan(
   installation: Installation,
@@ -258,7 +258,7 @@ export async function applyPlan(
   });
 }
 
-/** How one line of a plan is not as it was, as `<target> <record> (<what>)`. */
+/** Lists differing plan lines as `<target> <record> (<difference>)`. */
 function differencesOf({ targets }: StoredPlan, { plans }: Cycle): string[] {
   const before = linesByKey(targets.map(({ target, lines }) => [target, lines]));
   const now = linesByKey(plans.map((plan) => [plan.target.id, planLines(plan)]));
@@ -277,7 +277,7 @@ function linesByKey(targets: readonly (readonly [string, readonly PlanLine[]])[]
   );
 }
 
-/** All that decides what is written; names of fields are told as far as they are known only. */
+/** Properties that determine the write. Field names may be incomplete, so they are not compared. */
 function decisionOf({ operation, reason, decision, fingerprint }: PlanLine): string {
   return [operation, reason, decision, fingerprint].join('\n');
 }
@@ -294,7 +294,7 @@ function planDrifted(tenant: string, differences: readonly string[]): MirrorErro
   });
 }
 
-/** A plan with how many lines it has of what, in place of the lines. */
+/** Returns a plan with line counts instead of lines. */
 export function planSummary({ excluded, targets, ...others }: StoredPlan) {
   const exclusions = new Map(excluded.map(({ target, counts }) => [target, counts]));
   return {

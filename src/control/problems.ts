@@ -17,7 +17,7 @@ const CLINIC = message('subject.clinic');
 const CONFIGURATION = message('subject.configuration');
 const CLINIC_LOGIN = connectionSubject(CLINIC_CONNECTION);
 
-/** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
+/** Returns the problems of a status: action required now, action required later, then by tenant. */
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
   const syncStates = new Map(status.tenants.map(({ tenant, sync, health }) => [tenant, { sync, health }]));
   const { at, incidents } = status;
@@ -36,7 +36,7 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
     .sort((one, other) => rank(one) - rank(other));
 }
 
-/** All that can be told while Redis does not answer. @param sinceAt null where it is not known */
+/** Returns the only problem known while Redis does not answer. @param sinceAt null if unknown */
 export function redisAway(sinceAt: Instant | null): Problem {
   const { code, texts } = redisUnreachable(null);
   return {
@@ -114,7 +114,7 @@ function ofInstallation({
   return problems;
 }
 
-/** Managed tenants that somebody took away while no process looked. */
+/** Reports managed tenants deleted while no process was running. */
 function managedLost(): Problem {
   const report = message('managed-lost');
   const next = message('restore-or', { command: 'clinic-mirror tenants accept --all' });
@@ -163,21 +163,26 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
   const ofReading = ofClinic(tenant, logins);
-  // A server that is away is told once, of all clinics.
+  // An unreachable server is reported once for every clinic.
   const isReportedThere = incidents.some(({ unread }) => unread.includes(id));
   problems.push(
     ...logins,
     ...(isReportedThere ? [] : ofReading),
     ...connections.flatMap((connection) => ofPause(tenant, connection)),
   );
-  // Without the clinic every target stands as it was: that is told where it comes from.
+  // Without a clinic read, every target is unchanged; the clinic's problem reports the cause.
   const isUnread =
     ofReading.length > 0 || logins.some(({ subject, code }) => subject === CLINIC_LOGIN && code !== 'scope-missing');
   for (const connection of connections) problems.push(...forecastsOfLogin(id, connection, now));
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {
+<<<<<<< HEAD
     // What only waits for its login, or with its server, is told there, and what only waits to be read is told of the clinic.
     const isOfLogin = ended.has(connectionSubject(target.connection));
+=======
+    // The connection or server reports work that waits for its recovery. The clinic reports missing reads.
+    const isOfLogin = ended.has(`login ${target.connection}`);
+>>>>>>> h2
     const isReported = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
     problems.push(...ofTarget(id, target, { now, source, isReportedElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
@@ -185,12 +190,12 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
 }
 
-/** What of forgotten patients still stands in targets where nothing else is looked for, since these or their tenant are paused. */
+/** Reports data of forgotten patients in paused targets or tenants, where no other problem is reported. */
 function ofErasures({ tenant, paused, targets }: TenantStatus): Problem[] {
   return targets.flatMap(({ target, pausedErasures: count, failure }) => {
     if (count === 0) return [];
     const report = message('erasures-wait', { count });
-    // Of a paused tenant nothing is written; else what keeps its target is tried again.
+    // A paused tenant writes nothing. Otherwise the daemon retries the failed target.
     const next = paused ? message('erasures-wait.remedy') : forTenant(failure?.texts.remedy, tenant);
     const health = paused || (failure !== null && isForPerson(failure.actor)) ? 'action-required' : 'retrying';
     return [
@@ -253,7 +258,7 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
   }
 }
 
-/** The pause after a refusal for haste: of the clinic, or of a vendor where no target says so by itself. */
+/** Reports a rate-limit pause of the clinic, or of a vendor without a target problem. */
 function ofPause({ tenant, targets }: TenantStatus, { connection: id, pause }: ConnectionStatus): Problem[] {
   const rests = targets.some(({ connection, state }) => connection === id && state === 'resting');
   if (pause === null || rests) return [];
@@ -263,12 +268,12 @@ function ofPause({ tenant, targets }: TenantStatus, { connection: id, pause }: C
   return [{ ...report, health: 'retrying', sinceAt, nextTryAt }];
 }
 
-/** The last cycle, where it failed otherwise than by its login. */
+/** Reports a failed last cycle, except for connection errors. */
 function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[]): Problem[] {
   if (lastRun?.error == null || logins.some(({ subject }) => subject === CLINIC_LOGIN)) return [];
   const { code, actor, texts } = lastRun.error;
   const health = isForPerson(actor) ? 'action-required' : 'retrying';
-  // Whether it failed is not known then.
+  // A forged record of the cycle does not show whether the cycle failed.
   const report = code === FORGED.code ? texts.message : message('cycle-failed', { cause: texts.message });
   return [
     {
@@ -310,7 +315,7 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
   return [...closed, held];
 }
 
-/** Patients who hold wrong information: one line each, so that somebody may call them. Those that a hold covers have its line together. */
+/** Reports patients with wrong information, one per line, so that the clinic can call the patients. Patients of one hold share a line. */
 function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
   const alone = (reminders?.wrong ?? []).filter(
     ({ reason }) => reason !== 'corrections-held' || reminders?.hold == null,
@@ -384,7 +389,7 @@ function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
   return problems;
 }
 
-/** Whether an error waits for a person, by who must act. */
+/** Returns whether an error requires action, by actor. */
 export function isForPerson(actor: string): boolean {
   return actor === 'settings' || actor === 'authorization' || actor === 'contract' || actor === 'guard';
 }

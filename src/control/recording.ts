@@ -7,46 +7,46 @@ import type { ApprovalSettings } from '../settings/access-schema.ts';
 import type { AuditLog } from '../state/audit-log.ts';
 import type { ApprovalRequest, ApprovalStore } from '../state/stored-documents.ts';
 
-/** What acts are recorded with, and allowed by; put together by `composition/`. */
+/** Services that record and authorise actions, built by `composition/`. */
 export interface ActServices {
-  /** Null where no `dataDirectory` is configured: acts are told as lines alone then. */
+  /** Null without a configured `dataDirectory`: actions are then only log lines. */
   log: AuditLog | null;
-  /** Tells of an act where no log is kept. */
+  /** Logs an action if no audit log is kept. */
   announce(draft: AuditDraft): void;
-  /** What is done only with a reason. */
+  /** Actions that require a reason. */
   readonly reasonFor: readonly ActVerb[];
   approvalsOf(tenant: string): { policy: ApprovalSettings; store: ApprovalStore };
-  /** A keyed hash of what a clinic calls a record, or of anything else that is not to be told: the same each time for one tenant. */
+  /** Returns a keyed hash of a clinic id or other confidential value, constant per tenant. */
   keyed(tenant: string, id: string): string;
   clock: Clock;
 }
 
-/** Who acts, and why: every verb that changes something takes it first (`acts.ts`). */
+/** Caller and reason of an action, the first argument of each recorded function (`acts.ts`). */
 export interface Acting {
   who: Principal;
-  /** In the person's own words; null where none were given. */
+  /** Reason typed by the user, or null. */
   why: string | null;
   actServices: ActServices;
 }
 
-/** What an act is about. */
+/** Subject of an action. */
 export interface ActAbout {
   verb: AuditVerb;
-  /** One of the configuration; null for none, or all. */
+  /** A configured tenant; null for no tenant or every tenant. */
   tenant: string | null;
   what?: ActFacts;
-  /** What a second person may have to want too: exactly this. */
+  /** Exact subject for the approval by a second user, if required. */
   second?: { subject: string; isNeeded(policy: ApprovalSettings): boolean };
 }
 
-/** Longest reason, and longest name that a person gives. */
+/** Largest length of reasons and typed names. */
 const MOST_CHARACTERS = 200;
 
 /**
- * Does what a person wants, between two entries of the audit log: what can't be recorded is not begun.
- * @param factsOf what the log says of the result
+ * Performs an action between two audit records. An action that cannot be recorded does not begin.
+ * @param factsOf returns facts of the result for the audit log
  * @throws MirrorError `settings`, code `reason-missing`, `reason-unusable` or `audit-log-unwritable`; `guard`, code `second-person-needed`,
- *   `second-person-same` or `name-missing`; and what `work` throws
+ * `second-person-same` or `name-missing`; and errors of `work`
  */
 export async function recordAct<Result>(
   acting: Acting,
@@ -61,7 +61,7 @@ export async function recordAct<Result>(
   try {
     result = await work();
   } catch (error) {
-    // Where this can't be written either, the act stays one that was begun; its own error tells more.
+    // If the end cannot be recorded, the begin remains in the log. The error of the action is more important.
     await recordEntry(acting, whole, { outcome: 'failed', code: asMirrorError(error).code, act }).catch(() => {});
     throw error;
   }
@@ -69,13 +69,13 @@ export async function recordAct<Result>(
   return result;
 }
 
-/** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
+/** Returns the subject of an action from its arguments; null for no change. If the function throws, the action does not begin. */
 type AboutOf<Input extends readonly unknown[]> = (
   services: ActServices,
   ...parameters: Input
 ) => ActAbout | null | Promise<ActAbout | null>;
 
-/** A verb that is recorded: with who acts and why before its own arguments. */
+/** Wraps a function so that the function takes caller and reason first, and is recorded. */
 export function act<Input extends readonly unknown[], Result>(
   work: (...parameters: Input) => Promise<Result>,
   aboutOf: AboutOf<Input>,
@@ -87,13 +87,13 @@ export function act<Input extends readonly unknown[], Result>(
   };
 }
 
-/** As somebody is named to others. */
+/** Returns the display name of a principal. */
 export function nameOf({ claimed, name }: Principal): string {
   return claimed ?? name;
 }
 
 /**
- * Writes an entry of an act. @returns its number; null where no log is kept: then it is told as a line
+ * Writes an audit record. @returns its number; null without an audit log, when the action is only logged
  * @throws MirrorError `settings`, code `audit-log-unwritable`
  */
 export async function recordEntry(
@@ -107,7 +107,7 @@ export async function recordEntry(
   return null;
 }
 
-/** Whether an act may begin; a refusal is recorded. @returns what the log says of the first person, where there were two */
+/** Authorises an action, and records a refusal. @returns facts about the first user of an approval */
 async function admit(acting: Acting, about: ActAbout): Promise<ActFacts> {
   checkWords(acting);
   try {
@@ -120,7 +120,7 @@ async function admit(acting: Acting, about: ActAbout): Promise<ActFacts> {
   }
 }
 
-/** What stands in the log for years is not to tell of patients, as far as a program can tell. */
+/** Refuses patient data in the audit log, as far as detectable, because the log is kept for years. */
 function checkWords({ who, why }: Acting): void {
   for (const words of [who.claimed, why]) {
     if (words === null) continue;
@@ -155,14 +155,14 @@ async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
     throw secondNeeded(expiresAt);
   }
   if (personOf(request.by, policy) === person) throw samePerson(request);
-  // One person may have both a user of the machine and an account.
+  // One human may have a host user and an account, so an approval must come from an equal kind of sign-in.
   if (request.by.kind !== who.kind) throw otherWay(request);
-  // Somebody else was the second person just now: this is a new request.
+  // A concurrent action used the request, so this action makes a new request.
   if (!(await store.take(id))) return secondOf(acting, about);
   return { requestedBy: request.by.claimed ?? request.by.name, requestedById: request.by.id };
 }
 
-/** What tells one person from another. */
+/** Returns the identity that distinguishes approvers. */
 function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSettings): string {
   if (kind === 'holder') throw unidentifiedError();
   if (persons === 'system' || kind === 'account') return id;
@@ -175,7 +175,7 @@ function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSetting
   });
 }
 
-/** Of several secrets nobody knows whose they are. */
+/** The owner of a shared secret is unknown. */
 function unidentifiedError(): MirrorError {
   return new MirrorError(message('second-person-unknown'), {
     actor: 'guard',

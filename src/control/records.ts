@@ -9,26 +9,29 @@ import { cursorOf, type Page, type PageQuestion, pageOf, readCursor } from './pa
 import { newestPlan } from './plan.ts';
 
 /**
- * Where a record stands in a target. `in-sync`: its object is as it should be, as far as is known; `waiting` for its turn; `failing`: its last
- * write failed; `held` until a person decides; `excluded` by the target's rules, by the plan that was kept last; `by-hand`: a person changed
- * or deleted its object.
+ * State of a record in a target.
+ * - `in-sync`: the object is up to date, as far as known
+ * - `waiting`: in the queue
+ * - `failing`: the last write failed
+ * - `held`: on hold until an operator decides
+ * - `excluded`: by the target's rules, from the last stored plan
+ * - `by-hand`: a user changed or deleted the object
  */
 export const RECORD_STATES = ['in-sync', 'waiting', 'failing', 'held', 'excluded', 'by-hand'] as const;
-/** Such a state. */
 export type RecordState = (typeof RECORD_STATES)[number];
 
-/** One record of a target: ids, codes and names of fields, never contents. */
+/** A record of a target: ids, codes and field names, never contents. */
 export interface RecordLine {
   record: string;
-  /** Why it stands there: the code of the last failure, the kind of hold, the rule that leaves it out, what was done by hand. */
+  /** Reason of the state: failure code, kind of hold, exclusion rule or manual change. */
   code: string | null;
-  /** What that is about: names of fields, rules and permissions; for what is held the hold's id. */
+  /** Names of affected fields, rules and permissions; for a hold, its id. */
   about: string | null;
-  /** Null where it has no time, or that is not known. */
+  /** Null without a time, or if unknown. */
   startAt: Instant | null;
-  /** Since when it stands there; null where that is not known. */
+  /** Begin of the state; null if unknown. */
   sinceAt: Instant | null;
-  /** When it is tried again; null where nothing is tried. */
+  /** Time of the next retry; null without a retry. */
   nextTryAt: Instant | null;
 }
 
@@ -36,14 +39,14 @@ export interface RecordLine {
 export interface RecordList extends Page<RecordLine> {
   target: string;
   state: RecordState;
-  /** When the plan was made that tells of them; null: as of now. */
+  /** Time of the plan with these records; null: now. */
   asOf: Instant | null;
-  /** How many of all are left out, by the rule's code, where that is told; calendars tell no more than this. Null in other states. */
+  /** Counts of excluded records by rule, if available. Calendars have only counts. Null in other states. */
   counts: Readonly<Record<string, number>> | null;
 }
 
 /**
- * Records of a target in one state, from what is known of them here: neither the clinic nor the target is asked.
+ * Lists the records of a target in one state from stored data, without querying clinic or target.
  * @throws MirrorError `settings`, code `no-such-tenant`, `no-such-target` or `cursor-unusable`; `conflict`, code `cursor-expired`
  */
 export async function listRecords(
@@ -87,7 +90,7 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
     pendingPage(outbox, id, (await outbox.recordIds(id)).failing, question),
   async held({ holds, links }, { id }, question) {
     const open = (await holds.list()).filter(({ target, state }) => target === id && state === 'open');
-    // One may stand in holds of two kinds: the first tells of it.
+    // A record may be in two holds; the first hold is shown.
     const held = new Map(open.reverse().flatMap((hold) => hold.recordIds.map((record) => [record, hold] as const)));
     const page = pageOf(held.keys(), question, (record) => record);
     const linked = await links.readSome(id, page.items);
@@ -131,7 +134,7 @@ async function pendingPage(
 ): Promise<Page<RecordLine>> {
   const page = pageOf(recordIds, question, (recordId) => recordId);
   const pending = await outbox.pendingOfSome(target, page.items);
-  // What was done since its id was read is no more to be told of.
+  // Omits changes completed since their ids were read.
   const items = [...pending.values()].map(({ recordId, lastError, reason, about = null, ...change }) => ({
     ...{ record: recordId, code: lastError ?? reason, about },
     ...{ startAt: timeOf(change.startAt), sinceAt: change.enqueuedAt, nextTryAt: change.dueAt },

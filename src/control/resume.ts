@@ -3,13 +3,13 @@ import type { Instant } from '../model/time.ts';
 import { REFUSAL_UNCONFIRMED } from '../oauth/errors.ts';
 import type { StoredTarget } from '../state/targets.ts';
 
-/** Actors whose errors end by what a person does. */
+/** Actors whose errors require human action. */
 const PERSONS = new Set(['settings', 'authorization', 'guard']);
 
 /**
- * A person has acted (logged in, said whose account is right, mended something): targets that waited for that get their next turn now. Those that were asked by
- * the other side to wait go on waiting.
- * @returns which ones
+ * Resumes targets after human action, such as a new grant, a confirmed account or a fix. Targets that wait at a vendor's request continue
+ * to wait.
+ * @returns the resumed targets
  */
 export async function resumeTargets(
   tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targets' | 'targetStore'>,
@@ -17,7 +17,7 @@ export async function resumeTargets(
   const resumed: string[] = [];
   for (const { id } of tenant.targets.values()) {
     const stored = await tenant.targetStore.read(id);
-    // A refusal that is to be confirmed ends by waiting, and by a new login.
+    // An unconfirmed refusal ends after its delay, or with a new grant.
     if (!waitsForPerson(stored) && stored.failure?.code !== REFUSAL_UNCONFIRMED) continue;
     await resume(tenant, id);
     resumed.push(id);
@@ -25,7 +25,7 @@ export async function resumeTargets(
   return resumed;
 }
 
-/** A person wants all to be tried that waits, whyever, but for what the other side asked to wait with. */
+/** Retries all waiting work, except delays requested by a vendor. */
 export async function tryWhatWaits(
   tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targets' | 'targetStore'>,
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function tryWhatWaits(
   }
 }
 
-/** The other side asked this target to wait, or another one of its account: that one alone has the failure. */
+/** Returns whether a vendor requested a delay for this target or its account. Only one target of the account has the failure. */
 function waitsForOtherSide(stored: StoredTarget, now: Instant): boolean {
   if (stored.failure === null) return (stored.pausedUntil ?? 0) > now;
   return stored.failure.isAskedToWait === true && !waitsForPerson(stored);
@@ -49,7 +49,7 @@ async function resume(
   await outbox.hurry(target, clock());
 }
 
-/** Whether what last kept a target from going on ends by what a person does, and not by waiting. */
+/** Returns whether the last failure of the target requires human action. */
 export function waitsForPerson({ failure }: Pick<StoredTarget, 'failure'>): boolean {
   return failure !== null && PERSONS.has(failure.actor);
 }

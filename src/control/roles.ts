@@ -1,17 +1,17 @@
-/** What a process of the daemon does; an installation needs each part in one process at least. */
+/** Roles of a daemon process. An installation needs at least one process for each role. */
 export const ROLES = ['all', 'scheduler', 'worker', 'http'] as const;
 
 /**
- * - `scheduler`: puts every tenant's work into the queues in its time, and lets go of what was taken out of the configuration;
- * - `worker`: does the work;
- * - `http`: takes logins, notifications, reports and answers of patients;
- * - `all`: all of it.
+ * - `scheduler`: queues the work of each tenant on time, and deletes data removed from the configuration
+ * - `worker`: does the work
+ * - `http`: receives grants, notifications, reports and answers of patients
+ * - `all`: all roles
  *
- * Each answers probes and metrics.
+ * Each role answers probes and metrics.
  */
 export type Role = (typeof ROLES)[number];
 
-/** Whether a process of a role does a part of the work. */
+/** Returns whether a process with a role does a part of the work. */
 export function does(role: Role, part: Exclude<Role, 'all'>): boolean {
   return role === 'all' || role === part;
 }

@@ -26,17 +26,18 @@ const CONTEXT = 'known browser';
 const ticket = z.object({ id: z.string(), account: z.string(), endsAt: z.number() });
 
 /**
- * A browser in which an account signed in before. It has a budget of tries of its own, so that the wrong tries of others do not lock the account's
- * owner out. It is no session: who steals it gets the tries of that one budget, and who invents one gets nothing.
+ * A browser in which an account signed in before. The browser has a separate budget of attempts, so that other users' wrong attempts do not
+ * lock the account's owner out. The cookie is not a session: a thief gets only the attempts of this budget, and a forged cookie gets no
+ * budget.
  */
 export interface RememberedBrowser {
-  /** Names the budget. */
+  /** Id of the budget. */
   id: string;
-  /** Account that signed in with it, `owner` for the passphrase. */
+  /** Account of the sign-in; `owner` for the passphrase. */
   account: string;
 }
 
-/** Opens what a browser shows; null if it is empty, expired, changed or invented. */
+/** Decrypts a browser's cookie; null for an empty, expired, changed or forged cookie. */
 export function rememberedBrowserOf({ sealer, clock }: AccessServices, shown: string): RememberedBrowser | null {
   try {
     const { endsAt, ...rememberedBrowser } = ticket.parse(JSON.parse(sealer.open(shown, CONTEXT)));
@@ -46,7 +47,7 @@ export function rememberedBrowserOf({ sealer, clock }: AccessServices, shown: st
   }
 }
 
-/** Makes what a browser keeps after a sign-in. A browser that was known for the same account keeps its budget. */
+/** Makes the cookie after a sign-in. A known browser of the account keeps its budget. */
 export function rememberBrowser(
   { sealer, clock }: AccessServices,
   account: string,
@@ -59,22 +60,24 @@ export function rememberBrowser(
 /** The account of the passphrase. */
 const OWNER = accountIdOf({ way: 'passphrase' });
 
-/** Whoever has not said yet who they are. */
+/** A user who has not signed in yet. */
 const STRANGER: Principal = { kind: 'browser', name: 'browser', id: 'browser', claimed: null };
 
-/** Tries within a quarter of an hour of one address (an office may share it) or known browser, and as one account, over all addresses. */
+/**
+ * Attempts in 15 minutes per client IP address (an office may share an IP address) or known browser, and per account across all clients.
+ */
 const PER_ADDRESS = 20;
 const PER_ACCOUNT = 100;
-/** Failures of which the audit log tells: it is kept for years, and who guesses does so by the thousand. */
+/** Failure counts that are recorded, because the audit log is kept for years and an attacker makes thousands of attempts. */
 const RECORDED_ATTEMPTS = new Set([1, 10, PER_ADDRESS + 1, PER_ACCOUNT + 1]);
 
-/** Shorter ones can be guessed (NIST SP 800-63B-4 section 3.1.1.2: 15 characters where nothing else is asked for). */
+/** Shorter passphrases can be guessed (NIST SP 800-63B-4 section 3.1.1.2: 15 characters for single-factor authentication). */
 export const SHORTEST_PASSPHRASE = 15;
 const LONGEST_PASSPHRASE = 256;
 
-/** A sign-in at the provider is ended within this time. */
+/** Time limit of a sign-in at the provider. */
 const PENDING_LIFE_MS = 10 * MINUTE_MS;
-/** What sealed pendings belong to. */
+/** Encryption context of pending sign-ins. */
 const PENDING_CONTEXT = 'pending sign-in';
 
 interface StoredSignIn extends PendingSignIn {
@@ -82,26 +85,26 @@ interface StoredSignIn extends PendingSignIn {
   to: string;
 }
 
-/** Who tries to sign in, for limits. */
+/** Subject of sign-in limits. */
 export interface Trier {
-  /** The client that the request comes from. */
+  /** Client of the request. */
   caller: string;
-  /** The browser, if somebody signed in with it before. */
+  /** Known browser, or null. */
   rememberedBrowser: RememberedBrowser | null;
 }
 
-/** Who is signed in from now on, and what their browser keeps. */
+/** A new session and the values for the browser. */
 export interface NewSession {
   session: string;
-  /** Whose it is, for {@link rememberBrowser}. */
+  /** Account, for {@link rememberBrowser}. */
   account: string;
-  /** Where the browser goes on; a path of ours. */
+  /** Next path of the browser, on this server. */
   to: string;
 }
 
 /**
- * Begins a sign-in at the provider. Nothing is stored here, whoever asks for it: what its answer must fit goes along, sealed, with the browser.
- * @param to where the browser goes on afterwards
+ * Begins a sign-in at the provider without storing data on the server. The browser keeps the encrypted values that the answer must match.
+ * @param to next path after the sign-in
  * @throws MirrorError `settings`, code `oidc-off`; as {@link beginSignIn}
  */
 export async function beginOidcSignIn(
@@ -116,9 +119,10 @@ export async function beginOidcSignIn(
 }
 
 /**
- * Ends it, with the address that the provider sent the browser to.
- * @param callback.sealedState what the browser brings back of its beginning; empty for nothing
- * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed`, `account-changed` or `sign-in-too-often`
+ * Completes a sign-in with the callback URL from the provider.
+ * @param callback.sealedState encrypted begin from the browser, or empty
+ * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed`, `account-changed` or
+ * `sign-in-too-often`
  */
 export async function endOidcSignIn(
   services: AccessServices,
@@ -138,8 +142,9 @@ export async function endOidcSignIn(
 }
 
 /**
- * Whom claims name, with the addresses of rules that belong to their account. The first account that signs in with such an address, verified, gets
- * it; after that who they are is issuer and subject alone, and another account with the same address is somebody else.
+ * Returns the user of claims, with the e-mail addresses of rules that belong to the account. The first account that signs in with a
+ * verified e-mail address owns the address. Later, only issuer and subject identify the user; a different account with an equal e-mail
+ * address is a different user.
  * @throws MirrorError `authorization`, code `sign-in-not-allowed` or `account-changed`
  */
 async function requirePerson(services: AccessServices, oidc: OidcSettings, claims: Claims): Promise<SignedIn> {
@@ -175,7 +180,7 @@ export async function signInByPassphrase(
   });
 }
 
-/** What an address is good for that signs in once; null when it is used up. Looking uses nothing up. */
+/** Describes a sign-in link without using the link; null for a used link. */
 export async function describeSignInLink(
   services: AccessServices,
   ticket: string,
@@ -186,8 +191,8 @@ export async function describeSignInLink(
 }
 
 /**
- * Uses such an address: sets the passphrase, which ends every session of the owner, or only signs in.
- * @param passphrase null: it stays as it is
+ * Uses a sign-in link: sets the passphrase and ends all sessions of the owner, or only signs in.
+ * @param passphrase null: unchanged
  * @throws MirrorError `authorization`, code `login-unknown`; `settings`, code `passphrase-unusable`
  */
 export async function useSignInLink(
@@ -209,14 +214,14 @@ export async function useSignInLink(
   return beginSession(services, { way: 'passphrase' });
 }
 
-/** Ends a session, or all of whose it is. @param who as their session tells */
+/** Ends one session of a user, or every session. @param who user of the session */
 export async function signOut(
   services: AccessServices,
   who: { id: string; name: string },
   session: string,
   isEverywhere: boolean,
 ): Promise<void> {
-  // First what counts; it is told of afterwards.
+  // The session ends before recording, so that a recording error cannot keep the session.
   await services.sessions.end(session);
   if (isEverywhere) await services.sessions.endAll(who.id);
   await recordEntry(acting(services, principalOf(who)), about('sign-out', { everywhere: isEverywhere }), {
@@ -224,7 +229,7 @@ export async function signOut(
   });
 }
 
-/** An administrator, as the audit log names them. */
+/** Returns an administrator as a principal of the audit log. */
 export function principalOf({ id, name }: { id: string; name: string }): Principal {
   return { kind: id.startsWith('account:') ? 'account' : 'holder', name, id, claimed: null };
 }
@@ -235,24 +240,25 @@ async function beginSession(services: AccessServices, who: SignedIn): Promise<Om
   if (settings === null || rights === null) throw notAllowed();
   const id = accountIdOf(who);
   const name = who.way === 'passphrase' ? 'owner' : who.name;
-  // What can't be recorded is not done.
+  // Recorded first: a sign-in that cannot be recorded is refused.
   const what = { way: who.way, level: rights.level, tenants: rights.tenants?.size ?? null };
   await recordEntry(acting(services, principalOf({ id, name })), about('sign-in', what), { outcome: 'done' });
   return { session: await services.sessions.begin(id, who, sessionLifeOf(settings)), account: id };
 }
 
 /**
- * Lets no more through than somebody who mistypes needs. The narrower limit goes first: who is held back by it uses up nothing of the other.
- * A browser in which the account signed in before has its own budget in place of both, so that strangers can't lock the owner out. A budget is
- * good for its account alone: who may sign in as somebody else gets no more guesses of the passphrase by signing in often. A sign-in begins the
- * narrower limit again, never the account's: else who guesses would profit from each sign-in of the owner.
+ * Limits sign-in attempts.
+ * - The narrower limit is checked first, so that blocked attempts do not use the account's budget.
+ * - A known browser of the account has one separate budget instead of both limits, so that strangers cannot lock the owner out.
+ * - A budget belongs to one account: frequent sign-ins to a different account give no additional attempts on the passphrase.
+ * - A sign-in resets the narrower limit, but never the account's limit. Otherwise an attacker would profit from each sign-in of the owner.
  */
 async function limited<Result>(
   services: AccessServices,
   { caller, rememberedBrowser, account }: Trier & { account: string | null },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  // At a provider it is not known before who signs in, and nothing can be guessed.
+  // With a provider, the account is unknown before the sign-in, and passwords cannot be guessed here.
   const isRemembered = rememberedBrowser !== null && (account === null || rememberedBrowser.account === account);
   const nearest = isRemembered ? `browser ${rememberedBrowser.id}` : `address ${caller}`;
   const counters: [name: string, limit: number][] = [[nearest, PER_ADDRESS]];
@@ -290,7 +296,7 @@ function requireOidc(services: AccessServices): OidcSettings {
   throw signInRefused('oidc-off', message('oidc-off'), message('oidc-off.remedy'));
 }
 
-/** What another one sealed, or a browser changed, is no beginning. */
+/** A value encrypted by a different server or changed by a browser is not a valid begin. */
 function openStored({ sealer }: AccessServices, stored: string): StoredSignIn {
   try {
     return JSON.parse(sealer.open(stored, PENDING_CONTEXT)) as StoredSignIn;

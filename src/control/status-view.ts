@@ -17,18 +17,25 @@ import type { TargetGap } from '../state/target-record.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import type { ConnectionStatus, Forecast } from './installation.ts';
 
-/** What the durability `unsupported` means for an administrator, and what they can do. */
+/** Meaning and remedy of the durability `unsupported`. */
 export const DURABILITY_UNSUPPORTED = {
   sentence: message('wait-aof-unsupported'),
   remedy: message('wait-aof-unsupported.remedy'),
 };
 
 /**
- * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
- * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often
- * today), `incomplete` when rows that may belong to it can't be read, or ids of its configuration are not known, `first-sync` until all
- * that was planned first is written, `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows,
- * or `in-sync`.
+ * State of a target, worst first:
+ * - `paused`: by configuration
+ * - `stopped`: by an error that requires action
+ * - `resting`: backs off after a temporary error
+ * - `held`: waits for a decision
+ * - `failing`: some writes fail
+ * - `drifted`: manual changes require action, because the policy only reports changes or today's repair limit is reached
+ * - `incomplete`: unreadable rows may belong to the target, or configured ids are unknown
+ * - `first-sync`: the first plan is not completely written
+ * - `working`: changes are being written
+ * - `stale`: no change waits, but the last cycle could not read or plan the target's source
+ * - `in-sync`
  */
 export type TargetState =
   | 'paused'
@@ -43,82 +50,84 @@ export type TargetState =
   | 'stale'
   | 'in-sync';
 
-/** What a target's configuration has done about changes by hand. */
+/** Configured reaction to manual changes. */
 export type DriftPolicy = TargetConfiguration['audit']['drift'];
 
-/** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
+/** State of a target, computed from links and outbox, never from the result of the last job. */
 export interface TargetStatus extends SyncState {
   target: string;
   connector: string;
-  /** The login that it is written with. */
+  /** Connection used for writes. */
   connection: string;
   state: TargetState;
-  /** What the clinic showed at this time of the next two days was planned for it; null before the first time, and for CRMs as of all. */
+  /** Instant of clinic data planned for the next two days; null before the first plan. For CRMs, equal to the full plan. */
   soonAsOf: Instant | null;
-  /** What of it could not be read or is not known by the last cycle: the time above stands still for it. */
+  /** Unreadable or unknown parts in the last cycle. `inSyncAsOf` does not advance while gaps exist. */
   gaps: readonly TargetGap[];
-  /** With gaps: all else is in sync as of this time; null when it is not, or there are none. */
+  /** With gaps: instant up to which the other parts are in sync; null if not in sync, or without gaps. */
   exceptGapsAsOf: Instant | null;
-  /** Objects that the target is known to hold. */
+  /** Objects in the target according to the links. */
   links: number;
-  /** Of those that are pending, in a target that nothing else is written to since it or its tenant is paused: erasures of who is forgotten; 0 elsewhere. */
+  /** Pending erasures of forgotten patients in a target paused for other writes; 0 elsewhere. */
   pausedErasures: number;
-  /** Since when a person has to decide; null when nothing is held. */
+  /** Begin of the oldest hold; null without a hold. */
   heldSinceAt: Instant | null;
-  /** When the change that is due first was decided. */
+  /** Decision time of the next due change. */
   oldestPendingAt: Instant | null;
-  /** Records that the clinic's list lacks and that are not confirmed either way yet; the time above stands still for them. */
+  /** Records missing in the clinic's list without confirmation. `inSyncAsOf` does not advance meanwhile. */
   unconfirmed: number;
-  /** When another calendar last took the place of the one that was written to, which was gone; null for never. */
+  /** Time when a new calendar replaced a deleted calendar; null for never. */
   calendarReplacedAt: Instant | null;
   failure: TargetFailure | null;
-  /** The server that it, or changes of it, wait for; null for none. */
+  /** Unreachable server for which the target or its changes wait, or null. */
   outage: string | null;
-  /** While it rests or is stopped: when it is tried again; null when that is due. */
+  /** Next retry of a target that backs off or is stopped; null if due. */
   nextTryAt: Instant | null;
-  /** What is done about changes by hand. */
+  /** Reaction to manual changes. */
   policy: DriftPolicy;
-  /** What is done by hand and stands as of now, found by the audits; null before the first. */
+  /** Present manual changes, found by audits; null before the first audit. */
   drift: DriftReport | null;
-  /** Whether some of that waits for a person. */
+  /** Whether manual changes require action. */
   isDriftUnrepaired: boolean;
   notifications: NotificationStatus;
-  /** Of a feed, when its address was made and last used; null while it has none. Absent for what is no feed. */
+  /** Creation and last use of a feed's URL; null without a URL. Absent for other targets. */
   feed?: FeedAccess | null;
-  /** What it was given since its state began. */
+  /** Writes since the state began. */
   created: number;
   updated: number;
   deleted: number;
   adopted: number;
-  /** Objects that carry our owner tag and match no record for certain: left alone, for a person to look at. */
+  /** Objects with clinic-mirror's owner tag but without a certain record. They remain unchanged until an administrator decides. */
   ambiguous: number;
-  /** What of it was not as we wrote it, its record or entries of its outbox, since its state began; nothing was done by any of it. */
+  /** Forged target records or outbox records since the state began. Forged data is never applied. */
   forged: number;
 }
 
-/** Which configuration a tenant is worked on with. */
+/** Configuration generation of a tenant. */
 export interface ConfigurationStatus {
-  /** Number of the newest one that a process planned or wrote with; 0 before the first. */
+  /** Newest generation used by a process to plan or write; 0 before the first use. */
   number: number;
-  /** Whether that is the one of this process; else another process has other files, or has not read these yet. */
+  /** Whether this process uses the newest generation. If not, another process has different files, or has not read the present files. */
   isOurs: boolean;
   /**
-   * When a process with an older one was last kept from working (`configuration-superseded`), in the last ten minutes: it does nothing for this
-   * tenant until it has read the files of the newest one. Null when there is none.
+   * Last time in ten minutes when a process with an older generation was refused (`configuration-superseded`), or null. The process does no
+   * work for this tenant until the process reads the newest files.
    */
   supersededAt: Instant | null;
 }
 
-/** What is kept here of something that is no longer configured. */
+/** Retained data of a tenant or part removed from the configuration. */
 export interface RemovedStatus {
   name: string;
-  /** When it was first missed. */
+  /** Time when the removal was first detected. */
   missedAt: Instant;
-  /** From then on its keys go; taken into the configuration again before, it loses nothing. What it wrote elsewhere stays. */
+  /**
+   * Time when the data will be deleted. If configured again before this time, the data remains. Objects written to a target always remain.
+   */
   releaseAt: Instant;
 }
 
-/** Where a tenant stands: its targets together, those that are paused aside unless all are. */
+/** State of a tenant with its targets. Paused targets are ignored, unless every target is paused. */
 export interface TenantStatus extends SyncState {
   tenant: string;
   name: string;
@@ -126,73 +135,73 @@ export interface TenantStatus extends SyncState {
   configuration: ConfigurationStatus;
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
-  /** Time from the beginning of a cycle to that of the next. */
+  /** Time between the begins of two cycles. */
   cycleEveryMs: number;
   targets: TargetStatus[];
-  /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
+  /** Targets (`target/<id>`) and connections (`connection/<id>`) removed from the configuration, with retained data. */
   removed: RemovedStatus[];
-  /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
+  /** Reason why forgotten patients and opt-outs are unknown, so that no patient data is written or sent; null if known. */
   uncertainty: Uncertainty | null;
-  /** What one person wants and a second one has to want too. */
+  /** Actions that wait for approval by a second user. */
   approvals: ApprovalRequest[];
-  /** Null where none are configured. */
+  /** Null without configured reminders. */
   reminders: ReminderStatus | null;
-  /** Null where none are configured. */
+  /** Null without configured triggers. */
   triggers: TriggerStatus | null;
 }
 
-/** A server that is away, and whom that concerns: one for all clinics that wait for it. */
+/** An unreachable server, with every clinic that waits for the server. */
 export interface Incident {
   host: string;
-  /** Of the error with which it was first noticed. */
+  /** Code of the first error. */
   code: string;
   sinceAt: Instant;
-  /** When it is next tried, for all that wait; null when that is due. */
+  /** Next retry for all waiting work; null if due. */
   nextTryAt: Instant | null;
-  /** Of those that are looked at, with the changes that wait for it. */
+  /** Examined clinics, with their waiting changes. */
   clinics: { tenant: string; waiting: number }[];
-  /** Those of them whose clinic system can't be read for it. */
+  /** Waiting clinics whose API is unreadable because of the server. */
   unread: string[];
 }
 
-/** The whole picture. */
+/** Complete status. */
 export interface Status extends Forecast {
   at: Instant;
-  /** What is the matter: what needs a person first. */
+  /** Problems, with required action first. */
   problems: Problem[];
-  /** Servers that are away, longest first; each is one of the problems, in place of those of its targets. */
+  /** Unreachable servers, longest first. Each is also a problem, and replaces the problems of its targets. */
   incidents: Incident[];
-  /** How decisions are kept from being lost. */
+  /** Protection of decisions against loss. */
   state: StateCounterView;
   tenants: TenantStatus[];
-  /** Tenants that are not run; those that a daemon runs under what their files held before are below. */
+  /** Tenants that do not run. Tenants that run with previous files are in `refused`. */
   unusable: { tenant: string; faults: number }[];
-  /** Number of tenants that this process has not checked since it started. */
+  /** Number of tenants that this process has not checked since startup. */
   unchecked: number;
-  /** Changed files that running daemons did not take up: what they held before goes on. */
+  /** Changed files refused by running daemons. The previous content remains active. */
   refused: RefusedFiles[];
-  /** Ways of telling that fail, and whose memory in Redis was forged (`record-forged`) in the last day. */
+  /** Failing alert channels, and channels whose Redis record was forged (`record-forged`) in the last day. */
   alertFailures: (AlertFailure & { channel: string })[];
-  /** Names of changed settings that wait for a restart of a daemon. */
+  /** Names of changed settings that require a daemon restart. */
   awaitsRestart: string[];
-  /** Tenants that were taken out of the configuration and still have keys here. */
+  /** Tenants removed from the configuration, with retained data. */
   removed: RemovedStatus[];
 }
 
-/** Whether a target's vendor tells us of changes. Polling goes on either way. */
+/** Whether the vendor notifies clinic-mirror of changes in a target. Polling continues in both cases. */
 interface NotificationStatus {
-  /** Since when it does; null when it doesn't. */
+  /** Begin of the subscription; null without a subscription. */
   sinceAt: Instant | null;
-  /** When that ends unless it is prolonged. */
+  /** End of the subscription, unless renewed. */
   untilAt: Instant | null;
   /**
-   * Why it doesn't: `not-offered` by the vendor, `no-public-address`, `paused`, `not-yet`, or the code of the error. While it does: the
-   * code of the error that kept the subscription from being looked after.
+   * Reason without notifications: `not-offered` by the vendor, `no-public-address`, `paused`, `not-yet`, or an error code. With
+   * notifications: error code of the last renewal check.
    */
   reason: string | null;
 }
 
-/** @param subscriptions of the whole tenant: targets on one calendar share a subscription */
+/** @param subscriptions of the whole tenant, because targets on one calendar share a subscription */
 export function notificationStatus(
   tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'notifications'>,
   target: OpenTarget,

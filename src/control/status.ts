@@ -40,15 +40,15 @@ const SYNC_HEALTH: Readonly<Record<TargetState, SyncHealth>> = {
   'in-sync': { sync: 'in-sync', health: 'ok' },
 };
 
-/** Tenants that are open at once to be looked at; between so many others have their turn. */
+/** Tenants opened at once for a status. Other work runs between batches. */
 const TENANTS_AT_ONCE = 25;
 
-/** @param only one tenant, or some; all of them when absent */
+/** @param only one or several tenants; default: all */
 export async function status(installation: Installation, only?: string | readonly string[]): Promise<Status> {
   return (await Array.fromAsync(statusByAndBy(installation, only))).at(-1) as Status;
 }
 
-/** The same while it is read: first what concerns all, then each time with more tenants. */
+/** Yields partial results during the read: first the installation, then more and more tenants. */
 export async function* statusByAndBy(
   installation: Installation,
   only?: string | readonly string[],
@@ -64,7 +64,7 @@ export async function* statusByAndBy(
   };
   yield current();
   for (const some of slices(ids, TENANTS_AT_ONCE)) {
-    // One that was removed meanwhile is none of all; whoever named it is told.
+    // A tenant deleted meanwhile is skipped, unless the caller requested the tenant by name.
     const open = some.flatMap((id) =>
       only === undefined ? (installation.tenants.get(id) ?? []) : requireTenant(installation, id),
     );
@@ -73,13 +73,13 @@ export async function* statusByAndBy(
   }
 }
 
-/** What concerns no tenant alone. @param isWhole all tenants are asked about */
+/** Returns the part of the status outside of tenants. @param isWhole all tenants are requested */
 async function statusOfAll(
   installation: Installation,
   isWhole: boolean,
 ): Promise<Omit<Status, 'at' | 'incidents' | 'problems' | 'tenants'>> {
   const reloads = await installation.reloads();
-  // A daemon tells since when; this process reads files that it may not have looked at yet.
+  // A daemon reports the begin of a refusal. This process may have read newer files than the daemon.
   const current = [
     ...refusedFiles(installation.refused, [], installation.clock()),
     ...reloads.flatMap((report) => report.refused),
@@ -101,7 +101,7 @@ async function statusOfAll(
   };
 }
 
-/** What is the matter is found when somebody asks for it, once. */
+/** Computes problems once, on first access. */
 function withProblems(found: Omit<Status, 'problems'>, installation: Installation): Status {
   let problems: Problem[] | null = null;
   return {
@@ -113,7 +113,7 @@ function withProblems(found: Omit<Status, 'problems'>, installation: Installatio
   };
 }
 
-/** Logins without which nothing goes on until a person acts. */
+/** Connection states that stop all work until an administrator reacts. */
 const NEEDS_PERSON: ReadonlySet<ConnectionStatus['state']> = new Set([
   'needs-login',
   'never',
@@ -136,7 +136,7 @@ interface StatusSource
       'configVersion' | 'holds' | 'id' | 'protection' | 'pullEveryMs' | 'reminders' | 'targets' | 'triggers'
     > {}
 
-/** Where one tenant stands, whatever else is the matter. */
+/** Returns the state of a tenant, without the problems of the installation. */
 export async function tenantStatus(installation: Installation, tenant: StatusSource): Promise<TenantStatus> {
   const holds = await tenant.holds.list();
   const [lastRun] = await tenant.runs.list(1);
@@ -145,10 +145,10 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
   const waiting = new Set(
     connections.filter(({ state }) => NEEDS_PERSON.has(state)).map(({ connection }) => connection),
   );
-  // Nothing more is read, or written there, without the login; nor of people while it is not known who was forgotten.
+  // Without the connection, no reads or writes are possible. Patient data is not written while forgotten patients are unknown.
   const waits = ({ connection }: TargetStatus) =>
     uncertainty !== null || waiting.has(CLINIC_CONNECTION) || waiting.has(connection);
-  // Nothing is read while the clinic's pause lasts.
+  // No clinic reads during the clinic's pause.
   const isClinicPaused = connections.some(
     ({ connection, pause }) => connection === CLINIC_CONNECTION && pause !== null,
   );
@@ -186,7 +186,7 @@ function removedStatus(
   return [...missed].map(([name, missedAt]) => ({ name, missedAt, releaseAt: missedAt + retentionMs }));
 }
 
-/** A superseded process tries again within seconds for as long as it runs. */
+/** A superseded process retries within seconds as long as the process runs. */
 const SUPERSEDED_SHOWN_MS = 10 * MINUTE_MS;
 
 async function configurationStatus({
@@ -198,7 +198,7 @@ async function configurationStatus({
   return { number, isOurs, supersededAt: isRecent ? refusedAt : null };
 }
 
-/** Status of one target, by its own evidence. */
+/** Computes the status of a target from its stored data. */
 export async function targetStatus(
   tenant: TargetStatusSource,
   target: OpenTarget,
@@ -262,7 +262,7 @@ export async function targetStatus(
   };
 }
 
-/** What it follows is yet to be read, and it was planned not long ago: that is how it goes, and no failure. */
+/** Returns whether a read is due but not late: a recently planned target is not failing. */
 function isAwaiting(
   { clock, planLifeMs }: Pick<OpenTenant, 'clock' | 'planLifeMs'>,
   { id }: OpenTarget,
@@ -276,12 +276,12 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-/** Whether it is yet to be in sync, or with gaps to have nothing that waits, for the first time. @param waiting changes on their way */
+/** Returns whether the target has never been in sync, or with gaps never had an empty queue. @param waiting changes on their way */
 function isFirstSync({ idleAsOf, writtenOnceAt, plannedAsOf }: StoredTarget, waiting: number): boolean {
   return idleAsOf === null && writtenOnceAt === null && (plannedAsOf === null || waiting > 0);
 }
 
-/** What is held is told whatever else keeps the target from going on. */
+/** A hold is reported even if another problem stops the target. */
 function syncStateOf(
   state: TargetState,
   figures: Record<'held' | 'waiting' | 'links' | 'pending', number> & { isFirst: boolean; plannedAsOf: Instant | null },
@@ -297,15 +297,15 @@ function syncStateOf(
 }
 
 function stateOf(evidence: {
-  /** All that was planned was never written to the end yet. */
+  /** The first plan was never completely written. */
   isFirst: boolean;
   failure: TargetFailure | null;
-  /** It waits with another target of its vendor account, where it has no failure of its own. */
+  /** Backs off with a different target of its vendor account, without its own failure. */
   rests: boolean;
   held: number;
   failing: number;
   gaps: number;
-  /** Changes that are on their way, or go with the next cycle. */
+  /** Changes in the queue, or due in the next cycle. */
   waiting: number;
   drifted: boolean;
   plannedAsOf: Instant | null;
@@ -320,15 +320,15 @@ function stateOf(evidence: {
   if (evidence.drifted) return 'drifted';
   if (evidence.gaps > 0) return 'incomplete';
   if (evidence.isFirst) return 'first-sync';
-  // Without a time of its plan what was planned turned out to be overtaken: the next cycle looks again.
+  // Without a plan time, the plan was outdated, and the next cycle plans again.
   if (evidence.waiting > 0 || evidence.plannedAsOf === null) return 'working';
   return evidence.readFailed ? 'stale' : 'in-sync';
 }
 
-/** Faults of one refusal that are told: settings may be at odds with every tenant. */
+/** Largest number of reported faults per refusal, because a settings fault may affect every tenant. */
 export const MOST_REPORTED = 20;
 
-/** What is refused as it is told. @param before what was refused already, with the time since when */
+/** Returns refused files for the status. @param before previous refusals, with their begin */
 export function refusedFiles(
   refused: readonly RefusedChange[],
   before: readonly RefusedFiles[],

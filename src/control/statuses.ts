@@ -4,27 +4,27 @@ import type { Installation } from './installation.ts';
 import { status, statusByAndBy } from './status.ts';
 import type { Status } from './status-view.ts';
 
-/** What was computed counts for so long at least, however often it is asked for. */
+/** Shortest lifetime of cached figures. */
 const CACHE_MS = 5 * SECOND_MS;
-/** It counts so many times as long as it took: with thousands of tenants the daemon must have time for them too. */
+/** Cache lifetime as a multiple of the computing time, so that a daemon with thousands of tenants has time for other work. */
 const CACHE_FACTOR = 10;
-/** A scrape that would take longer gets what was computed before. Prometheus gives up after ten seconds (`scrape_timeout`). */
+/** Longest wait of a scrape before cached figures are returned. Prometheus times out after ten seconds (`scrape_timeout`). */
 export const LONGEST_WAIT_MS = 5 * SECOND_MS;
 
-/** Figures that are computed from the state of all tenants. */
+/** Figures computed from the state of all tenants. */
 interface StateFigures {
   /**
-   * Computes them anew when they are too old, once for all who ask meanwhile.
-   * @param waitMs how long whoever asks waits for it, once there are figures at all; by default what was said when they were created
-   * @returns how old they are, in milliseconds
-   * @throws MirrorError as the state does, Redis not answering among it
+   * Computes outdated figures again, once for all concurrent callers.
+   * @param waitMs longest wait if older figures exist; default: the option given at creation
+   * @returns age of the figures in ms
+   * @throws MirrorError as the state does, including an unreachable Redis
    */
   refresh(installation: Installation, waitMs?: number): Promise<number>;
 }
 
 /**
- * @param compute reads the state and tells the figures
- * @param longestWaitMs how long whoever asks waits for it where they don't say otherwise
+ * @param compute reads the state and publishes the figures
+ * @param longestWaitMs default of `waitMs`
  */
 export function createStateFigures(
   compute: (installation: Installation) => Promise<void>,
@@ -49,7 +49,7 @@ export function createStateFigures(
         computing ??= computeNow(installation).finally(() => {
           computing = null;
         });
-        // Whoever stopped waiting leaves nobody who hears of a failure; the next one asks again.
+        // A caller that stopped waiting does not handle a failure. The next caller computes again.
         computing.catch(() => {});
         await (computed === null ? computing : Promise.race([computing, pause(waitMs, undefined, { ref: false })]));
       }
@@ -58,27 +58,24 @@ export function createStateFigures(
   };
 }
 
-/** Where clinics stand, for all of a process who look: however many look, it is computed once. */
+/** Status of clinics for all callers in a process, computed once for concurrent callers. */
 export interface Statuses {
   /**
-   * All clinics, some seconds old at most, or ten times as old as computing them took.
-   * @param waitMs how long it is waited for what is computed anew, before what was known before is told
-   * @throws MirrorError as the state does, Redis not answering among it
+   * Returns the status of all clinics. The age is at most a few seconds, or ten times the computing time.
+   * @param waitMs longest wait for a new status before the previous status is returned
+   * @throws MirrorError as the state does, including an unreachable Redis
    */
   read(installation: Installation, waitMs?: number): Promise<{ status: Status; ageMs: number }>;
-  /**
-   * The same for whoever would rather see some clinics than wait for all: at first, and when nobody looked for ten minutes, those that were
-   * looked at after `waitMs`.
-   */
+  /** Returns a partial status after `waitMs` if no status is cached from the last ten minutes. */
   readSoFar(installation: Installation, waitMs: number): Promise<Status>;
-  /** One clinic as it is now: who asks while that is computed shares the next computing, which begins after they asked, with all others. */
+  /** Returns the present status of one clinic. Callers during a computation share the next computation, which begins after their call. */
   ofTenant(installation: Installation, tenant: string): Promise<Status>;
 }
 
-/** What is older counts as not known: nobody has looked for a while. */
+/** Older figures are discarded. */
 const OLDEST_MS = 10 * MINUTE_MS;
 
-/** Opens them. Nothing is computed before it is asked for. */
+/** Creates the cache. The first call computes the first status. */
 export function openStatuses(): Statuses {
   let newest: Status | null = null;
   let soFar: Status | null = null;
@@ -103,13 +100,13 @@ export function openStatuses(): Statuses {
       const isRecent = newest !== null && open.clock() - newest.at <= OLDEST_MS;
       if (isRecent) return requireStatus(newest);
       if (soFar === null) await whole;
-      // What is looked at anew may have been begun just now; whoever asks gave up waiting for it.
+      // A new computation may have just begun, but the caller stopped waiting.
       return requireStatus(soFar ?? newest);
     },
   };
 }
 
-/** Has one computing of a thing under way, and one that follows it: whoever comes meanwhile shares that. */
+/** Runs at most one computation at a time, and one next computation for all concurrent callers. */
 function sharingNext<Value>(
   compute: (open: Installation, id: string) => Promise<Value>,
 ): (open: Installation, id: string) => Promise<Value> {

@@ -10,7 +10,7 @@ import { tryWhatWaits, waitsForPerson } from './resume.ts';
 import { tenantStatus } from './status.ts';
 import type { TargetStatus } from './status-view.ts';
 
-/** What one cycle on demand came to. */
+/** Result of a cycle on demand. */
 export interface SyncResult {
   tenant: string;
   run: RunReport;
@@ -18,8 +18,8 @@ export interface SyncResult {
 }
 
 /**
- * Whether nothing is left to do or to tell: the cycle ended, every target is in sync, and nothing is out of the login's reach or of the
- * configuration's.
+ * Returns whether the cycle is complete: the cycle succeeded, every target is in sync, and no data is outside the permissions of the
+ * connection or the ids of the configuration.
  */
 export function isWhole({ run, targets }: SyncResult): boolean {
   const isComplete = run.withheld.length + run.awaiting.length === 0 && Object.keys(run.gaps).length === 0;
@@ -28,14 +28,14 @@ export function isWhole({ run, targets }: SyncResult): boolean {
   );
 }
 
-/** A lane whose next turn is further off than this is left to the daemon. */
+/** Longest wait for a lane. A lane with a later job is left to the daemon. */
 const PATIENCE_MS = 15 * SECOND_MS;
 
 /**
- * One cycle of a tenant now, to its end: read, plan, and write until nothing is left that can be written now. Safe beside a
- * running daemon: both use the same leases, and what it is at is waited for.
- * @param refusalOf looks at the plan before anything of it is carried into the state
- * @throws MirrorError `settings`, code `tenant-paused`; what `refusalOf` gives
+ * Runs one complete cycle of a tenant now: read, plan, and write all writable changes. Safe during a daemon's work, because both use equal
+ * leases and wait for each other.
+ * @param refusalOf checks the plan before the state changes
+ * @throws MirrorError `settings`, code `tenant-paused`; the error from `refusalOf`
  */
 export async function syncTenant(
   installation: Installation,
@@ -47,7 +47,7 @@ export async function syncTenant(
   if (tenant.configuration.paused) throw pausedError(installation, id);
   if (refusalOf === undefined) await tryWhatWaits(tenant);
   const run = await pullAfresh(tenant, progress, signals.stop, refusalOf);
-  // Who is refused has nothing done at all, what waited from before included.
+  // A refused cycle does no work, including earlier waiting work.
   if (refusalOf !== undefined) await tryWhatWaits(tenant);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const written = new Map<string, number>();
@@ -61,7 +61,7 @@ export async function syncTenant(
         total,
       );
     });
-  // Contacts first: what belongs to one that isn't there yet would only be tried again.
+  // Contacts first, because objects of a contact that does not exist yet would only be retried.
   const belongs = ({ configuration }: OpenTarget) => configuration.crm?.contacts !== undefined;
   await Promise.all(targets.filter((target) => !belongs(target)).map(drain));
   await Promise.all(targets.filter(belongs).map(drain));
@@ -69,7 +69,7 @@ export async function syncTenant(
   return { tenant: id, run, targets: status.targets.filter(({ state }) => state !== 'paused') };
 }
 
-/** Turns of a lane until nothing is left that can be written now: what waits for a person is not waited for. */
+/** Runs jobs of a lane until no writable changes remain. Changes that require action are skipped. */
 export async function drainTarget(
   tenant: TargetWriter,
   target: OpenTarget,
@@ -95,13 +95,13 @@ async function totalPending(tenant: Pick<OpenTenant, 'outbox'>, targets: readonl
   return counts.reduce((sum, { pending }) => sum + pending, 0);
 }
 
-/** A cycle of a tenant, and what of it can be undone. */
+/** A cycle of a tenant, with the changes that can be undone. */
 export interface RunView extends RunReport {
-  /** Objects that it changed or deleted in targets, by its journal; null where there is none: it changed nothing, or long ago. */
+  /** Objects changed or deleted in targets, from the run's journal; null without a journal: no changes, or an old run. */
   undoable: { updated: number; deleted: number } | null;
 }
 
-/** The newest cycles of a tenant, newest first. @throws MirrorError `settings`, code `no-such-tenant` */
+/** Returns the newest cycles of a tenant, newest first. @throws MirrorError `settings`, code `no-such-tenant` */
 export async function recentRuns(installation: Installation, tenantId: string, limit: number): Promise<RunView[]> {
   const { runs, journal } = requireTenant(installation, tenantId);
   const [reports, journaled] = await Promise.all([runs.list(limit), journal.list(installation.clock())]);

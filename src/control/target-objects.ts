@@ -10,19 +10,19 @@ import type { Decision } from '../sync/diff.ts';
 import type { Directory } from '../sync/project.ts';
 import { eventRule } from '../sync/views.ts';
 
-/** One record that a hold keeps back. */
+/** A record on hold. */
 export interface HeldItem {
   record: string;
-  /** When it is: by the clinic, else as the target was last given it; null for what has no time, or of which neither tells. */
+  /** Start time from the clinic, or from the last write; null for records without a time, or if unknown. */
   startAt: Instant | null;
-  /** By the clinic; null where its list does not tell of it now. */
+  /** Agenda from the clinic; null if the clinic's present list lacks the record. */
   agenda: { id: string; name: string | null } | null;
   status: AppointmentStatus | null;
-  /** What would change if the hold were approved now, as the target's policy allows it to be told; none where neither side tells. */
+  /** Changes that an approval now would make, with fields that the target's policy may show; empty if neither side is known. */
   fieldChanges: readonly FieldChange[];
 }
 
-/** Where no catalogue was read. */
+/** Directory without a catalogue. */
 export const NO_DIRECTORY: Directory = {
   agendas: new Map(),
   locations: new Map(),
@@ -34,7 +34,7 @@ export const NO_DIRECTORY: Directory = {
 /** Members of a tenant that the decision on an event is computed from. */
 export interface EventDecisionSource extends Pick<OpenTenant, 'clock' | 'configuration' | 'journal' | 'tombstones'> {}
 
-/** What the calendar's rules say of an appointment, as a plan has them. */
+/** Returns the calendar's decision on an appointment, as in a plan. */
 export async function eventDecision(
   tenant: EventDecisionSource,
   target: OpenTarget,
@@ -52,13 +52,12 @@ export async function eventDecision(
     rule(appointment, () => target.identity.key(appointment.id, links.get(appointment.id)?.idAttempt ?? 0));
 }
 
-/** Objects of one target that are asked for at once, for a person who looks: vendors are asked for each of them. Our choice. */
+/** Largest number of objects fetched from a target for a view, because vendors require a request per object. Project choice. */
 const MOST_ASKED = 100;
 
 /**
- * What a target holds now for some of these records, the first hundred that it was given anything for. Writes nothing; a target that
- * can't be asked is an answer too.
- * @returns by record: null for nothing, `unread` where it was not asked, or the object can't be read
+ * Fetches present objects of a target, for the first hundred written records. Writes nothing. An unreachable target is a valid result.
+ * @returns by record: null without an object, `unread` for an object not fetched or unreadable
  */
 export async function heldObjects(
   { links, targetStore }: Pick<OpenTenant, 'links' | 'targetStore'>,
@@ -87,9 +86,8 @@ export async function heldObjects(
 }
 
 /**
- * Asks a target where people work with objects; addresses by remote id. A page is a help beside what is told: a target that can't be
- * asked now gives none.
- * @param container null while the target has none
+ * Returns page URLs by remote id. Pages are optional: an unreachable target has no pages.
+ * @param container null while the target has no container
  */
 export async function pagesOf(
   { connector }: Pick<OpenTarget, 'connector'>,

@@ -7,16 +7,16 @@ import type { TargetGap } from '../state/target-record.ts';
 import { type Installation, settingsLocation } from './installation.ts';
 import type { TargetStatus } from './status-view.ts';
 
-/** An entry that fails for so long needs an administrator: most of what passes has passed by then. Our choice. */
+/** Duration after which a failing change requires an administrator, because most temporary failures end earlier. Project choice. */
 const FAILING_LONG_MS = HOUR_MS;
-/** A first sync that takes longer needs an administrator. Our choice. */
+/** Duration after which a first sync requires an administrator. Project choice. */
 const FIRST_SYNC_LONG_MS = 6 * HOUR_MS;
-/** So long it is told that a calendar took the place of one that was gone: over a weekend. Our choice. */
+/** Duration of the report about a replaced calendar, to cover a weekend. Project choice. */
 const CALENDAR_CHANGE_REPORT_MS = 3 * DAY_MS;
-/** What of an installation tells where settings are changed. */
+/** Source of the place where a tenant's settings are changed. */
 export type Source = Pick<Installation, 'managed'>;
 
-/** That another calendar was made in the place of one that was gone: phones that show the old one show nothing new. */
+/** Reports a replaced calendar, because phones with the deleted calendar show no new appointments. */
 export function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: TargetStatus, now: Instant): Problem[] {
   if (at === null || now - at > CALENDAR_CHANGE_REPORT_MS) return [];
   const report = message('calendar-replaced');
@@ -35,7 +35,7 @@ export function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: T
   ];
 }
 
-/** All that is the matter with a target: each is told whatever else is. @param isReportedElsewhere what keeps it from going on is told of its login, its server or the clinic */
+/** Returns all problems of a target. @param isReportedElsewhere the connection, server or clinic already reports the failure */
 export function ofTarget(
   tenant: string,
   target: TargetStatus,
@@ -58,14 +58,14 @@ export function ofTarget(
   for (const gap of gaps) {
     found.push(problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsLocation(source, tenant))));
   }
-  // What waits, waits for the first of them.
+  // The first problem carries the number of waiting changes.
   return found.map((each, index) => (index === 0 ? { ...each, waiting: target.pending } : each));
 }
 
-/** What keeps all of a target from going on, but for what a person has to decide. */
+/** Reports a failure that stops the whole target, except holds. */
 function ofFailure(tenant: string, { target: id, state, failure, outage, nextTryAt }: TargetStatus): Problem[] {
   if (state !== 'stopped' && state !== 'resting') return [];
-  // Without a failure of its own it rests with another target of its account.
+  // Without a failure, the target backs off with a different target of its account.
   const limited = { message: message('rate-limited'), remedy: null };
   const { code = 'rate-limited', texts = limited, sinceAt = null } = failure ?? {};
   const health = state === 'stopped' ? 'action-required' : 'retrying';
@@ -80,7 +80,7 @@ function ofFailure(tenant: string, { target: id, state, failure, outage, nextTry
   return [{ ...report, health, sinceAt, nextTryAt }];
 }
 
-/** What a person has to decide, whatever else keeps the target. */
+/** Reports a hold, even if another problem stops the target. */
 function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: TargetStatus): Problem[] {
   const next = `clinic-mirror holds list ${tenant}`;
   const problems: Problem[] = [];
@@ -106,7 +106,7 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
   return problems;
 }
 
-/** What keeps some of its records, or takes long. Where all of it stands still that is told already. */
+/** Reports failing records and slow work. A stopped target is already reported. */
 function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[] {
   const { target: id, state, failing, firstSync, oldestPendingAt: sinceAt } = target;
   if (state === 'stopped' || state === 'resting') return [];
@@ -128,7 +128,7 @@ function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[
   return [{ ...report('first-sync-slow', text, `clinic-mirror health ${tenant} ${id}`), sinceAt }];
 }
 
-/** What of a target is not known; ids in it are those of its file. */
+/** Describes an unknown part of a target, with ids of the tenant file. */
 function sentenceOf({ code, count, what }: TargetGap): Message {
   const ids = what.join(', ');
   switch (code) {

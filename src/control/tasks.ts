@@ -8,39 +8,39 @@ import type { Progress, StoredTask, TaskKind } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { type Installation, requireTenant } from './installation.ts';
 
-/** How often a task tells that it goes on. */
+/** Interval of a task's heartbeat. */
 const ALIVE_EVERY_MS = 5 * SECOND_MS;
-/** Not heard of for so long, it ended with its process. */
+/** Silence after which a task is lost with its process. */
 const LOST_AFTER_MS = 30 * SECOND_MS;
-/** Tasks of one tenant under way at once in one process: they wait for the same leases. */
+/** Largest number of active tasks per tenant in a process, because they wait for the same leases. */
 const MOST_AT_ONCE = 5;
-/** What is under way when the process ends may take so long to stop. */
+/** Time for active tasks to stop at process exit. */
 const STOP_GRACE_MS = SECOND_MS;
 
-/** A task as it is told of. `lost`: its process ended without a word; the work is safe to be begun again. */
+/** Public view of a task. `lost`: the process ended unexpectedly; the work can safely be started again. */
 export interface TaskView extends Omit<StoredTask, 'aliveAt' | 'state'> {
   state: StoredTask['state'] | 'lost';
 }
 
-/** What a task does. What it gives must be what the API answers. */
+/** Work of a task. The result must be the API's answer. */
 export type TaskWork = (progress: Progress, signals: StopSignals) => Promise<object>;
 
-/** A task that was begun here. */
+/** A task started in this process. */
 export interface BegunTask {
   id: string;
-  /** Its result. @throws what the work throws */
+  /** Result of the work. @throws errors of the work */
   result: Promise<object>;
 }
 
-/** Long work of callers of the API: what is begun here goes on without them, and every process can tell of it. */
+/** Slow operations of API callers. A task continues without its caller, and every process can report its state. */
 export interface Tasks {
   /** @throws MirrorError `settings`, code `no-such-tenant`; `remote`, code `too-many-tasks` */
   begin(tenant: string, kind: TaskKind, work: TaskWork): Promise<BegunTask>;
-  /** Stops what is under way, and waits a second for it at most. */
+  /** Stops active tasks, and waits at most a second. */
   close(): Promise<void>;
 }
 
-/** Opens the tasks of a process. */
+/** Creates the tasks of a process. */
 export function openTasks(installation: Installation, log: Logger): Tasks {
   const ending = new AbortController();
   const running = new Map<Promise<unknown>, string>();
@@ -68,7 +68,7 @@ export function openTasks(installation: Installation, log: Logger): Tasks {
   };
 }
 
-/** A task that any process began. @throws MirrorError `settings`, code `no-such-task` or `no-such-tenant` */
+/** Returns a task of any process. @throws MirrorError `settings`, code `no-such-task` or `no-such-tenant` */
 export async function readTask(installation: Installation, tenantId: string, id: string): Promise<TaskView> {
   const { tasks, clock } = requireTenant(installation, tenantId);
   const task = await tasks.read(id);
@@ -77,7 +77,7 @@ export async function readTask(installation: Installation, tenantId: string, id:
   return { ...others, state: state === 'running' && aliveAt < clock() - LOST_AFTER_MS ? 'lost' : state };
 }
 
-/** Keeps what is known of a task while its work goes on. */
+/** Stores the state of an active task. */
 class TaskRecord {
   readonly task: StoredTask;
   readonly #tenant: Pick<OpenTenant, 'tasks' | 'clock'>;
@@ -115,7 +115,7 @@ class TaskRecord {
     }
   }
 
-  /** What can't be told now is told with the next try, or the task counts as lost. */
+  /** A failed save is repeated at the next heartbeat, or the task is reported as lost. */
   async #saveIfPossible(): Promise<void> {
     await this.save().catch((error: unknown) => this.#log.warn({ error }, 'a task could not be kept'));
   }

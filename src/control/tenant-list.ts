@@ -8,26 +8,26 @@ import { status } from './status.ts';
 import type { Status, TenantStatus } from './status-view.ts';
 import type { Statuses } from './statuses.ts';
 
-/** A tenant in a list: where it stands, all its targets together. */
+/** A tenant in a list, with the combined state of its targets. */
 interface TenantLine extends SyncState {
   tenant: string;
-  /** Null where its configuration has faults, or is not checked yet. */
+  /** Null for a faulty or unchecked configuration. */
   name: string | null;
   paused: boolean;
   targets: number;
-  /** Whether its configuration is checked: after a start tenants are checked one after the other, and run from then on. */
+  /** Whether the configuration is checked. After startup, tenants are checked one after the other, and then run. */
   checked: boolean;
-  /** Faults of its configuration, for which it is not run; 0 for none. */
+  /** Number of faults that prevent the tenant from running; 0 without faults. */
   faults: number;
-  /** What is the matter: what needs a person first. */
+  /** Problems, with required action first. */
   problems: Problem[];
 }
 
-/** One that is not run: somebody has to mend its file. */
+/** State of a tenant that does not run: an administrator must fix the file. */
 const NOT_RUN: SyncState = { ...worstOf([]), health: 'action-required' };
 
 /**
- * Tenants by their ids, those that are not run for faults among them. Only those of the page are looked at.
+ * Lists tenants by id, including tenants with faults. Reads only the tenants of the page.
  * @param isWanted by id
  * @throws MirrorError `settings`, code `cursor-unusable`
  */
@@ -61,15 +61,15 @@ function pageOfTenants(
   return pageOf([...all].filter(isWanted), question, (id) => id);
 }
 
-/** What a page of problems is asked by: whose, and whether what concerns all belongs to it. */
+/** Query for problems: tenants, and whether shared problems are included. */
 interface ProblemQuestion extends PageQuestion {
   isWanted(tenant: string): boolean;
   withAll: boolean;
 }
 
 /**
- * What is the matter, by the ids of tenants, of which a page has so many; what concerns all comes first. By a status of all clinics: some of it is
- * only told of them together.
+ * Lists problems by tenant id, with a limit on tenants per page; shared problems come first. Uses the status of all clinics, because some
+ * problems are only known for all clinics together.
  * @throws MirrorError `settings`, code `cursor-unusable`
  */
 export function listProblems(
@@ -79,7 +79,7 @@ export function listProblems(
 ): { problems: Problem[]; next: string | null } {
   const { items, next } = pageOfTenants(installation, question.isWanted, question);
   const ofAll = problems.filter(({ tenant, clinics }) => tenant === null && clinics === undefined);
-  // One that clinics share is told once, with the first page.
+  // A problem shared by clinics is only on the first page.
   const shared = problemsWithin(
     problems.filter(({ clinics }) => clinics !== undefined),
     question.isWanted,
@@ -92,40 +92,40 @@ function lineOf(id: string, found: TenantStatus | undefined): Omit<TenantLine, '
   return { tenant: id, name: null, paused: false, ...NOT_RUN, ...found, targets: found?.targets.length ?? 0 };
 }
 
-/** A clinic in one line: its targets taken together. */
+/** A clinic in one line, with the combined state of its targets. */
 export interface ClinicSummary extends SyncState {
   tenant: string;
   name: string;
   paused: boolean;
   targets: number;
-  /** Changes that cycles decided in each of the last 24 hours, this one last. */
+  /** Changes decided by cycles in each of the last 24 hours; the present hour is last. */
   hourly: readonly number[];
 }
 
-/** All clinics at a glance. */
+/** Summary of all clinics. */
 export interface Overview {
   at: Instant;
   clinics: readonly ClinicSummary[];
-  /** What is the matter: what needs a person first. */
+  /** Problems, with required action first. */
   problems: readonly Problem[];
-  /** Clinics that were not looked at yet, since it is just being computed. */
+  /** Clinics not read yet, during the first computation. */
   unread: readonly string[];
 }
 
-/** Keeps an overview for all who look. */
+/** Caches the overview for all users. */
 export interface OverviewCache {
   /**
-   * At most ten minutes old. It is computed anew when it is some seconds old, once for all who ask; whoever asks meanwhile gets the one before, and
-   * where there is none, what is known so far.
-   * @throws MirrorError as the state does, Redis not answering among it
+   * Returns an overview at most ten minutes old. After a few seconds, the overview is computed again, once for concurrent callers.
+   * Meanwhile, callers receive the previous overview, or a partial overview.
+   * @throws MirrorError as the state does, including an unreachable Redis
    */
   read(): Promise<Overview>;
 }
 
-/** With a thousand clinics computing takes seconds: so long who asks waits for it. */
+/** Longest wait of a caller, because an overview of a thousand clinics takes seconds. */
 const PATIENCE_MS = 500;
 
-/** Opens an overview of an installation. Nothing is computed before it is asked for. @param statuses of the process, which others ask too */
+/** Creates the overview of an installation. The first call computes the first overview. @param statuses shared by the process */
 export function openOverview(installation: Installation, statuses: Statuses): OverviewCache {
   let newest: { of: Status; overview: Overview } | null = null;
   return {
@@ -138,7 +138,7 @@ export function openOverview(installation: Installation, statuses: Statuses): Ov
   };
 }
 
-/** A status in one line for each clinic. */
+/** Reduces a status to one line per clinic. */
 function overviewOf({ at, tenants, problems }: Status, all: Iterable<string>): Overview {
   const read = new Set(tenants.map(({ tenant }) => tenant));
   const unread = [...all].filter((tenant) => !read.has(tenant));

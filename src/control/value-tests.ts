@@ -13,33 +13,36 @@ import { unprotected } from '../settings/redis-schema.ts';
 import { connectRedis } from '../state/redis.ts';
 import { checkRedis, requireRights } from '../state/redis-check.ts';
 
-/** A registration at an authorization server, as the settings hold it. */
+/** A client registration of an authorization server, in the form of the settings. */
 export type ClientValues =
   | { kind: 'clinic'; authUrl: string; clientId: string; clientSecret: string | null; discovery?: boolean }
   | { kind: 'google'; issuer?: string; clientId: string; clientSecret: string | null }
   | { kind: 'microsoft'; authority?: string; clientId: string; clientSecret: string | null };
 
-/** A login at a CalDAV server. */
+/** A connection to a CalDAV server. */
 export interface CaldavValues {
   server: string;
   username: string;
   password: string;
 }
 
-/** Tests values of a new configuration at their servers, before anything keeps them. Each throws a {@link MirrorError} if the value is refused. */
+/**
+ * Tests values of a new configuration with their servers, before the values are stored. Each test throws a {@link MirrorError} for a
+ * refused value.
+ */
 export interface ValueTests {
   redis(url: string): Promise<void>;
   client(values: ClientValues): Promise<void>;
   caldav(values: CaldavValues): Promise<void>;
 }
 
-/** A person waits for each test. */
+/** An administrator waits for each test. */
 const DEADLINE_MS = 10 * SECOND_MS;
 const MICROSOFT = 'https://login.microsoftonline.com';
-/** No server gave out this token: a server that accepts the client refuses the token alone (RFC 6749 section 5.2). */
+/** An invalid token: a server that accepts the client refuses only the token (RFC 6749 section 5.2). */
 const NO_TOKEN = 'clinic-mirror-tests-the-client-alone';
 
-/** Opens the tests. No test writes anything, and each ends after ten seconds. */
+/** Opens the tests. No test writes data, and each ends after ten seconds. */
 export function openValueTests(interrupted: AbortSignal): ValueTests {
   const http = createHttpClient({ userAgent: 'clinic-mirror', clock: Date.now, timeoutMs: DEADLINE_MS });
   const within = async (test: (signal: AbortSignal) => Promise<unknown>): Promise<void> => {

@@ -16,18 +16,18 @@ import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../s
 import { type Installation, requireTenant } from './installation.ts';
 import { type EventDecisionSource, eventDecision, NO_DIRECTORY, pagesOf } from './target-objects.ts';
 
-/** Objects whose appointment is not in the list are asked for alone up to this many, and appointments whose object is elsewhere likewise. */
+/** Largest number of single reads: objects without a listed appointment, and appointments whose object is outside the week. */
 const MOST_ASKED_ALONE = 20;
 
-/** When an entry is: instants, or whole days (`endDate` exclusive, `YYYY-MM-DD`). */
+/** Time of an appointment or event: instants, or whole days (`endDate` exclusive, `YYYY-MM-DD`). */
 export type WeekTime =
   | { kind: 'timed'; startAt: Instant; endAt: Instant }
   | { kind: 'all-day'; startDate: string; endDate: string };
 
 /**
- * What becomes of a difference: it goes with the next cycle, it waits in the outbox (`failing` with the code of the last failure), a hold keeps
- * it back, it stays by the target's policy, or because it was put right too often today (`churning`), or nothing is written (`paused`), or a
- * person has to look (`person`).
+ * Next step of a difference: the next cycle writes the change, the change waits in the outbox (`failing` with the last failure code), a
+ * hold stops the change, the target's policy keeps the difference, today's repair limit is reached (`churning`), no writes occur
+ * (`paused`), or an administrator must decide (`person`).
  */
 export type WeekNext =
   | { step: 'next-cycle' | 'paused' | 'churning' | 'person' }
@@ -35,58 +35,58 @@ export type WeekNext =
   | { step: 'held'; hold: string }
   | { step: 'stays'; policy: 'keep' | 'report' };
 
-/** One record of a week, on both sides. */
+/** A record of a week in clinic and calendar. */
 export interface WeekEntryView {
-  /** Null for an object of ours that names no record. */
+  /** Null for a managed object without a record. */
   record: string | null;
   clinic: { time: WeekTime; status: AppointmentStatus; agenda: string } | null;
-  /** What the calendar holds; `time` is null where a person changed it beyond reading. `page` leads a person to it. */
+  /** Event in the calendar; `time` is null after an unreadable manual change. `page` is the event's URL. */
   calendar: { time: WeekTime | null; page: string | null } | null;
-  /** What the target's policy has stand there today; null for whoever may not see it, and where nothing should stand there. */
+  /** Title that the target's policy shows; null if the caller may not see titles, or without an event. */
   title: string | null;
-  /** Code of the rule that leaves the appointment out, `before-window` or `beyond-window`; null when none does. */
+  /** Code of the rule that excludes the appointment, `before-window` or `beyond-window`, or null. */
   omitted: string | null;
   difference: WeekDifference | null;
   /** Null without a difference. */
   next: WeekNext | null;
 }
 
-/** A side that could not be read, and why. */
+/** Reason why a side is unreadable. */
 export interface SideFailure {
   code: string;
   texts: ErrorTexts;
 }
 
-/** A week of a calendar beside what the clinic shows of it. */
+/** A week of a calendar, compared with the clinic. */
 export interface WeekView {
   tenant: string;
   target: string;
   connector: string;
-  /** The clinic's zone, in which days begin. */
+  /** Zone of the clinic, for the begin of days. */
   zone: string;
   /** Monday, `YYYY-MM-DD`. */
   from: string;
   days: { date: string; startAt: Instant; endAt: Instant }[];
-  /** When the reading of the clinic began. */
+  /** Begin of the clinic read. */
   asOf: Instant;
   clinic: { failure: SideFailure | null; partial: PartialReason | null; unusable: number };
-  /** `none`: the calendar was not made yet. */
+  /** `none`: the calendar is not created yet. */
   calendar: { state: 'read' | 'none' | 'failed'; failure: SideFailure | null };
-  /** By their beginning. Differences are told only where both sides were read. */
+  /** Ordered by begin. Differences require that both sides are readable. */
   entries: WeekEntryView[];
 }
 
-/** What is asked of {@link viewWeek}. */
+/** Query for {@link viewWeek}. */
 export interface WeekQuestion {
-  /** A local date of the week, `YYYY-MM-DD`; null for the week of today. */
+  /** A local date in the week, `YYYY-MM-DD`; null for the present week. */
   date: string | null;
-  /** Whether whoever asks may see what the target's policy shows. */
+  /** Whether the caller may see titles that the target's policy allows. */
   titles: boolean;
 }
 
 /**
- * Reads a week of the clinic's agendas that feed a calendar, and of the calendar what is ours, and compares them as a plan would. Writes nothing.
- * A side that can't be read is told as such.
+ * Reads a week of the agendas that feed a calendar, and the managed events of the calendar. Compares both as a plan would, and writes
+ * nothing. An unreadable side is reported in the result.
  * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-target`
  */
 export async function viewWeek(
@@ -142,7 +142,9 @@ function calendarOf({ targets }: Pick<OpenTenant, 'targets'>, id: string): OpenT
   });
 }
 
-/** The days of a week, Monday first; a day may have 23 or 25 hours. @param date null, or what is no date, for the week of `now` */
+/**
+ * Returns the days of a week, Monday first; a day may have 23 or 25 hours. @param date null or an invalid date selects the week of `now`
+ */
 export function weekOf(zone: string, date: string | null, now: Instant): WeekView['days'] {
   const { startOfDay } = createZone(zone);
   const requestedMs = date !== null && /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(date) : Number.NaN;
@@ -173,7 +175,7 @@ async function tried<Value>(
   }
 }
 
-/** Objects of ours that lie in a window; null where there is no calendar yet. */
+/** Returns managed objects in a window; null without a calendar. */
 async function readCalendar(
   tenant: Pick<OpenTenant, 'targetStore'>,
   target: OpenTarget,
@@ -187,12 +189,12 @@ async function readCalendar(
   return objects.filter(({ item }) => item === null || target.identity.isShown(target.identity.spanOf(item), window));
 }
 
-/** A target without a CRM's part holds events. */
+/** A target without a CRM contains events. */
 function eventsOf({ connector }: OpenTarget): Connector<CalendarItem> {
   return connector as unknown as Connector<CalendarItem>;
 }
 
-/** What was read of both sides; null for one that was not. */
+/** Data of both sides; null for an unreadable side. */
 interface Sides {
   reading: Awaited<ReturnType<typeof readForDisplay>> | null;
   objects: RemoteItem<CalendarItem>[] | null;
@@ -225,7 +227,7 @@ async function entriesOf(
 }
 
 const NOTHING_ALONE = { found: [] as Appointment[], vanished: new Set<string>(), unusable: new Set<string>() };
-/** What stands in the calendar and not in the list may have moved to another week, or be gone. */
+/** An event without a listed appointment may belong to a moved or deleted appointment. */
 async function askClinicAlone(
   tenant: Pick<OpenTenant, 'clinic'>,
   target: OpenTarget,
@@ -248,7 +250,7 @@ async function askClinicAlone(
   };
 }
 
-/** A person may have moved objects to another week. */
+/** A user may have moved an event to a different week. */
 async function findElsewhere(
   tenant: Pick<OpenTenant, 'targetStore'>,
   target: OpenTarget,
@@ -266,12 +268,12 @@ async function findElsewhere(
   return 'read' in answer ? answer.read : [];
 }
 
-/** Where one side was not read, nothing can be said to differ. */
+/** Without both sides, no difference is known. */
 function uncompared(entry: WeekEntry): WeekEntry {
   return { ...entry, difference: null };
 }
 
-/** Tells of each difference what becomes of it. */
+/** Adds the next step to each difference. */
 async function withNext(
   tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'outbox' | 'targetStore'>,
   target: OpenTarget,

@@ -3,7 +3,7 @@ import { createReminderMetrics } from './reminders/metrics.ts';
 import type { ObserveLag } from './reminders/ports.ts';
 import { createTriggerMetrics } from './triggers/metrics.ts';
 
-/** Adds the figures of all features. @returns observes how late each reminder was sent */
+/** Adds the metrics of every feature. @returns a function that observes the delay of each reminder */
 export function addFeatureMetrics(metrics: Metrics): ObserveLag {
   const reminders = createReminderMetrics(metrics.registry);
   for (const feature of [reminders, createTriggerMetrics(metrics.registry)]) metrics.add(feature);

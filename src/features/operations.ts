@@ -15,7 +15,7 @@ import { REMINDER_OPERATIONS } from './reminders/operations.ts';
 import { TRIGGER_OPERATIONS } from './triggers/operations.ts';
 import { RUN_OPERATIONS } from './undo/operations.ts';
 
-/** Every operation by its name: one word in camel case. */
+/** Every operation by name, in camel case. */
 export const OPERATIONS = {
   ...TENANT_OPERATIONS,
   ...RECORD_OPERATIONS,
@@ -34,5 +34,4 @@ export const OPERATIONS = {
   ...BACKUP_OPERATIONS,
   ...AUDIT_LOG_OPERATIONS,
 };
-/** Name of an operation. */
 export type OperationName = keyof typeof OPERATIONS;

@@ -8,34 +8,30 @@ import type { AlertStore } from '../../state/reports.ts';
 import { type AlertMemory, NOTHING_REPORTED, nextDigest } from './digest.ts';
 import type { SendAlerts } from './send.ts';
 
-/** What a check works with. */
+/** Parts of an alert check. */
 export interface AlertParts {
-  /** What is the matter now. @throws MirrorError as the state does, Redis not answering among it */
+  /** Returns present problems. @throws MirrorError as the state does, including an unreachable Redis */
   problems(): Promise<readonly Problem[]>;
-  /** The ways of telling that are configured. */
+  /** Configured alert channels. */
   channels: ReadonlyMap<string, SendAlerts>;
-  /** After how long it is told that a server is away. */
+  /** Duration after which an unreachable server is reported. */
   outageAfterMs: number;
   store: AlertStore;
-  /** Of the whole installation: one process checks at a time. */
+  /** Leases of the installation: one process checks at a time. */
   leases: Leases;
   clock: Clock;
   log: Logger;
 }
 
-/** Looks whether something needs a person, and tells them. */
+/** Checks for problems and sends alerts. */
 export interface AlertWatch {
   /** Never throws. */
   check(parts: AlertParts, signal: AbortSignal): Promise<void>;
 }
 
-/** Name of the lease. */
 const LEASE = 'alerts';
 
-/**
- * Opens the watch of a process. While Redis does not answer it tells that by what the process itself remembers, so of several processes
- * each tells it.
- */
+/** Creates the alert watch of a process. During a Redis outage, each process reports the outage from its own memory. */
 export function createAlertWatch(): AlertWatch {
   const alone = new Map<string, AlertMemory>();
   let silentSinceAt: Instant | null = null;
@@ -87,7 +83,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
       const ended = AbortSignal.any([signal, lease.signal]);
       try {
         await send(digest, now, ended);
-        // Told first, noted then: a crash between the two tells it twice, and never not at all.
+        // Stored after sending: a crash between the two steps sends the alert twice, but never loses the alert.
         await store.write(channel, { memory: JSON.stringify(sent), failure: null, forgedAt });
       } catch (error) {
         if (ended.aborted) return;

@@ -2,50 +2,50 @@ import { type Code, type Message, message, type Text } from '../../messages/mess
 import { needsPerson, type Problem, SERVER_AWAY } from '../../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 
-/** What is remembered of a problem: times and counts. Its text is made when it is told. */
+/** Stored state of a problem: times and number of reports. The text is generated for each message. */
 interface Open {
-  /** When it was first seen. */
+  /** First time with the problem. */
   seenAt: Instant;
-  /** When it was first not seen any more; null while it is. */
+  /** First time without the problem; null while the problem exists. */
   goneAt: Instant | null;
-  /** How often it was told. */
+  /** Number of reports. */
   sent: number;
 }
 
-/** What a way of telling remembers. */
+/** Stored state of an alert channel. */
 export interface AlertMemory {
   /** By {@link idOf}: ids and a code. */
   open: Readonly<Record<string, Open>>;
   lastSentAt: Instant | null;
 }
 
-/** What is told in one message. */
+/** Content of one message. */
 export interface Digest {
-  /** Told for the first time. */
+  /** New problems. */
   begun: Problem[];
-  /** Told before, and still so. */
+  /** Repeated problems. */
   again: Problem[];
-  /** Told before, and over. */
+  /** Reported problems that ended. */
   over: Problem[];
-  /** Told before, still so, and not repeated now. */
+  /** Number of open problems that this message does not repeat. */
   others: number;
 }
 
-/** The memory before the first look. */
+/** State before the first check. */
 export const NOTHING_REPORTED: AlertMemory = { open: {}, lastSentAt: null };
 
-/** What comes and goes within this time is told by nobody, and ends nothing. */
+/** Shorter problems are not reported, and shorter recoveries do not end a problem. */
 const STABLE_AFTER_MS = 4 * MINUTE_MS;
-/** What passes by itself is told when it has not after this. */
+/** Duration after which a problem that may end without action is reported. */
 const TOO_LONG_MS = DAY_MS;
-/** From when it was first seen: on days 1, 3, 7 and 14. After that whoever was told four times knows. */
+/** Times of reports after the first occurrence: days 1, 3, 7 and 14. Four reports are enough. */
 const REPORT_AFTER_MS = [0, 2 * DAY_MS, 6 * DAY_MS, 13 * DAY_MS];
-/** Least time between two messages, so that an outage of many clinics is one of them. */
+/** Least time between two messages, so that an outage of many clinics makes a single message. */
 const APART_MS = HOUR_MS;
 
 /**
- * What is to be told after a look, if anything. Pure.
- * @returns what is remembered once it was `told`, and as long as it could not be; the same where nothing is to be told
+ * Returns the next message, if any. Pure.
+ * @returns the state after a successful message (`told`), and after a failed message; equal without a message
  */
 export function nextDigest(
   { open, lastSentAt }: AlertMemory,
@@ -56,14 +56,14 @@ export function nextDigest(
   const there = new Map(problems.map((problem) => [idOf(problem), problem]));
   const seen = withSeen(open, there, now);
   const isOver = ({ goneAt }: Open) => goneAt !== null && now - goneAt >= STABLE_AFTER_MS;
-  // Nobody was told of what was over before its time.
+  // Problems that ended before a report are discarded.
   const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.sent > 0));
   const due = [...there].flatMap(([id, problem]) => {
     const one = still[id];
     return one !== undefined && stepsUntil(one, problem, now, outageAfterMs) > one.sent ? [{ id, one, problem }] : [];
   });
   const reportedOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
-  // That a server is away, or back, waits for no other message.
+  // Reports about an unreachable or recovered server are sent immediately.
   const isUrgent = [...due.map(({ problem }) => problem), ...reportedOver].some(isOutage);
   const isTooSoon = !isUrgent && lastSentAt !== null && now >= lastSentAt && now - lastSentAt < APART_MS;
   const untold = { open: still, lastSentAt };
@@ -95,23 +95,23 @@ function withSeen(open: AlertMemory['open'], there: ReadonlyMap<string, Problem>
   return seen;
 }
 
-/** What is the same matter however its figures change. */
+/** Returns an id that is independent of a problem's figures. */
 function idOf({ tenant, texts, code }: Problem): string {
   return JSON.stringify([tenant, texts.subject, code]);
 }
 
-/** A remembered problem that is over. */
+/** Returns an ended problem from its stored id. */
 function overOf(id: string): Problem {
   const [tenant, subject, code] = JSON.parse(id) as [string | null, Text, string];
   return overProblem(tenant, subject, code);
 }
 
-/** Whether it is one server for all who wait for it. */
+/** Returns whether the problem is a shared unreachable server. */
 function isOutage({ code }: Problem): boolean {
   return code === SERVER_AWAY;
 }
 
-/** How often it should have been told by now. */
+/** Returns the number of reports due until now. */
 function stepsUntil({ seenAt }: Open, problem: Problem, now: Instant, outageAfterMs: number): number {
   const { health, sinceAt } = problem;
   const fromAt = isOutage(problem)
@@ -120,7 +120,7 @@ function stepsUntil({ seenAt }: Open, problem: Problem, now: Instant, outageAfte
   return REPORT_AFTER_MS.filter((afterMs) => now >= fromAt + afterMs).length;
 }
 
-/** Codes whose sentence says what was the matter whatever it was about. Of others the sentence says only that it passed. */
+/** Codes whose sentence is valid for every subject. Other ended problems have a generic sentence. */
 const CONSTANT = [
   ...(['login-ended', 'not-connected', 'tenant-not-allowed', 'account-unconfirmed', 'login-refused-once'] as const),
   ...(['login-ending', 'login-resting', 'rate-limited', 'client-rate-limited', 'file-refused', 'redis-late'] as const),
@@ -134,7 +134,7 @@ const SENTENCES: ReadonlyMap<string, Message> = new Map([
   [SERVER_AWAY, message('server-back')],
 ]);
 
-/** A problem that has passed. Its text is made of its code: none is kept. */
+/** Returns an ended problem. The text is generated from the code, because the text is not stored. */
 function overProblem(tenant: string | null, subject: Text, code: string): Problem {
   return needsPerson({ tenant, subject, code, sentence: SENTENCES.get(code) ?? PASSED, next: null });
 }

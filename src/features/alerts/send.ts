@@ -10,13 +10,13 @@ import { OPERATORS_REACH } from '../../settings/outbound-schema.ts';
 import type { Digest } from './digest.ts';
 import { payloadOf, textOf } from './texts.ts';
 
-/** A way of telling, by its name in the settings. */
+/** An alert channel, by its name in the settings. */
 export type AlertChannel = 'email' | 'webhook';
 
-/** Whoever is to be told is told, or an error says why not. */
+/** Sends a digest to the recipients. Throws if sending fails. */
 export type SendAlerts = (digest: Digest, now: Instant, signal: AbortSignal) => Promise<void>;
 
-/** The ways of telling that are configured. */
+/** Returns the configured alert channels. */
 export function alertChannels(settings: AlertSettings, http: HttpClient): Map<AlertChannel, SendAlerts> {
   const { email, webhook, language } = settings;
   const channels = new Map<AlertChannel, SendAlerts>();
@@ -31,7 +31,7 @@ async function sendMail(
   now: Instant,
   signal: AbortSignal,
 ): Promise<void> {
-  // Loaded with the first mail: what builds and sends mails is large.
+  // Loaded for the first mail, because the mail modules are large.
   const [{ default: MailComposer }, { handOver }, { smtpError }] = await Promise.all([
     import('nodemailer/lib/mail-composer'),
     import('../../mail/smtp.ts'),
@@ -46,7 +46,7 @@ async function sendMail(
     text,
     messageId: `<${randomUUID()}@${domain}>`,
     date: new Date(now),
-    // No out-of-office answers (RFC 3834 section 5).
+    // Prevents out-of-office answers (RFC 3834 section 5).
     headers: { 'Auto-Submitted': 'auto-generated' },
     disableFileAccess: true,
     disableUrlAccess: true,

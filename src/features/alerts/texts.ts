@@ -4,7 +4,7 @@ import { SYNC_HEALTH_WORDS, type SyncHealth } from '../../model/sync-state.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { Digest } from './digest.ts';
 
-/** Problems that a message names; more are counted: a webhook takes 20,000 bytes, and a person reads less. */
+/** Largest number of problems that a message lists. A webhook payload is limited to 20,000 bytes. */
 const NAMED = 40;
 
 type Words = typeof EN;
@@ -59,7 +59,7 @@ const WORDS = {
   },
 } satisfies Record<Language, typeof EN>;
 
-/** Subject and text of a digest, for a person. Nothing in them comes from a patient. */
+/** Returns subject and text of a digest, without patient data. */
 export function textOf(digest: Digest, now: Instant, language: Language): { subject: string; text: string } {
   const { begun, again, over, others } = digest;
   const words: Words = WORDS[language];
@@ -77,7 +77,7 @@ export function textOf(digest: Digest, now: Instant, language: Language): { subj
   return { subject: `clinic-mirror: ${subject}`, text: `${parts.join('\n\n')}\n` };
 }
 
-/** A digest for a program: `problems` as `status --json` has them. */
+/** Returns a digest for a program, with `problems` as in `status --json`. */
 export function payloadOf(digest: Digest, now: Instant) {
   const { begun, again, over, others } = digest;
   const some = (problems: readonly Problem[]) => ({
@@ -97,11 +97,11 @@ export function payloadOf(digest: Digest, now: Instant) {
   };
 }
 
-/** What a text is made with. */
+/** Parameters of a text. */
 interface MessageContext {
   now: Instant;
   words: Words;
-  /** A sentence in the language of the text. */
+  /** Renders a sentence in the language of the text. */
   say(text: Text): string;
 }
 
@@ -139,7 +139,7 @@ function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: b
   return isOver || next === null ? line : `${line}\n  ${say(next)}`;
 }
 
-/** Which clinics; of very many, the first ones. */
+/** Lists clinics, up to a limit. */
 function idsOf(clinics: NonNullable<Problem['clinics']>, words: Words): string {
   const ids = clinics.slice(0, NAMED).map(({ tenant }) => tenant);
   return [...ids, ...(clinics.length > NAMED ? [words.more(clinics.length - NAMED)] : [])].join(', ');

@@ -4,47 +4,48 @@ import { type Acting, recordAct } from '../../control/recording.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ManagedContent } from '../../settings/managed-tenant.ts';
 
-/** What came of restoring a backup. */
+/** Result of restoring a backup. */
 export interface Restored {
-  /** Logins that were put back, and those that stay because a newer one stands. */
+  /** Restored connections, and connections that remain because the stored grant is newer. */
   restored: string[];
   unchanged: string[];
-  /** Tombstones, receipts and opt-outs, and records that a person put back, that were missing. */
+  /** Missing tombstones, receipts, opt-outs and pinned records that were restored. */
   protections: number;
   pins: number;
-  /** Decisions to keep what was asked to be removed. */
+  /** Decisions to keep objects despite a planned deletion. */
   rejections: number;
-  /** When the backup was made; who was forgotten or opted out after that is not in it. */
+  /** Time of the backup. Later erasures and opt-outs are missing. */
   at: Instant;
 }
 
-/** Sealed copies of what of a tenant can't be rebuilt. Both throw MirrorError `settings` for an unknown tenant. */
+/** Encrypted copies of tenant data that cannot be rebuilt. Both methods throw MirrorError `settings` for an unknown tenant. */
 export interface Backups {
   backup(tenant: string): Promise<string>;
   /**
-   * Puts back what is missing; nothing that stands is replaced or removed. It ends the doubt of a state that was lost.
+   * Restores missing data. Existing data is never replaced or removed. Ends the uncertainty after a lost state.
    * @throws MirrorError `contract`, code `seal-broken`; `settings`, code `identity-key-changed`
    */
   restore(tenant: string, backup: string): Promise<Restored>;
-  /** Of managed tenants; absent in a process whose configuration came from no files. */
+  /** Functions for managed tenants; absent in a process whose configuration did not come from files. */
   managed?: {
-    /** How one was configured; null for one of a file. @throws as `restore` */
+    /** Returns the configuration in a backup; null for a tenant with a file. @throws as `restore` */
     contentIn(tenant: string, backup: string): ManagedContent | null;
-    /** Adds it again as it was. */
+    /** Adds the tenant again with its previous configuration. */
     add(acting: Acting, tenant: string, content: ManagedContent): Promise<unknown>;
   };
 }
 
-/** The same, and what a file of all tenants is sealed with. */
+/** Backups, and the encryption of a file of all tenants. */
 export interface AllBackups extends Backups {
-  /** Seals what belongs to a file of all tenants, so that nobody else makes or changes one. */
+  /** Encrypts a part of a file of all tenants, so that forged or changed parts are detected. */
   seal(text: string): string;
   /** @throws MirrorError `contract`, code `seal-broken` */
   open(sealed: string): string;
 }
 
 /**
- * Ends the doubt of a state that was lost or went back: a person knows that nobody has to be kept out, or had them forgotten again.
+ * Ends the uncertainty after a lost or reverted state. The operator confirms that no patient must be excluded, or has repeated the
+ * erasures.
  * @throws MirrorError `settings`, code `no-such-tenant`
  */
 export async function acceptLoss(
@@ -57,7 +58,7 @@ export async function acceptLoss(
 }
 
 /**
- * Restores the backup of a tenant. A managed tenant that is not there any more is added first, as it was.
+ * Restores the backup of a tenant. A removed managed tenant is first added with its previous configuration.
  * @throws as {@link Backups.restore}
  */
 export async function restoreBackup(

@@ -7,29 +7,29 @@ import { parseJson } from '../../model/json.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
 import { type AllBackups, type Restored, restoreBackup } from './backups.ts';
 
-/** First line of a file of all tenants: its form, when it was made, and whom it lacks. */
+/** First line of a file of all tenants: version, time, and missing tenants. */
 export interface BackupHead {
   format: 'clinic-mirror-backup';
   version: 1;
   /** RFC 3339. */
   at: string;
-  /** Tenants whose files had faults: they could not be opened. */
+  /** Tenants with faulty files, which could not be opened. */
   without: readonly string[];
 }
 
-/** What came of a file of all tenants. */
+/** Result of restoring a file of all tenants. */
 export interface AllRestored {
   at: string;
   restored: readonly (Restored & { tenant: string })[];
-  /** Tenants that are not as in the file, each with the code of the reason. */
+  /** Tenants that were not restored, with error codes. */
   failed: readonly { tenant: string; code: string }[];
 }
 
 const HEAD = { format: 'clinic-mirror-backup', version: 1 } as const;
 
 /**
- * Lines of a file with the backups of all tenants: the head, a line for each tenant, and last a sealed line that tells how many there were and
- * what they come to, so that one that was cut off or changed is known. One tenant is in memory at a time.
+ * Yields the lines of a file of all tenants: a head, a line per tenant, and an encrypted last line with count and digest, so that a
+ * truncated or changed file is detected. Only one tenant is in memory at a time.
  */
 export async function* backUpAll(
   acting: Acting,
@@ -53,10 +53,10 @@ export async function* backUpAll(
 }
 
 /**
- * Puts back what of all tenants, or of some, is missing. The whole file is looked through first: of one that is damaged nothing is put back. What fails of one
- * tenant keeps no other from it.
- * @param lines reads the file, each time from its beginning
- * @param only the tenants that are meant; all of the file when null
+ * Restores missing data of all or some tenants. The complete file is checked first: a damaged file restores no data. A failure of one
+ * tenant does not affect other tenants.
+ * @param lines reads the file, each time from the beginning
+ * @param only the requested tenants; null for every tenant of the file
  * @throws MirrorError `contract`, code `backup-damaged`, `seal-broken`; `settings`, code `backup-unknown`
  */
 export async function restoreAll(
@@ -83,7 +83,7 @@ export async function restoreAll(
   return { at, restored, failed };
 }
 
-/** Whether a file is whole, and whom it holds. */
+/** Checks that a file is complete, and returns its tenants. */
 async function lookThrough(
   lines: AsyncIterable<string>,
   backups: AllBackups,

@@ -10,10 +10,10 @@ declare module '../../operations/operation.ts' {
   }
 }
 
-/** A sealed backup as text. */
+/** Largest encrypted backup as text. */
 const BACKUP_LIMIT_BYTES = 33_554_432;
 
-/** Operations on what cannot be rebuilt. */
+/** Operations on data that cannot be rebuilt. */
 export const BACKUP_OPERATIONS = {
   backUp: operation({
     summary: 'make a sealed copy of what of a tenant can not be rebuilt',
@@ -56,7 +56,7 @@ export const BACKUP_OPERATIONS = {
         reads: { field: 'backup', argument: 'file' },
       },
     ],
-    // A managed tenant that is gone is added first, as it was: two entries of the audit log.
+    // A removed managed tenant is added first, with a second audit record.
     audit: 'itself',
     async run({ tenant, backup }, { services, acting }) {
       const { restoreBackup } = await import('./backups.ts');

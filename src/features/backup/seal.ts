@@ -6,34 +6,33 @@ import type { Safeguards } from '../../state/data-directory.ts';
 import type { Sealer } from '../../state/sealing.ts';
 import { identityKeyChanged } from '../../state/state-counter.ts';
 
-/** What of a tenant can't be rebuilt from its targets. */
+/** Tenant data that cannot be rebuilt from its targets. */
 export interface TenantBackup {
   at: Instant;
-  /** Fingerprint of the identity key: with another one tombstones and opt-outs would protect nobody. */
+  /** Fingerprint of the identity key. With a different key, tombstones and opt-outs would match no patient. */
   identity: string;
   credentials: Readonly<Record<string, Credential>>;
   safeguards: Safeguards;
-  /** Records that a person put back, by target, each with its end. */
+  /** Pinned records by target, with the end of each pin. */
   pins: Readonly<Record<string, Readonly<Record<string, Instant>>>>;
-  /** What a person decided to keep. An approval is asked for again: nothing is deleted by a word of before. */
+  /** Decisions to keep objects. Approvals are not in the backup, so that an old approval cannot delete objects. */
   rejections: readonly Hold[];
-  /** The clinic's own id of the tenant that all work was in; null before the first time. */
+  /** Tenant id in the clinic API used so far; null before the first use. */
   clinicTenant: string | null;
-  /** How it is configured, where no file says so; null for a tenant of a file. */
+  /** Configuration of a managed tenant; null for a tenant with a file. */
   managed: ManagedContent | null;
 }
 
 const CONTEXT = 'credentials-backup';
 
-/** One sealed text that any Redis can take back, for this tenant only. */
+/** Returns an encrypted text that any Redis can restore, only for this tenant. */
 export function sealBackup(sealer: Sealer, backup: TenantBackup): string {
   return sealer.seal(JSON.stringify(backup), CONTEXT);
 }
 
 /**
- * @param identity fingerprint of the identity key of today
- * @throws MirrorError `contract`, code `seal-broken`, when the text is another tenant's or was changed; `settings`, code
- *   `identity-key-changed`
+ * @param identity fingerprint of the present identity key
+ * @throws MirrorError `contract`, code `seal-broken`, for a changed text or a different tenant; `settings`, code `identity-key-changed`
  */
 export function openBackup(sealer: Sealer, text: string, identity: string): TenantBackup {
   const backup = JSON.parse(sealer.open(text, CONTEXT)) as TenantBackup;

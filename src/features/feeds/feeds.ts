@@ -5,25 +5,25 @@ import { MirrorError } from '../../model/errors.ts';
 import { MINUTE_MS } from '../../model/time.ts';
 import { FEED_CONNECTOR, type FeedAccess, type FeedDirectory } from '../../state/feeds.ts';
 
-/** Below it others fetch feeds; the token follows, and `.ics`. */
+/** Base path of feeds, followed by the token and `.ics`. */
 export const FEEDS_PATH = '/feeds';
 
-/** One feed, and who fetches it. */
+/** A feed and its use. */
 export interface FeedView {
   tenant: string;
   target: string;
-  /** Null while it has no address. */
+  /** Null without a URL. */
   access: FeedAccess | null;
 }
 
-/** What somebody who fetches gets. */
+/** Answer to a feed request. */
 export type FeedAnswer =
   | { status: 200; tag: string; text: string }
   | { status: 304; tag: string }
   | { status: 404 }
   | { status: 429; retryAfterMs: number };
 
-/** @param only one tenant; all of them when absent */
+/** @param only one tenant; default: all */
 export async function listFeeds(installation: Installation, only?: string): Promise<FeedView[]> {
   const ids = only === undefined ? [...installation.tenants.keys()] : [only];
   const views: FeedView[] = [];
@@ -38,8 +38,8 @@ export async function listFeeds(installation: Installation, only?: string): Prom
 }
 
 /**
- * Gives a feed a new address, which is told this once; the one before ends.
- * @param publicUrl how others reach the public port; null: they can't
+ * Makes a new URL for a feed, shown only once. The previous URL stops working.
+ * @param publicUrl base URL of the public port; null without a public port
  * @throws MirrorError `settings`, code `no-such-feed` or `no-public-port`
  */
 export async function rotateFeed(
@@ -55,7 +55,7 @@ export async function rotateFeed(
   return { url: `${publicUrl}${FEEDS_PATH}/${token}.ics`, hadOne };
 }
 
-/** Ends a feed's address: whoever has it gets 404. @throws MirrorError `settings`, code `no-such-feed` */
+/** Withdraws the URL of a feed, which then answers 404. @throws MirrorError `settings`, code `no-such-feed` */
 export async function withdrawFeed(
   installation: Installation,
   tenantId: string,
@@ -68,10 +68,10 @@ export async function withdrawFeed(
 const TOKEN = /^[\w-]{43}$/;
 
 /**
- * Gives out a feed to whoever knows its address; no vendor and no clinic is asked. An unknown address, one that was withdrawn, and one of
- * a feed that is no longer configured are answered alike.
- * @param caller the client that the request comes from, for limits
- * @param cachedTag what the caller has already, as it says (`If-None-Match`)
+ * Serves a feed to a client that knows the URL, without querying vendor or clinic. Unknown, withdrawn and no longer configured URLs have
+ * equal answers.
+ * @param caller client of the request, for limits
+ * @param cachedTag tag of the client's copy (`If-None-Match`)
  */
 export async function showFeed(
   { installation, directory }: { installation: Installation; directory: FeedDirectory },
@@ -90,7 +90,7 @@ export async function showFeed(
   if (!(await feeds.isCurrent(target.id, token))) return { status: 404 };
   await feeds.recordFetch(target.id, now);
   const feedStore = feeds.feedStore(target.id);
-  // Asked for before what it speaks of: what changes meanwhile has another one.
+  // The tag is read before the content, so that a concurrent change produces a new tag.
   const tag = `"${await feedStore.version()}"`;
   if (cachedTag !== null && isAmong(tag, cachedTag)) return { status: 304, tag };
   const { calendarText } = await import('../../connectors/icalendar.ts');
@@ -98,7 +98,7 @@ export async function showFeed(
   return { status: 200, tag, text: calendarText(name, await feedStore.entries()) };
 }
 
-/** RFC 9110 section 13.1.2: any of a list, or one marked as weak, means the same. */
+/** RFC 9110 section 13.1.2: a list of tags matches by any tag, and weak tags match. */
 function isAmong(tag: string, cachedTags: string): boolean {
   return cachedTags.split(',').some((each) => each.trim().replace(/^W\//, '') === tag);
 }

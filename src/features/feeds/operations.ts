@@ -6,7 +6,7 @@ import { id, instant, tenant } from '../../operations/schemas.ts';
 
 const ofFeed = z.strictObject({ tenant, target: id });
 
-/** The target of an act, or null if it is no feed. */
+/** Returns the target of an action, or null if the target is not a feed. */
 async function feedOf(input: z.output<typeof ofFeed>, { services }: OperationContext) {
   const { FEED_CONNECTOR } = await import('../../state/feeds.ts');
   const { id, targets } = requireTenant(services.installation, input.tenant);
@@ -45,7 +45,7 @@ export const FEED_OPERATIONS = {
     level: 'operator',
     input: ofFeed,
     output: z.object({ url: z.string(), hadOne: z.boolean() }),
-    // Whoever has the address reads the calendar: it is shown where the command is run, and nowhere else.
+    // The URL grants access to the calendar, so only the operator's terminal shows the URL.
     http: null,
     commands: [{ words: 'feeds rotate <tenant> <target>' }],
     audit: async (input, context) => ({ verb: 'rotate-feed', ...(await feedOf(input, context)) }),

@@ -14,19 +14,19 @@ import { type Lease, targetWork, waitForLease } from '../../state/leases.ts';
 import { HIGHEST_ID_ATTEMPT } from '../../sync/identity.ts';
 import { findNewer, type PatientRecordSource, type PatientRecords } from './records.ts';
 
-/** Names that are looked for in one call. */
+/** Largest number of names per lookup. */
 const KEYS_AT_ONCE = 100;
 
-/** What stands to be erased in one target. */
+/** Pending erasure in one target. */
 export interface ErasureOfTarget {
   target: OpenTarget;
-  /** Records whose erasure is in the outbox. */
+  /** Records with an erasure in the outbox. */
   recordIds: readonly string[];
-  /** Those of them that the target held an object for. */
+  /** Records with an object in the target. */
   found: ReadonlySet<string>;
 }
 
-/** What {@link eraseRecords} decided; the lanes carry it out. */
+/** Result of {@link eraseRecords}. Lanes perform the erasure. */
 export interface Erasure {
   tombstone: string;
   targets: readonly ErasureOfTarget[];
@@ -54,9 +54,9 @@ interface TraceRemover
 type PatientEraser = PatientRecordSource & TargetAuditor & TraceRemover;
 
 /**
- * Decides that everything of a patient goes: looks for objects that no link tells of, puts erasures into the outboxes past the guard,
- * sets the tombstone, and takes the records out of the rest of the state. No cycle plans meanwhile. Doing it again is safe.
- * @throws MirrorError when the clinic can't be read
+ * Starts the erasure of a patient: finds objects without links, adds erasures to the outboxes without the guard, stores the tombstone, and
+ * removes the records from the rest of the state. No cycle plans meanwhile. Safe to repeat.
+ * @throws MirrorError if the clinic is unreadable
  */
 export async function eraseRecords(
   tenant: PatientEraser,
@@ -75,7 +75,7 @@ export async function eraseRecords(
     await findNewer(tenant, records, guarded);
     const targets = [...tenant.targets.values()];
     const written = await writtenTargets(tenant);
-    // CRMs first: what they tell of appointments holds for calendars too.
+    // CRMs first, because their appointments are also erased from calendars.
     const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
     for (const [index, target] of inOrder.entries()) {
       progress('searching the targets', index, targets.length);
@@ -93,8 +93,8 @@ export async function eraseRecords(
 }
 
 /**
- * Targets that something may have been written to, known calendar or not: a record that is not as we wrote it tells of none. Such records
- * are set aside, of paused targets too, so that each calendar is looked for anew.
+ * Returns targets that may contain data, with or without a known calendar. A forged target record does not show whether the target was
+ * written. Forged records are removed, even in paused targets, so that the calendars are searched again.
  */
 async function writtenTargets(
   tenant: Pick<OpenTenant, 'log' | 'targetStore' | 'targets'>,
@@ -108,7 +108,9 @@ async function writtenTargets(
   return new Set(written.map(([id]) => id));
 }
 
-/** Gives links to objects of the patient that have none: those that left the window, and those of a record that the clinic lists no more. */
+/**
+ * Creates links for unlinked objects of the patient: objects outside the window, and objects whose record is missing in the clinic's list.
+ */
 async function searchTarget(
   tenant: TargetAuditor,
   target: OpenTarget,
@@ -123,7 +125,7 @@ async function searchTarget(
     lane = await waitForLease(tenant.leases, laneLease(target.id), waitReport, signal);
     const inLane = AbortSignal.any([signal, lane.signal]);
     let opened = await openCalendar(tenant, target, lane, inLane);
-    // Found anew by what is ours in it.
+    // Finds the calendar again by its managed events.
     if (opened === null && container === null) opened = await openCalendar(tenant, target, lane, inLane);
     if (opened === null) return void records.warnings.add('target-not-searched');
     const found = await lookFor(tenant, { target, container: opened }, records, inLane);
@@ -166,7 +168,7 @@ async function lookFor(
   return links;
 }
 
-/** Whom the clinic has no more, the contact tells of: all that is joined to it. What is found becomes a record to erase. */
+/** For a patient deleted in the clinic, the CRM contact lists the associated objects. Each found object becomes a record to erase. */
 async function readOfContact(
   tenant: Pick<OpenTenant, 'clock' | 'targets'>,
   { target, container }: PreparedTarget,
@@ -198,7 +200,7 @@ function linkOf(
 ): Link {
   return {
     ...candidate,
-    // Compared with nothing: the object is about to go.
+    // Empty, because the object will be erased without comparison.
     fingerprint: '',
     versionTag,
     ...(item === null ? { startAt: clock(), endAt: clock() } : identity.spanOf(item)),
@@ -207,7 +209,7 @@ function linkOf(
   };
 }
 
-/** For records without a link too: what was deleted before may still be readable in the target's bin. */
+/** Includes records without a link, because deleted objects may remain in the vendor's bin. */
 async function putErasures(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'outbox'>,
   target: OpenTarget,
@@ -219,7 +221,7 @@ async function putErasures(
   const links = await tenant.links.readSome(target.id, recordIds);
   const pending = await tenant.outbox.pending(target.id);
   const isThere = (id: string) => links.has(id) || pending.has(id);
-  // A target that nothing was ever written to is not asked for anything.
+  // A target without any write needs no requests.
   const wanted = isWritten ? recordIds : recordIds.filter(isThere);
   const changes = wanted.map((recordId): PlannedChange => {
     const { startAt, endAt } = links.get(recordId) ?? { startAt: now, endAt: now };
@@ -242,7 +244,7 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
     const entries = await reminders.ledger.readSome(records.reminders.reminders.map(({ id }) => id));
     await reminders.alarms.cancel([...entries.values()]);
   }
-  // They name records, and are made again within seconds.
+  // Plans contain record ids, and are made again within seconds.
   await tenant.plans.clear();
   await tenant.tasks.clear();
   const gone = await tenant.tombstones.reminders.erase(records.reminders, records.ids.appointments);
@@ -256,7 +258,7 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
   };
 }
 
-/** Takes the records out of what audits note. To be called again after the lanes' work: an audit may have come in between. */
+/** Removes the records from audit findings. Must run again after the lanes, because an audit may have run meanwhile. */
 export async function removeAuditFindings(
   { targets, links, targetStore, clock }: Pick<OpenTenant, 'clock' | 'links' | 'targetStore' | 'targets'>,
   { ids }: PatientRecords,
@@ -269,7 +271,10 @@ export async function removeAuditFindings(
   return removed;
 }
 
-/** The records of a target by its id of today or of before; of one that is configured no longer, all that may be meant. */
+/**
+ * Returns the records of a target by its present or previous id. For a target removed from the configuration, returns every possible
+ * record.
+ */
 function recordsOfTarget(
   { targets }: Pick<OpenTenant, 'targets'>,
   { ids }: PatientRecords,
@@ -283,7 +288,7 @@ function recordsOfTarget(
   };
 }
 
-/** How an erasure stands now, in numbers. */
+/** Returns the progress of an erasure in numbers. */
 export async function erasedSoFar(
   tenant: Pick<OpenTenant, 'outbox' | 'targetStore'>,
   { target, recordIds, found }: ErasureOfTarget,
@@ -304,7 +309,7 @@ export async function erasedSoFar(
   };
 }
 
-/** How far erasing reaches in a target: for good, or as far as the vendor's bin. */
+/** Returns how far a target can erase: completely, or into the vendor's bin. */
 export function reachOf({ supports, stream }: OpenTarget): 'wholly' | 'bin' {
   return supports.erases.includes(stream) ? 'wholly' : 'bin';
 }

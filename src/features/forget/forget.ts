@@ -8,16 +8,16 @@ import type { Progress } from '../../model/tasks.ts';
 import { type Erasure, erasedSoFar, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
 import { findRecords, type PatientRecords } from './records.ts';
 
-/** What forgetting a patient would take away; numbers alone. */
+/** Counts of data that an erasure would remove. */
 export interface ForgetPreview {
   tenant: string;
-  /** Whether a tombstone stands already. */
+  /** Whether a tombstone exists. */
   isForgotten: boolean;
   appointments: number;
   invoices: number;
-  /** Appointments to come that leave a calendar. */
+  /** Future appointments that a calendar would lose. */
   upcoming: number;
-  /** `linked`: objects that we know of; `toLookFor`: records that the target is asked for besides. */
+  /** `linked`: known objects; `toLookFor`: further records that the target is searched for. */
   targets: { target: string; connector: string; linked: number; toLookFor: number; reach: 'wholly' | 'bin' }[];
   reminders: number;
   answerLinks: number;
@@ -25,8 +25,8 @@ export interface ForgetPreview {
 }
 
 /**
- * Tells what forgetting a patient would take away. Asks the clinic, and no target; writes nothing.
- * @throws MirrorError `settings`, code `no-such-tenant` or `tenant-paused`; the clinic's, when it can't be read
+ * Returns the counts of an erasure. Queries the clinic, but no target; writes nothing.
+ * @throws MirrorError `settings`, code `no-such-tenant` or `tenant-paused`; errors of the clinic API
  */
 export async function previewForgetting(
   installation: Installation,
@@ -58,9 +58,9 @@ export async function previewForgetting(
 }
 
 /**
- * Takes a patient out of every target, paused ones too, as far as each reaches, and out of the state; a tombstone keeps them out. What a
- * target can't take now waits in its outbox, and the running daemon carries it out. Doing it again tells how it stands.
- * @returns the receipt, which is kept
+ * Erases a patient from every target, including paused targets, as far as each vendor allows, and from the state. A tombstone excludes the
+ * patient. Erasures that a target cannot perform now wait in its outbox for the daemon. A repeated call returns the progress.
+ * @returns the stored receipt
  * @throws MirrorError as {@link previewForgetting}
  */
 export async function forgetPatient(
@@ -99,8 +99,7 @@ export async function forgetPatient(
 }
 
 /**
- * Ends a tombstone: the patient is followed again with the next cycle, which is asked for. What was erased is written again where it
- * belongs by the rules.
+ * Removes a tombstone and starts a cycle that includes the patient again. Erased data is written again according to the rules.
  * @throws MirrorError `settings`, code `no-such-tenant`
  */
 export async function followAgain(
@@ -135,7 +134,7 @@ function countUpcoming({ targets }: Erasure, { upcoming }: PatientRecords): numb
   return [...upcoming].filter((id) => calendars.some(({ found }) => found.has(id))).length;
 }
 
-/** Receipts of a tenant, oldest first. @throws MirrorError `settings`, code `no-such-tenant` */
+/** Returns the receipts of a tenant, oldest first. @throws MirrorError `settings`, code `no-such-tenant` */
 export async function listReceipts(installation: Installation, tenantId: string): Promise<ForgetReceipt[]> {
   return requireTenant(installation, tenantId).tombstones.receipts();
 }

@@ -37,7 +37,7 @@ const receipt = z.object({
   warnings: z.array(z.string()),
 });
 
-/** Operations that keep a patient out of all targets. */
+/** Operations that exclude a patient from all targets. */
 export const FORGET_OPERATIONS = {
   previewForgetting: operation({
     summary: 'show in numbers what forgetting a patient would take away; writes nothing',

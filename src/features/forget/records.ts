@@ -7,19 +7,19 @@ import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
 import type { TracedReminders } from '../../state/tombstones.ts';
 
-/** How far back the clinic is asked for a patient's appointments: as long as records of care are kept in most places. Our choice. */
+/** Years of past appointments in the clinic query: the usual retention of care records. Project choice. */
 const YEARS_BACK = 10;
 const YEAR_MS = 365 * DAY_MS;
 
-/** Everything that is known to be one patient's; patient data by what it joins, never logged. */
+/** Known records of one patient. The combination is patient data, so it is never logged. */
 export interface PatientRecords {
   patientId: string;
   /** Record ids by stream. */
   ids: Readonly<Record<StreamName, Set<string>>>;
-  /** Appointments that the clinic still has, neither cancelled nor begun. */
+  /** Appointments of the clinic that are neither cancelled nor begun. */
   upcoming: Set<string>;
   reminders: TracedReminders;
-  /** The clinic has the patient no more: targets are asked what they hold of them. */
+  /** The clinic deleted the patient, so targets are queried for the patient's objects. */
   isGone: boolean;
   warnings: Set<ForgetWarning>;
 }
@@ -28,9 +28,9 @@ export interface PatientRecords {
 export interface PatientRecordSource extends Pick<OpenTenant, 'clinic' | 'clock' | 'targets' | 'tombstones'> {}
 
 /**
- * Asks the clinic for everything of a patient: the row itself, appointments of ten years and to come, invoices where a target follows
- * them, and what reminders tell. A patient whom the clinic has no more is no error.
- * @throws MirrorError when the clinic can't be read
+ * Finds the records of a patient: the patient, ten years of past appointments, future appointments, invoices if a target uses them, and
+ * reminders. A patient deleted in the clinic is not an error.
+ * @throws MirrorError if the clinic is unreadable
  */
 export async function findRecords(
   tenant: PatientRecordSource,
@@ -58,8 +58,8 @@ export async function findRecords(
 }
 
 /**
- * Reads again what a cycle reads. To be called while no cycle can plan, so that nothing that was booked meanwhile is missed.
- * @throws MirrorError when the clinic can't be read
+ * Reads the cycle's range again. Must run while no cycle can plan, so that concurrent bookings are found.
+ * @throws MirrorError if the clinic is unreadable
  */
 export async function findNewer(
   tenant: PatientRecordSource,
@@ -72,7 +72,7 @@ export async function findNewer(
   await traceReminders(tenant, records, signal);
 }
 
-/** By the year, so that a person sees how far it came. */
+/** Splits the range by year, to show progress. */
 function spansOf(tenant: Pick<OpenTenant, 'clock' | 'targets'>): TimeWindow[] {
   const now = tenant.clock();
   const endAt = now + Math.max(YEAR_MS, widest(tenant).futureDays * DAY_MS);
@@ -140,8 +140,8 @@ async function readInvoices(
 }
 
 /**
- * An address in a reminder tells whose it was, so it leads to appointments that the clinic lists no more. One that is somebody else's
- * by now keeps its reminders.
+ * Reminders prove whose appointment they announced, which leads to appointments missing in the clinic's list. Reminders of a different
+ * patient remain.
  */
 async function traceReminders(
   tenant: Pick<OpenTenant, 'clinic' | 'tombstones'>,
@@ -161,7 +161,7 @@ async function traceReminders(
   records.reminders = { reminders: own, links };
 }
 
-/** @returns null where the login may not read it; that is no reason to forget nothing */
+/** @returns null if the connection may read no such data, which does not stop an erasure */
 async function unlessForbidden<Answer>(read: () => Promise<Answer>): Promise<Answer | null> {
   try {
     return await read();

@@ -5,7 +5,7 @@ import type { HoldChoice } from '../../state/holds.ts';
 import * as holds from './holds.ts';
 
 /**
- * Decides a hold as it is now, or as it was seen, whole or in part: one that changes meanwhile is not decided.
+ * Decides a hold as seen by the user, complete or in part. A hold that changed meanwhile is not decided.
  * @see holds.decideHold
  */
 export async function decideHold(
@@ -30,7 +30,7 @@ export async function decideHold(
   };
   if (hold !== undefined && hold.state === 'open' && decision === 'approved') {
     const subject = digestOf([hold.id, ...chosen.toSorted()].join('\n'));
-    // Part by part is as much as all at once.
+    // Parts together require approval as a complete hold does.
     const before = all.filter(({ partOf, state }) => partOf === hold.id && state === 'approved');
     const count = before.reduce((sum, part) => sum + part.recordIds.length, chosen.length);
     about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };

@@ -19,35 +19,35 @@ import { windowOf } from '../../sync/mapping-sources.ts';
 import type { Directory } from '../../sync/project.ts';
 import { shownHold, type TenantHold } from './holds.ts';
 
-/** A hold with what a person needs to decide it. */
+/** A hold with the details for a decision. */
 export interface HoldView {
   hold: TenantHold;
-  /** Null of a hold of corrections, which belongs to no target. */
+  /** Null for a hold of corrections, which has no target. */
   connector: string | null;
   zone: string;
-  /** Limits above which removals, or corrections, are held; null for the other kinds. */
+  /** Limits above which removals or corrections are held; null for other kinds. */
   limit: { share: number; count: number } | null;
-  /** How many records left the target in this way on each of the last seven days, the newest first; null for the other kinds. */
+  /** Comparable removals on each of the last seven days, newest first; null for other kinds. */
   usual: number[] | null;
-  /** By time; those without one last. */
+  /** By time; records without a time are last. */
   items: HeldItem[];
-  /** Why the clinic's list could not be read for the items; null when it was, or was not needed. */
+  /** Reason why the clinic's list is unreadable; null if the list was read or not required. */
   unread: string | null;
-  /** Whether a part of it can be decided: where each record is a removal of its own. */
+  /** Whether parts can be decided: each record is a separate removal. */
   isDivisible: boolean;
-  /** Who wanted to have it approved already, where two persons have to. */
+  /** Existing approval requests, if two users must approve. */
   requests: Pick<ApprovalRequest, 'by' | 'at' | 'expiresAt' | 'what'>[];
 }
 
-/** Records that leave a target in the same way as a hold's, as they are counted day by day; absent where none are. */
+/** Counters of comparable removals per day; absent for other kinds. */
 const COUNTED = {
   cancelled: ({ cancelled }: GoneCounts) => cancelled,
   vanished: ({ vanished, excluded }: GoneCounts) => vanished + excluded,
 } as const;
 
 /**
- * Tells of a hold what it keeps back and what is usual. Asks the clinic for one list, and the target for objects of its first hundred
- * records; writes nothing.
+ * Returns a hold with the usual number of changes. Reads one list from the clinic, and the objects of the first hundred records from the
+ * target; writes nothing.
  * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-hold`
  */
 export async function viewHold(
@@ -77,7 +77,7 @@ interface HeldItemSource
   extends EventDecisionSource,
     Pick<OpenTenant, 'clinic' | 'links' | 'reminders' | 'targetStore'> {}
 
-/** @throws MirrorError `settings`, code `no-such-hold` when the target, or the reminders, are no longer configured */
+/** @throws MirrorError `settings`, code `no-such-hold` if the target or the reminders are no longer configured */
 async function holdContentOf(
   tenant: HeldItemSource & Pick<OpenTenant, 'targets'>,
   hold: Hold,
@@ -102,7 +102,7 @@ async function holdContentOf(
   };
 }
 
-/** From more items than this on a second person has to want the same, here; null where one is always enough. */
+/** Returns the number of records above which a second user must approve; null if one user is always enough. */
 export function secondPersonAbove({ actServices }: Pick<Acting, 'actServices'>, tenantId: string): number | null {
   return actServices.approvalsOf(tenantId).policy.holdsAbove ?? null;
 }
@@ -140,9 +140,7 @@ async function itemsOf(
   return { items: items.toSorted((one, other) => at(one) - at(other)), unread: seen.unread };
 }
 
-/**
- * One day more on either side: what is held may have moved a little, and a list is asked for by whole days. Null where nothing has a time.
- */
+/** Adds a day on each side, because held records may have moved and lists are requested by whole days. Null without a time. */
 function windowOfItems(links: Iterable<Link>): TimeWindow | null {
   const spans = [...links].filter(({ startAt }) => startAt > 0);
   if (spans.length === 0) return null;
@@ -152,7 +150,7 @@ function windowOfItems(links: Iterable<Link>): TimeWindow | null {
   };
 }
 
-/** Whether what it keeps back takes records out of the target. */
+/** Returns whether the hold removes records from the target. */
 function isRemoval(kind: Hold['kind']): kind is keyof typeof COUNTED {
   return kind in COUNTED;
 }

@@ -3,22 +3,22 @@ import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
 
-/** How long a decision stands: long enough for every cycle that it concerns. */
+/** Lifetime of a decision, long enough for the affected cycles. */
 const DECISION_MS = 7 * DAY_MS;
 
-/** A hold with the tenant that it belongs to. */
+/** A hold with its tenant. */
 export interface TenantHold extends Hold {
   tenant: string;
-  /** Names what it keeps back, as {@link seenCode}: who decides gives it back, so that nothing unseen is decided. */
+  /** Digest of the held changes, from {@link seenCode}. A decision must include the digest, so that unseen changes are not decided. */
   seen: string;
 }
 
-/** A hold of a tenant, as it is shown. */
+/** Adds tenant and digest to a hold. */
 export function shownHold(hold: Hold, tenant: string): TenantHold {
   return { ...hold, tenant, seen: seenCode(hold) };
 }
 
-/** Holds of one tenant or of all, open ones first, then newest first. */
+/** Lists holds of one tenant or every tenant: open holds first, then newest first. */
 export async function listHolds(installation: Installation, only?: string): Promise<TenantHold[]> {
   const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const lists = await Promise.all(
@@ -28,7 +28,7 @@ export async function listHolds(installation: Installation, only?: string): Prom
   return lists.flat().sort((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);
 }
 
-/** A hold, and what is decided of it. */
+/** A hold and its decision. */
 export interface HoldDecision {
   tenant: string;
   hold: string;
@@ -36,11 +36,10 @@ export interface HoldDecision {
 }
 
 /**
- * Decides a hold: approved, its deletions go with the next cycle, which is asked for at once; rejected, the objects stay and
- * are not held again for a week. Who approves a hold of people says that nobody has to be kept out, for the whole tenant.
- * @param choice what the person saw in it, so that one that grew meanwhile is not approved unseen; and what of it is decided: the rest
- *   goes on waiting, however little it is
- * @returns the hold that was decided: a part has an id of its own
+ * Decides a hold. After an approval, the deletions are part of the next cycle, which starts immediately. After a rejection, the objects
+ * remain and are not held again for a week. Approving a hold of people confirms for the whole tenant that no patient must be excluded.
+ * @param choice digest of the hold that the user saw, and the selected records. The remaining records still wait, even below the limit.
+ * @returns the decided hold: a part has a separate id
  * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, `hold-changed` or `hold-whole-only`
  */
 export async function decideHold(

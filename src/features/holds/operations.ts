@@ -7,7 +7,7 @@ import { operation } from '../../operations/operation.ts';
 import { id, instant, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
 import type { TenantHold } from './holds.ts';
 
-/** The ids that an administrator chose of a hold may be many. */
+/** An administrator may select many ids of a hold. */
 const DECISION_LIMIT_BYTES = 4_194_304;
 
 const hold = z.object({
@@ -119,7 +119,7 @@ export const HOLD_OPERATIONS = {
   }),
 };
 
-/** Ids, one a line. */
+/** Returns ids, one per line. */
 function idsIn(text: string): string[] {
   return text.split('\n').flatMap((line) => line.trim() || []);
 }

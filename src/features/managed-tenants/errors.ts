@@ -1,21 +1,21 @@
 import { message, type Text } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 
-/** There is no managed tenant of this name. */
+/** Returns the error for an unknown managed tenant. */
 export function noSuchTenant(tenant: string): MirrorError {
   return tenantRefusal('no-such-tenant', message('no-such-tenant', { id: tenant }), {
     remedy: 'clinic-mirror tenants list',
   });
 }
 
-/** There is one already: nothing was added. */
+/** Returns the error for an existing tenant, which was not added. */
 export function tenantExists(tenant: string): MirrorError {
   return tenantRefusal('tenant-exists', message('managed.exists', { tenant }), {
     remedy: message('managed.exists.remedy'),
   });
 }
 
-/** The change names no revision: nothing was changed. */
+/** Returns the error for a change without a revision, which was not made. */
 export function revisionMissing(tenant: string): MirrorError {
   return tenantRefusal('revision-missing', message('managed.revision-missing'), {
     actor: 'conflict',
@@ -23,7 +23,7 @@ export function revisionMissing(tenant: string): MirrorError {
   });
 }
 
-/** Another revision is stored by now: nothing was changed. */
+/** Returns the error for an outdated revision, whose change was not made. */
 export function revisionChanged(tenant: string): MirrorError {
   return tenantRefusal('revision-changed', message('managed.revision-changed', { tenant }), {
     actor: 'conflict',
@@ -31,7 +31,7 @@ export function revisionChanged(tenant: string): MirrorError {
   });
 }
 
-/** A change of a managed tenant that was not made. Without `actor` the caller has to name something else. */
+/** Returns the error for a refused change of a managed tenant. Without `actor`, the caller must choose a different name or revision. */
 export function tenantRefusal(
   code: string,
   text: Text,

@@ -15,45 +15,45 @@ import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
 import { noSuchTenant, revisionChanged, revisionMissing, tenantExists, tenantRefusal } from './errors.ts';
 
 const CHECK = message('tenant-faulty.remedy');
-/** Longest secret that is taken: as of one in a file. */
+/** Longest accepted secret, as for a secret in a file. */
 const MOST_SECRET_CHARACTERS = 65_536;
 
-/** What tenants are configured with; put together by `composition/`. */
+/** Services that change tenant configurations, built by `composition/`. */
 export interface ConfigurationServices {
   files: Pick<ConfigurationFiles, 'fileOf' | 'faultsOf' | 'configuration'>;
   store: ManagedTenantStore;
-  /** Has this process take up what was changed; others do so with their next look. */
+  /** Applies changes in this process. Other processes apply changes at their next check. */
   follow(): Promise<void>;
 }
 
-/** Where a tenant is configured. */
+/** Place of a tenant's configuration. */
 export interface TenantSource {
   tenant: string;
   source: 'file' | 'managed';
-  /** The file that configures it; null for one that is managed. */
+  /** Configuration file; null for a managed tenant. */
   file: string | null;
-  /** What a change names; null for a file. */
+  /** Revision required by a change; null for a file. */
   revision: string | null;
 }
 
-/** How a tenant is configured. */
+/** Configuration of a tenant. */
 export interface TenantDocument extends TenantSource {
-  /** As it is written; null where it can't be read. */
+  /** Document text; null if unreadable. */
   yaml: string | null;
-  /** Names of the secrets that are kept sealed for it: their values are told to nobody. */
+  /** Names of encrypted secrets. Their values are never shown. */
   secrets: string[];
-  /** What is wrong with it: then it is not run, or as it was before. */
+  /** Faults of the configuration. With faults, the tenant does not run, or runs with its previous configuration. */
   faults: readonly ConfigurationFault[];
 }
 
-/** What somebody wants a tenant to be configured as. */
+/** New configuration of a tenant. */
 export interface WantedDocument {
   yaml: string;
-  /** Secrets by the names that the document gives them; those that are not given stay as they are. */
+  /** Secrets by name in the document. Secrets not given remain. */
   secrets: Readonly<Record<string, string>>;
 }
 
-/** Which tenants there are, by their ids, and where each is configured. @throws MirrorError `settings`, code `cursor-unusable` */
+/** Lists tenants by id, with the place of each configuration. @throws MirrorError `settings`, code `cursor-unusable` */
 export async function listSources(
   services: ConfigurationServices,
   isWanted: (tenant: string) => boolean,
@@ -61,7 +61,7 @@ export async function listSources(
 ): Promise<Page<TenantSource>> {
   const { tenants } = await services.store.read();
   const { outlines, unusable, unchecked } = services.files.configuration;
-  // What a file of no tenant is at fault for is told elsewhere.
+  // Faults of files without a tenant are reported elsewhere.
   const ids = [...outlines.keys(), ...unusable.map(({ id }) => id), ...unchecked].filter((id) => NAME.test(id));
   const all = [...new Set([...ids, ...tenants.keys()])].filter(isWanted);
   const page = pageOf(all, question, (id) => id);
@@ -69,8 +69,8 @@ export async function listSources(
 }
 
 /**
- * How a tenant is configured, whether it is run or not.
- * @param maySee whether who asks may see a tenant: faults name no other one
+ * Returns the configuration of a tenant, running or not.
+ * @param maySee whether the caller may see a tenant; faults mention no other tenant
  * @throws MirrorError `settings`, code `no-such-tenant`
  */
 export async function readDocument(
@@ -91,7 +91,7 @@ export async function readDocument(
 }
 
 /**
- * What would be wrong, all at once, if a tenant was configured so. Nothing is kept.
+ * Returns every fault of a new configuration, without storing the configuration.
  * @throws MirrorError `settings`, code `tenant-in-file`
  */
 export async function checkDocument(
@@ -106,9 +106,9 @@ export async function checkDocument(
 }
 
 /**
- * A document as a file holds it.
- * @returns with the variables that have to be set before, which a file names in place of what is kept sealed
- * @throws MirrorError `settings`, code `configuration`, when the document can't be read
+ * Returns a document as a file.
+ * @returns with the environment variables that replace the encrypted secrets
+ * @throws MirrorError `settings`, code `configuration`, for an unreadable document
  */
 export function documentForFile({ tenant, file, yaml }: TenantDocument): {
   file: string;
@@ -119,25 +119,25 @@ export function documentForFile({ tenant, file, yaml }: TenantDocument): {
   return { file: file ?? `tenants/${tenant}.yaml`, ...withVariables(yaml, (name) => variableOf(tenant, name)) };
 }
 
-/** The names under which a document wants secrets to be kept sealed; none where it can't be read. */
+/** Returns names of the secrets that a document requires; empty for an unreadable document. */
 export function neededSecrets(yaml: string): string[] {
   const read = readYaml('', Buffer.from(yaml));
   return 'faults' in read ? [] : sealedNamesIn(read.file.value);
 }
 
-/** A change of a managed tenant that can be made: nothing is wrong with it. */
+/** A valid change of a managed tenant. */
 export interface TenantChange {
   tenant: string;
-  /** Null: it is removed. */
+  /** Null: the tenant is removed. */
   content: ManagedContent | null;
-  /** Null: there is none yet. */
+  /** Null: the tenant is new. */
   before: ManagedContent | null;
-  /** The revision that is changed; null: there is none yet. */
+  /** Revision that the change replaces; null: the tenant is new. */
   revision: string | null;
 }
 
 /**
- * A managed tenant that is added.
+ * Plans the addition of a managed tenant.
  * @throws ConfigurationError with all faults; MirrorError `settings`, code `tenant-in-file`, `tenant-exists`
  */
 export async function planAddition(
@@ -152,11 +152,11 @@ export async function planAddition(
 }
 
 /**
- * A managed tenant that is configured otherwise, or removed.
- * @param wanted null: it is removed
- * @param revision the one that was seen; null for none
+ * Plans a change or removal of a managed tenant.
+ * @param wanted null: removal
+ * @param revision revision that the user saw; null for none
  * @throws ConfigurationError with all faults; MirrorError `settings`, code `no-such-tenant`, `tenant-in-file`; `conflict`, code
- *   `revision-missing`, `revision-changed`
+ * `revision-missing`, `revision-changed`
  */
 export async function planReplacement(
   services: ConfigurationServices,
@@ -176,7 +176,7 @@ export async function planReplacement(
 }
 
 /**
- * The tenant of a file that becomes a managed one, configured as there. All of its state stays; the file counts no more.
+ * Plans the conversion of a tenant with a file into a managed tenant. The state remains; the file is then ignored.
  * @throws ConfigurationError with all faults of the file; MirrorError `settings`, code `no-such-tenant`, `tenant-exists`
  */
 export async function planAdoption(services: ConfigurationServices, tenant: string): Promise<TenantChange> {
@@ -189,19 +189,19 @@ export async function planAdoption(services: ConfigurationServices, tenant: stri
   return { tenant, content: await requireContent(services, tenant, wanted, null), before: null, revision: null };
 }
 
-/** What came of a change. */
+/** Result of a change. */
 export interface TenantChanged {
   tenant: string;
-  /** Null: it was removed. */
+  /** Null: the tenant was removed. */
   revision: string | null;
-  /** A file of its name: it counts where the tenant was removed, and does not count any more where it was adopted. */
+  /** Existing file of the tenant: active after a removal, ignored after an adoption. */
   file: string | null;
 }
 
 /**
- * Records a planned change and makes it, as long as the tenant is as it was when the change was planned. What is removed is released late, as one
- * whose file is taken away.
- * @throws MirrorError `conflict`, code `revision-changed`; `settings`, code `tenant-exists`; and those of `recordAct`
+ * Records and makes a planned change, unless the tenant changed since planning. Data of a removed tenant is deleted after the retention, as
+ * for a deleted file.
+ * @throws MirrorError `conflict`, code `revision-changed`; `settings`, code `tenant-exists`; and errors of `recordAct`
  */
 export function changeTenant(
   acting: Acting,
@@ -221,17 +221,17 @@ export function changeTenant(
   return recordAct(acting, about, work, ({ revision: now }) => ({ now, counter: services.store.counter() }));
 }
 
-/** @param policy of the tenant as it runs: one that is set aside has its own rules in what is stored of it alone */
+/** @param policy of the running tenant. For a tenant that does not run, only the stored content has the policy. */
 function needsSecond({ content, before, revision }: TenantChange, policy: ApprovalSettings): boolean {
   if (before === null) {
-    // What does not open may hold any rule.
+    // Undecryptable content may contain any policy.
     const mayHide = revision !== null && (policy.forget || policy.restore || policy.holdsAbove !== undefined);
     return policy.configuration || mayHide;
   }
   const document: unknown = JSON.parse(before.json);
   const strict = approvalsWith(policy, document);
   const hasRules = strict.holdsAbove !== undefined || strict.forget || strict.restore;
-  // Removed and added again, it would have lost its rules too.
+  // Removal and addition would otherwise bypass the approval policy.
   return strict.configuration || (hasRules && loosensApprovals(document, JSON.parse(content?.json ?? '{}')));
 }
 
@@ -247,7 +247,7 @@ async function makeChange(
   return { tenant, revision: next, file };
 }
 
-/** Has a tenant that is `record-forged` count as Redis has it. */
+/** Accepts the Redis record of a tenant that is `record-forged`. */
 async function acceptAsStored(
   services: ConfigurationServices,
   { tenant, revision }: TenantChange,
@@ -258,13 +258,13 @@ async function acceptAsStored(
   return { tenant, revision: stored?.revision ?? null, file: services.files.fileOf(tenant) };
 }
 
-/** Managed tenants that somebody else wrote, or took away, with the revisions that they are shown with. */
+/** Lists managed tenants that were changed or deleted directly in Redis, with their revisions. */
 export async function forgedTenants({ store }: ConfigurationServices): Promise<{ tenant: string; revision: string }[]> {
   const { tenants, forged } = await store.read();
   return forged.map((tenant) => ({ tenant, revision: tenants.get(tenant)?.revision ?? '' }));
 }
 
-/** What is kept of a document with its secrets. @throws ConfigurationError with all faults */
+/** Returns the content to store for a document with secrets. @throws ConfigurationError with all faults */
 async function requireContent(
   services: ConfigurationServices,
   tenant: string,
@@ -277,7 +277,7 @@ async function requireContent(
   return built.content;
 }
 
-/** A secret that is not given stays as it was; one that the document does not name goes. */
+/** Secrets not given remain. Secrets that the document does not use are deleted. */
 function contentFor(
   tenant: string,
   { yaml, secrets: newSecrets }: WantedDocument,
@@ -318,7 +318,7 @@ function faultsOf(
   return files.faultsOf({ id: tenant, revision: '', open: () => content });
 }
 
-/** What is stored of a tenant; null where it is not managed, or can't be opened. */
+/** Returns the stored content of a tenant; null if unmanaged or undecryptable. */
 async function managedNow(
   { store }: ConfigurationServices,
   tenant: string,
@@ -335,7 +335,7 @@ function requireNoFile({ files }: ConfigurationServices, tenant: string): void {
   });
 }
 
-/** What does not open is told by its fault. */
+/** Undecryptable content is reported as a fault. */
 function contentOf(stored: ManagedTenant): ManagedContent | null {
   try {
     return stored.open();
@@ -354,7 +354,7 @@ function textOf(file: string): string | null {
   return 'faults' in read ? null : read.bytes.toString('utf8');
 }
 
-/** Of what is configured now, whether it is run or not. */
+/** Returns faults of the present configuration, running or not. */
 function faultsNow({ files }: ConfigurationServices, tenant: string): readonly ConfigurationFault[] {
   const { refused, unusable } = files.configuration;
   const found = refused.find((each) => each.tenant === tenant) ?? unusable.find(({ id }) => id === tenant);

@@ -13,10 +13,10 @@ declare module '../../operations/operation.ts' {
   }
 }
 
-/** A document of 512 KiB as JSON writes it, with its secrets. */
+/** A document of 512 KiB in JSON, with secrets. */
 const DOCUMENT_LIMIT_BYTES = 1_572_864;
 
-/** Names the revision that a document was exported with, so that a change of it replaces no other. */
+/** Revision of an exported document, so that a change replaces no newer revision. */
 const REVISION_LINE = /^# revision ([\w-]{22})\n/;
 
 const source = z.object({
@@ -44,7 +44,7 @@ const documentCommand = {
   },
 } as const;
 
-/** Null: a revision is required, and the caller named none. Undefined: the revision that is current. */
+/** Null: a revision is required, but the caller gave none. Undefined: the current revision. */
 const ifMatch = z.string().nullable().optional();
 
 const changed = z.object({
@@ -227,7 +227,7 @@ export const CONFIGURATION_OPERATIONS = {
       all: z.boolean().default(false).describe('Every one that is record-forged, one after the other'),
     }),
     output: z.object({ accepted: z.array(changed) }),
-    // Whoever wrote into Redis is found on the machine.
+    // Only an administrator of the host can investigate who wrote to Redis.
     http: null,
     commands: [{ words: 'tenants accept [tenant]' }],
     audit: 'itself',
@@ -236,7 +236,7 @@ export const CONFIGURATION_OPERATIONS = {
       const forged = await forgedTenants(await context.services.configurations());
       const accepted: TenantChanged[] = [];
       for (const each of forged.filter((each) => all || each.tenant === tenant)) {
-        // As weighty as a removal: nobody knows what it replaces.
+        // Requires approval like a removal, because the replaced configuration is unknown.
         const plan = (configurations: ConfigurationServices) =>
           planReplacement(configurations, each.tenant, null, each.revision);
         accepted.push(await change(context, 'accept-tenant', plan));
@@ -246,7 +246,7 @@ export const CONFIGURATION_OPERATIONS = {
   }),
 };
 
-/** Plans a change, records it and makes it: what has faults was no act. */
+/** Plans, records and makes a change. A change with faults is not recorded. */
 async function change(
   { services, acting, rights }: OperationContext,
   verb: ActVerb,
@@ -258,12 +258,12 @@ async function change(
   return changeTenant(acting, configurations, verb, await plan(configurations));
 }
 
-/** A document without the line that names its revision. */
+/** Removes the revision line of a document. */
 function wantedOf({ yaml, secrets }: { yaml: string; secrets: Record<string, string> }) {
   return { yaml: yaml.replace(REVISION_LINE, ''), secrets };
 }
 
-/** A file that is no YAML is refused without a word of it. */
+/** An invalid YAML file is refused without quoting the file, which holds secrets. */
 async function secretsIn(text: string): Promise<Record<string, string>> {
   const { parse } = await import('yaml');
   try {

@@ -13,35 +13,35 @@ import { comparedProperties, digestOf, patientAsPerson } from '../../sync/matchi
 import { type ApprovedPair, fromMatchFile } from './file.ts';
 import { matchableTarget } from './propose.ts';
 
-/** Why a pair was left as it is. */
+/** Reason why a pair remains unchanged. */
 export type MatchRefusal =
-  /** Said of the patient: the target should not hold one, or not any more; there is a contact of ours; they are not who was approved. */
+  /** About the patient: excluded by the target, already matched, or changed since the approval. */
   | 'patient-left-out'
   | 'patient-has-contact'
   | 'patient-changed'
-  /** Said of the contact: it is not there; somebody else's key or stamp is on it; it is not as it was approved; it is not this patient's. */
+  /** About the contact: deleted, key or stamp of a different owner, changed since the approval, or matched to a different patient. */
   | 'contact-gone'
   | 'contact-taken'
   | 'contact-changed'
   | 'contact-not-ours';
 
-/** What became of a file. */
+/** Result of a match file. */
 export interface MatchResult {
   tenant: string;
   target: string;
   approved: number;
-  /** Contacts that were given to patients, or taken back from them. */
+  /** Contacts that were matched or unmatched. */
   done: number;
-  /** Those that were so already. */
+  /** Contacts that needed no change. */
   already: number;
-  /** By line: the patient's id and why nothing was done, a code of above or of the CRM's refusal. */
+  /** By line: patient id and reason, a code of this file or of the CRM's refusal. */
   refused: { line: number; record: string; why: string }[];
 }
 
-/** Contacts that are read, and keys that are looked for, at once. */
+/** Number of contacts and keys per request. */
 const AT_ONCE = 100;
 
-/** What the work on a file goes by, with planner and lane kept out. */
+/** Parameters of the work on a file, while planner and lane are locked. */
 interface Work extends MatchableTarget {
   tenant: CyclePlanner;
   pairs: readonly ApprovedPair[];
@@ -52,10 +52,10 @@ interface Work extends MatchableTarget {
 }
 
 /**
- * Gives the contacts that a person approved to their patients: each is read again, and gets our key and stamp if both are as they were
- * seen. Nothing else is written; the next cycle updates them like any of ours. Giving the same file again is safe.
- * @param text of the file of {@link proposeMatches}, decided
- * @throws MirrorError as that, and `match-file-unusable`, before anything is written
+ * Matches approved contacts with patients. Each contact is read again, and receives clinic-mirror's key and stamp if patient and contact
+ * are unchanged. No other data is written; the next cycle updates the contacts. Safe to repeat.
+ * @param text decided file from {@link proposeMatches}
+ * @throws MirrorError as {@link proposeMatches}, and `match-file-unusable`, before any write
  */
 export async function applyMatches(
   installation: Installation,
@@ -71,8 +71,8 @@ export async function applyMatches(
 }
 
 /**
- * Takes key and stamp off the contacts of a file that carry them, and forgets that they were ours. What a sync wrote into them stays. The next
- * cycle makes contacts of their own for these patients.
+ * Removes key and stamp from the matched contacts of a file, and deletes their links. Values written by a sync remain. The next cycle
+ * creates new contacts for these patients.
  * @throws MirrorError as {@link applyMatches}
  */
 export async function undoMatches(
@@ -121,7 +121,7 @@ async function work(
   }
 }
 
-/** The contacts of the file that are there, as they are now. */
+/** Reads the present contacts of the file. */
 async function readContacts({ existing, pairs, progress, signal }: Work): Promise<Map<string, ExistingContact>> {
   progress('reading the contacts');
   const contacts = new Map<string, ExistingContact>();
@@ -132,18 +132,18 @@ async function readContacts({ existing, pairs, progress, signal }: Work): Promis
   return contacts;
 }
 
-/** Stamps what may be stamped. Before the first stamp the links count as not read: the next cycle finds the contacts by their stamps. */
+/** Writes the stamps. Before the first stamp, links are marked as unread, so that the next cycle finds contacts by stamp. */
 async function adopt(matchWork: Work, unmatched: ReadonlyMap<string, Patient>) {
   const { tenant, target, existing, pairs, plan, lane, signal } = matchWork;
   const { identity } = target;
-  // After the clinic was read, which may take minutes: nobody should have the time to change them.
+  // Contacts are read after the clinic, because a clinic read may take minutes and contacts could change meanwhile.
   const contacts = await readContacts(matchWork);
   const checks = pairs.map((pair) => ({ pair, why: checkPair(matchWork, pair, { contacts, unmatched }) }));
   const approved = checks.filter(({ why }) => why === null).map(({ pair }) => pair);
   const taken = approved.length === 0 ? new Set<string>() : await prepare(matchWork, approved);
   const free = approved.filter(({ recordId }) => !taken.has(recordId));
   if (free.length > 0) {
-    // What waited to make another contact must not go out.
+    // Waiting creations would create a second contact.
     await tenant.outbox.abandon(
       target.id,
       free.map(({ recordId }) => recordId),
@@ -170,7 +170,7 @@ async function adopt(matchWork: Work, unmatched: ReadonlyMap<string, Patient>) {
   return { done: free.length - failed.size, already, refused };
 }
 
-/** Opens the target for writing. @returns patients who have a contact of ours that no link tells of */
+/** Opens the target for writing. @returns patients with a managed contact but without a link */
 async function prepare(matchWork: Work, approved: readonly ApprovedPair[]): Promise<Set<string>> {
   const { tenant, target, lane, signal } = matchWork;
   const { connector, identity } = target;
@@ -184,7 +184,7 @@ async function prepare(matchWork: Work, approved: readonly ApprovedPair[]): Prom
   return taken;
 }
 
-/** Why a pair is left as it is; null when it may be joined. */
+/** Returns the reason why a pair cannot be matched, or null. */
 function checkPair(
   { target, crm }: Work,
   { recordId, remoteId, patientSeen, contactSeen }: ApprovedPair,

@@ -15,42 +15,41 @@ import type { Instant } from '../../model/time.ts';
 import { patientSource } from '../../sync/mapping-sources.ts';
 import type { Trait } from '../../sync/matching.ts';
 
-/** A second object for what a record has an object of ours for, or that has what this one should have. Names and ids, never values. */
+/** A second object for a record, or an object with a value that the managed object should have. Names and ids, never values. */
 export interface Duplicate {
   record: string;
   /**
-   * `lacks`: our object lacks a property, since the target gives its value to one object alone and that is the other one. `copied`: the
-   * other one carries our stamp too, as when a person duplicated ours. `alike`: somebody else made the other one, and it looks like the
-   * same person.
+   * `lacks`: the managed object lacks a property, because the target allows the value in a single object. `copied`: the second object has
+   * clinic-mirror's stamp, such as a manual copy. `alike`: a user created the second object, which resembles the patient.
    */
   kind: 'lacks' | 'copied' | 'alike';
-  /** Names of the properties that ours lacks, or what is the same of both, such as `email`. */
+  /** Names of missing or equal properties, such as `email`. */
   by: readonly string[];
-  /** Address of the page of ours; null when it has none. */
+  /** URL of the managed object's page, or null. */
   page: string | null;
-  /** The other object is ours too, as with relatives, or a copy; else somebody else made it. */
+  /** The second object is managed too, such as a relative or a copy. If false, a user created the object. */
   isHeldByOurs: boolean;
-  /** That one's record; null when it is not ours, or not known. */
+  /** Record of the second object; null if unmanaged or unknown. */
   heldBy: string | null;
-  /** Address of that object's page. */
+  /** URL of the second object's page. */
   heldOn: string | null;
 }
 
-/** What of a tenant's contacts seems to be there twice. */
+/** Duplicate contacts of a tenant. */
 export interface DuplicatesView {
   tenant: string;
   asOf: Instant;
   targets: { target: string; connector: string; duplicates: Duplicate[] }[];
 }
 
-/** A duplicate before its pages are known. */
+/** A duplicate without page URLs. */
 type Found = Pick<Duplicate, 'record' | 'kind' | 'by' | 'isHeldByOurs'> & { remoteId: string };
 
 /**
- * Lists contacts that seem to be there twice: copies of ours, contacts of somebody else that look like one of ours, and ours that lack an
- * address which another contact has. Reads the clinic and all contacts of the targets. Writes nothing.
- * @param options.target one target; all of patients in CRMs when absent
- * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-target`; what the calls of clinic and target throw
+ * Lists duplicate contacts: copies of managed contacts, similar unmanaged contacts, and managed contacts without an e-mail address used by
+ * a different contact. Reads the clinic and every contact of the targets. Writes nothing.
+ * @param options.target one target; default: every CRM target with patients
+ * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-target`; errors of clinic and target
  */
 export async function tenantDuplicates(
   installation: Installation,
@@ -104,7 +103,7 @@ async function duplicatesOf(
   });
 }
 
-/** Only what the target holds otherwise than it was sent can lack something. */
+/** Only objects stored differently than sent can lack a property. */
 async function lacking(
   target: OpenTarget,
   { links, patients }: { links: ReadonlyMap<string, Link>; patients: ReadonlyMap<string, Patient> },
@@ -130,7 +129,7 @@ async function lacking(
   }));
 }
 
-/** Objects with our stamp that are not the ones we write: a person who copies a record copies its stamp, though not always its key. */
+/** Finds objects with clinic-mirror's stamp but a different id. A manual copy includes the stamp, but not always the key. */
 async function copied(
   target: OpenTarget,
   container: string,
@@ -150,7 +149,7 @@ async function copied(
   return found;
 }
 
-/** Contacts that somebody else made and that look like patients who have one of ours. */
+/** Finds unmanaged contacts that resemble patients with a managed contact. */
 async function alike(
   target: OpenTarget,
   patients: ReadonlyMap<string, Patient>,

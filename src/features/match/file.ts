@@ -6,19 +6,19 @@ import type { TargetIdentity } from '../../sync/identity.ts';
 import { guardFormula } from '../../sync/mapping/text.ts';
 import type { Person } from '../../sync/matching.ts';
 
-/** A pair that a person approved, with its line in the file. */
+/** An approved pair, with its line in the file. */
 export interface ApprovedPair extends Pair {
   line: number;
 }
 
-/** What a person writes to approve. */
+/** Approval in the decision column. */
 const ADOPT = 'adopt';
-/** What leaves a pair as it is. */
+/** Values that leave a pair unchanged. */
 const SKIP_WORDS: ReadonlySet<string> = new Set(['', 'leave']);
 
 const DECISION = 'decision';
 const PAIR = 'pair';
-/** Before a sealed pair, so that no spreadsheet reads it as a number or a formula. */
+/** Prefix of an encrypted pair, so that spreadsheets do not parse a number or formula. */
 const PAIR_PREFIX = 'pair.';
 const LISTED_LINES = 10;
 
@@ -29,7 +29,7 @@ const HEADINGS = [
   ...['would change', 'would empty', 'contact page', PAIR],
 ];
 
-/** The file in which a person decides: one line for each pair. */
+/** Returns the decision file: one line per pair. */
 export function toMatchFile(rows: readonly MatchRow[], identity: Pick<TargetIdentity, 'sealed'>): string {
   const lines = rows.map((row) => {
     const { recordId, remoteId, patientSeen, contactSeen } = row.pair;
@@ -56,8 +56,8 @@ function cellsOf({ name, birthDate, addresses, phones }: Person): string[] {
 }
 
 /**
- * The pairs that a person approved in a file.
- * @throws MirrorError `settings`, code `match-file-unusable`, that names lines: then nothing of the file counts
+ * Returns the approved pairs of a decision file.
+ * @throws MirrorError `settings`, code `match-file-unusable`, with the lines; the complete file is then ignored
  */
 export function fromMatchFile(text: string, identity: Pick<TargetIdentity, 'unsealed'>): ApprovedPair[] {
   const [headings = [], ...rows] = fromCsv(text);

@@ -26,7 +26,7 @@ const decided = z.object({
   refused: z.array(z.object({ line: z.number(), record: z.string(), why: z.string() })),
 });
 
-/** How a file of pairs is carried out: the patients' data in it stay on the machine. */
+/** Returns an operation on a pair file. The file's patient data remains on the host. */
 function carryOut({ verb, flags, about }: { verb: 'match' | 'unmatch'; flags: string; about: string }) {
   return operation({
     summary: about,
@@ -50,7 +50,7 @@ function carryOut({ verb, flags, about }: { verb: 'match' | 'unmatch'; flags: st
   });
 }
 
-/** Operations on contacts that were in a CRM before. */
+/** Operations on existing contacts of a CRM. */
 export const MATCH_OPERATIONS = {
   proposeMatches: operation({
     summary: 'find contacts that were in a CRM before and look like patients; an administrator decides in a file',

@@ -8,21 +8,21 @@ import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
 import { toMatchFile } from './file.ts';
 
-/** What was found, in numbers. */
+/** Counts of a search. */
 export interface MatchView extends MatchCounts {
   tenant: string;
   target: string;
   connector: string;
   asOf: Instant;
-  /** Pairs in the file, and those of them that nobody but a person can tell. */
+  /** Pairs in the file, and pairs that require a decision. */
   pairs: number;
   ambiguous: number;
 }
 
 /**
- * Looks for contacts that were in a CRM before us and may be patients. Reads clinic and CRM, writes nothing.
- * @returns what was found, and the file in which a person decides: it holds patient data
- * @throws MirrorError `settings`, code `no-such-tenant`, `no-such-target` or `match-not-possible`; what the calls of clinic and target throw
+ * Finds existing CRM contacts that may be patients. Reads clinic and CRM, writes nothing.
+ * @returns the counts, and the decision file, which contains patient data
+ * @throws MirrorError `settings`, code `no-such-tenant`, `no-such-target` or `match-not-possible`; errors of clinic and target
  */
 export async function proposeMatches(
   installation: Installation,

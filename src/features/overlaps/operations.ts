@@ -5,7 +5,7 @@ import { instant, tenant } from '../../operations/schemas.ts';
 const span = z.object({ startAt: instant, endAt: instant });
 const overlapping = span.extend({ record: z.string() });
 
-/** Operations on overlapping appointments: a report, nothing is changed. */
+/** Operations that report overlapping appointments. */
 export const OVERLAP_OPERATIONS = {
   reportOverlaps: operation({
     summary: 'report appointments of one agenda that overlap; reads the clinic',

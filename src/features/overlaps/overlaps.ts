@@ -32,7 +32,9 @@ interface OverlapReport {
   overlaps: readonly (Overlap & { name: string | null })[];
 }
 
-/** Pairs of appointments of the same agenda that share time. Cancelled appointments and those without a duration count for nothing. */
+/**
+ * Returns pairs of appointments in one agenda at overlapping times. Cancelled appointments and appointments without a duration are ignored.
+ */
 export function overlapsOf(appointments: Iterable<Appointment>): Overlap[] {
   const taking = [...appointments].filter(({ status, time }) => status !== 'cancelled' && time.endAt > time.startAt);
   const overlaps: Overlap[] = [];
@@ -60,7 +62,7 @@ function shown({ id, time: { startAt, endAt } }: Appointment): OverlappingAppoin
   return { record: id, startAt, endAt };
 }
 
-/** Reads the appointments of the next days from the clinic and reports those that overlap. @throws MirrorError as the clinic's calls do */
+/** Reads the appointments of the next days from the clinic and reports overlaps. @throws MirrorError as the clinic API does */
 export async function reportOverlaps(
   installation: Installation,
   tenantId: string,
@@ -75,7 +77,7 @@ export async function reportOverlaps(
   return { tenant: id, ...window, isComplete: completeness === 'complete', overlaps };
 }
 
-/** The report as an operator reads it. */
+/** Renders the report. */
 export function overlapsDocument({ tenant, ...report }: OverlapReport, language: Language): Document {
   const words = OVERLAPS[language];
   const appointment = (record: string) => link(explainAddress(tenant, record), record);

@@ -10,14 +10,14 @@ import type { AnswerDirectory, AnswerLink } from '../../state/answers.ts';
 import type { OpenAnswers, OpenReminders } from './ports.ts';
 
 /**
- * What a page says to a patient:
- * - `ask`: the appointment, and what can be said of it; `ask-again` when the page before was too old or not ours;
- * - `confirmed`, `cancelled`: done now; `was-confirmed`, `was-cancelled`: it was so already;
- * - `moved`, `over`, `gone`: the appointment has another time, is over or under way, or is no more;
- * - `expired`: the link is of an appointment that has begun; `unknown`: no such link;
- * - `too-late`: it is too near to cancel it here; `not-offered`: the clinic wants to be called for this;
- * - `busy`: another request is carrying an answer out; `limited`: too many requests;
- * - `away`: the clinic did not answer, nothing is known to have changed; `refused`: it does not take this answer.
+ * Message of an answer page:
+ * - `ask`: the appointment with its buttons; `ask-again`: the previous page was too old or forged
+ * - `confirmed`, `cancelled`: done now; `was-confirmed`, `was-cancelled`: done earlier
+ * - `moved`, `over`, `gone`: the appointment moved, began or ended, or was deleted
+ * - `expired`: the link's appointment has begun; `unknown`: unknown link
+ * - `too-late`: too late to cancel online; `not-offered`: the clinic requires a telephone call
+ * - `busy`: a concurrent request performs an answer; `limited`: too many requests
+ * - `away`: the clinic did not answer, and no change is known; `refused`: the clinic refused the answer
  */
 export type AnswerWord =
   | 'ask'
@@ -41,34 +41,34 @@ export type AnswerWord =
 /** A page for a patient. */
 export interface AnswerPage {
   says: AnswerWord;
-  /** Null when the link tells of no appointment, or no more. */
+  /** Null if the link has no valid appointment. */
   about: { clinic: string; phone: string | null; startAt: Instant; zone: string; language: 'it' | 'en' } | null;
-  /** Buttons, with the proof that they were shown; none when nothing can be said. */
+  /** Buttons with the proof of their page; null without possible answers. */
   form: { answers: Answer[]; proof: string } | null;
 }
 
-/** What a button posts. */
+/** Form data of a button. */
 export interface PostedAnswer {
   answer: string;
   proof: string;
 }
 
-/** The page behind the links in reminders. `caller` is the client that asks, for limits. */
+/** Pages behind reminder links. `caller` is the client of the request, for limits. */
 export interface AnswerServices {
-  /** Changes nothing and asks the clinic nothing: programs that check links open them too. @throws when Redis fails */
+  /** Shows the page without changes or clinic queries, because link scanners open links. @throws for Redis errors */
   show(token: string, caller: string): Promise<AnswerPage>;
-  /** Carries a patient's answer out. @throws when Redis fails */
+  /** Performs a patient's answer. @throws for Redis errors */
   take(token: string, provided: PostedAnswer, caller: string): Promise<AnswerPage>;
 }
 
 const TOKEN = /^[\w-]{22}$/;
-/** How long a page that was opened may be used. */
+/** Lifetime of an opened page. */
 const PAGE_LIFE_MS = HOUR_MS;
-/** What a person waits for; the claim on the answer lasts longer. */
+/** Longest time for the clinic while a patient waits. The claim on the answer lasts longer. */
 const CLINIC_MS = 40 * SECOND_MS;
 const OVER = ['arrived', 'in_progress', 'completed', 'no_show'];
 
-/** What stands behind a link that can be used. */
+/** Data of a valid link. */
 interface Asked {
   tenant: Pick<OpenTenant, 'configuration' | 'id' | 'log'>;
   clinic: ReturnType<AnswerParts['clinicOf']>;
@@ -79,15 +79,15 @@ interface Asked {
   about: NonNullable<AnswerPage['about']>;
 }
 
-/** What the page works with; put together by `main.ts`. */
+/** Parts of the pages, supplied by `main.ts`. */
 export interface AnswerParts {
   installation: Installation;
   directory: AnswerDirectory;
-  /** The clinic of a tenant, for what a person waits for. */
+  /** Returns the clinic of a tenant, with limits for a waiting user. */
   clinicOf(tenant: Pick<OpenTenant, 'id'>): Pick<ClinicSource, 'readAppointment' | 'setStatus'>;
 }
 
-/** Opens the page. */
+/** Creates the pages. */
 export function createAnswerServices(parts: AnswerParts): AnswerServices {
   const { installation } = parts;
   return {
@@ -108,7 +108,7 @@ export function createAnswerServices(parts: AnswerParts): AnswerServices {
   };
 }
 
-/** The reminder behind a token, or the page that says why there is nothing to answer. */
+/** Returns the reminder of a token, or the page without answers. */
 async function find(
   { installation, directory, clinicOf }: AnswerParts,
   token: string,
@@ -116,7 +116,7 @@ async function find(
 ): Promise<Asked | AnswerPage> {
   const link = TOKEN.test(token) ? await directory.find(token) : null;
   if (link === null) return bare('unknown');
-  // By the name that its state has: the tenant's file may have another one by now.
+  // Uses the tenant id in the state, which may differ from the present id in the file.
   const outline = [...installation.outlines].find(([id, { formerly }]) => (formerly ?? id) === link.tenant);
   const tenant = outline === undefined ? undefined : installation.tenants.get(outline[0]);
   if (tenant?.reminders?.answers == null) return bare('unknown');
@@ -132,7 +132,7 @@ async function find(
     return bare('unknown');
   }
   const now = installation.clock();
-  // A link stays in mailboxes for years: when its time is over it tells neither whose patient somebody was nor when.
+  // Links stay in mailboxes for years, so an expired link shows no patient or appointment data.
   if (now >= entry.startAt) return bare('expired');
   if (!(await answers.store.admit(entry.id, answers.callerName(caller), now))) return bare('limited');
   const { configuration } = tenant;
@@ -162,14 +162,14 @@ function ask(asked: Asked, says: 'ask' | 'ask-again', now: Instant): AnswerPage 
   return { says, about, form: { answers: provided, proof: `${now}.${answers.proof(entry.id, now)}` } };
 }
 
-/** For each answer null when it is offered, or the page that says why not. */
+/** Returns for each answer null if offered, or the page with the reason. */
 function offered({ reminders, entry }: Asked, now: Instant): Record<Answer, AnswerWord | null> {
   const { cancel = false, cancelUntilHours = 0 } = reminders.file.links ?? {};
   const isTooLate = now > entry.startAt - cancelUntilHours * HOUR_MS;
   return { confirmed: null, cancelled: cancel ? (isTooLate ? 'too-late' : null) : 'not-offered' };
 }
 
-/** Whether the page with these buttons was shown by us, and not long ago. */
+/** Verifies that the daemon showed the page with these buttons recently. */
 function isShown({ answers, entry }: Asked, proof: string, now: Instant): boolean {
   const [, written = '', provided = ''] = /^(\d{1,15})\.([\w-]{22})$/.exec(proof) ?? [];
   const shownAt = Number(written);
@@ -177,14 +177,14 @@ function isShown({ answers, entry }: Asked, proof: string, now: Instant): boolea
   return timingSafeEqual(Buffer.from(provided), Buffer.from(answers.proof(entry.id, shownAt)));
 }
 
-/** One request at a time carries an answer out; the answer is kept when the clinic has it. */
+/** Performs one answer at a time, and stores the answer after the clinic accepted the answer. */
 async function carryOut(installation: Installation, asked: Asked, answer: Answer): Promise<AnswerPage> {
   const { tenant, entry, answers } = asked;
   const claim = await answers.store.begin(entry.id);
   if (claim === null) return page('busy', asked);
   let stored: { answer: Answer; at: Instant } | null = null;
   try {
-    // Another request may have ended between the reading of the entry and the claim.
+    // A concurrent request may have finished before the claim.
     const before = (await asked.reminders.ledger.read(entry.id))?.answer ?? null;
     if (before !== null) return page(`was-${before.is}`, asked);
     const says = await sendToClinic(asked, answer);
@@ -193,12 +193,12 @@ async function carryOut(installation: Installation, asked: Asked, answer: Answer
     return page(says, asked);
   } finally {
     await answers.store.end(entry.id, claim, stored);
-    // The targets follow at once; when that can't be asked for, they do with the next cycle.
+    // Requests a pull so that targets are updated immediately. If the request fails, the next cycle updates the targets.
     if (stored !== null) await installation.pullNow(tenant.id).catch(() => {});
   }
 }
 
-/** Tells the clinic, unless the appointment has changed meanwhile. */
+/** Sends the answer to the clinic, unless the appointment changed meanwhile. */
 async function sendToClinic(asked: Asked, answer: Answer): Promise<AnswerWord> {
   const { tenant, clinic, entry } = asked;
   const signal = AbortSignal.timeout(CLINIC_MS);
@@ -216,7 +216,7 @@ async function sendToClinic(asked: Asked, answer: Answer): Promise<AnswerWord> {
   }
 }
 
-/** What stands in the way of an answer; null when nothing does. */
+/** Returns the page that prevents an answer, or null. */
 function hindranceOf({ entry, link }: Asked, answerOf: Lookup<Appointment>, answer: Answer): AnswerWord | null {
   if ('absent' in answerOf) return 'gone';
   if ('unusable' in answerOf) return 'refused';
@@ -228,7 +228,7 @@ function hindranceOf({ entry, link }: Asked, answerOf: Lookup<Appointment>, answ
   return status === answer ? `was-${answer}` : null;
 }
 
-/** No answer came: the appointment itself tells whether it was done. */
+/** After a timeout, the appointment shows whether the answer was applied. */
 async function afterSilence({ clinic, entry }: Asked, answer: Answer): Promise<AnswerWord> {
   try {
     const now = await clinic.readAppointment(entry.appointmentId, AbortSignal.timeout(10 * SECOND_MS));
@@ -240,6 +240,6 @@ async function afterSilence({ clinic, entry }: Asked, answer: Answer): Promise<A
 
 function wordOf({ actor, code }: MirrorError): AnswerWord {
   if (code === 'record-gone') return 'gone';
-  // A person must mend something, or the clinic's rules say no: trying again would not help the patient.
+  // An administrator must fix a fault, or the clinic refused: a repeated attempt would not help the patient.
   return actor === 'remote' ? 'away' : 'refused';
 }

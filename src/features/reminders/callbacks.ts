@@ -3,25 +3,25 @@ import type { Instant } from '../../model/time.ts';
 import type { ChannelCallback, ChannelEvent } from './channels/channel.ts';
 import type { OpenReminders } from './ports.ts';
 
-/** A request to the callback address of one tenant's channel. */
+/** A request to the callback URL of a tenant's channel. */
 export interface ReminderCallback extends ChannelCallback {
   tenant: string;
   channel: string;
 }
 
-/** Longest name that another side gives a message; what is longer is none of ours. */
+/** Longest message reference. Longer references are unknown. */
 const LONGEST_REFERENCE = 128;
 
 /**
- * Takes what a channel's other side, or a patient, reports. Anybody can post here: the channel tells what is genuine, and the rest
- * changes nothing. An opt-out stands when this returns.
- * @returns the HTTP status to answer with, without a body; 404 where nothing listens
+ * Receives reports of a gateway or replies of a patient. The URL is public: the channel verifies requests, and invalid requests change
+ * nothing. An opt-out is stored before the function returns.
+ * @returns the HTTP status of the empty answer; 404 for an unknown channel
  */
 export async function takeReminderCallback(
   { outlines, tenants, clock }: Pick<Installation, 'outlines' | 'tenants' | 'clock'>,
   { tenant: tenantId, channel: channelId, ...callback }: ReminderCallback,
 ): Promise<number> {
-  // A tenant without reminders is not opened for whoever guesses its name.
+  // A tenant without reminders is not opened, so that guessed names cost little.
   const tenant = outlines.get(tenantId)?.hasReminders === true ? tenants.get(tenantId) : undefined;
   const channel = tenant?.reminders?.channels.get(channelId)?.channel;
   if (tenant?.reminders == null || channel?.takeCallback === undefined) return 404;

@@ -9,28 +9,28 @@ import type { ReminderContent } from './channels/channel.ts';
 import type { ReminderRule } from './rules.ts';
 import { CORRECTION_TEXTS, ENTRY_TITLES, SHIPPED_TEXTS, type TextTemplate } from './texts/texts.ts';
 
-/** What a text is made of. */
+/** Input of a text. */
 export interface ContentInput {
   rule: ReminderRule;
   file: ReminderFile;
-  /** The tenant's, for a patient whose language is unknown or not one of ours. */
+  /** Language of the tenant, for patients with an unknown or unsupported language. */
   language: Language;
-  /** The clinic's own name, where the settings give no other. */
+  /** Name of the clinic, used without a configured name. */
   clinic: string;
   startAt: Instant;
   zone: string;
   location: Location | null;
   patient: Patient | null;
   link: ReminderContent['link'];
-  /** What it corrects, with what the patient was told before; absent for a reminder. */
+  /** Correction, with the time previously sent; absent for a reminder. */
   correction?: { kind: CorrectionKind; sentTime: { startAt: Instant; zone: string } } | null | undefined;
 }
 
-/** What the patient reads. A field that the clinic doesn't tell is left empty, with the blanks beside it. */
+/** Returns the text for the patient. Fields missing in the clinic are empty, and adjacent spaces are removed. */
 export function contentOf(input: ContentInput): ReminderContent {
   const { file, rule, patient, location } = input;
   const language = languageOf(patient?.language ?? null, input.language);
-  // What changed besides the time stands in the words of a reminder, which named it before.
+  // A change of other facts than the time uses the reminder text, which contains the facts.
   const kind = input.correction == null || input.correction.kind === 'changed' ? null : input.correction.kind;
   const texts = kind === null ? SHIPPED_TEXTS[language] : CORRECTION_TEXTS[kind][language];
   const shipped = texts[file.phone === undefined ? 'withoutPhone' : 'withPhone'];
@@ -50,7 +50,7 @@ export function contentOf(input: ContentInput): ReminderContent {
   };
 }
 
-/** Whether what the patient reads depends on the address of the location. */
+/** Returns whether the text depends on the postal address of the location. */
 export function namesAddress(input: ContentInput): boolean {
   const { location } = input;
   if (location?.address == null) return false;
@@ -61,7 +61,7 @@ export function namesAddress(input: ContentInput): boolean {
   );
 }
 
-/** The language of a patient by its tag ("it", "en-GB"), or by the word for it; else the tenant's. */
+/** Returns the language of a patient by tag ("it", "en-GB") or name, or the tenant's language. */
 export function languageOf(stated: string | null, fallback: Language): Language {
   const word = stated?.trim().toLowerCase() ?? '';
   if (/^(it([-_]|$)|ita$|ital)/.test(word)) return 'it';
@@ -95,7 +95,7 @@ function timeFields({ startAt, zone }: { startAt: Instant; zone: string }, langu
   };
 }
 
-/** Each field in one pass: braces in a value are not fields. */
+/** Fills each field in a single pass, so that braces in a value are not fields. */
 function filled(template: string, fields: Record<TextField, string>): string {
   const text = template.replaceAll(/\{(\w+)\}/g, (_whole, field: TextField) => fields[field]);
   return text
@@ -109,8 +109,8 @@ function oneLine(value: string): string {
 }
 
 /**
- * What a reminder tells of its patient beside the first name; null when it tells nothing more, as it should. Whatever the same reminder to
- * nobody would say too, as the name of a clinic that is called as the patient is, is not told of the patient.
+ * Returns the patient fact in a reminder other than the first name, or null. A fact that a reminder without a patient also contains is
+ * allowed, such as a clinic with the patient's name.
  */
 export function findDisclosedFact(content: ReminderContent, input: ContentInput): PatientFact | null {
   const { patient } = input;
@@ -131,7 +131,7 @@ function textsOf({ sender, subject, text, calendarEntry }: ReminderContent): (st
   return [sender, subject, text, calendarEntry?.title ?? null, calendarEntry?.location ?? null];
 }
 
-/** Types that can't take a text message; a number of unknown type is tried. */
+/** Number types that cannot receive text messages. Numbers of unknown type are allowed. */
 const WITHOUT_MESSAGES: ReadonlySet<string> = new Set([
   'FIXED_LINE',
   'PREMIUM_RATE',
@@ -143,9 +143,9 @@ const WITHOUT_MESSAGES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The first number of a telephone field that text messages can be sent to, in E.164 (`+393331234567`).
+ * Returns the first number of a telephone field that can receive text messages, in E.164 (`+393331234567`).
  * @param region ISO 3166 country of numbers without an international prefix
- * @returns null where no valid number can take messages, or which number is meant is not clear
+ * @returns null without a valid mobile number, or for an ambiguous field
  */
 export function mobileNumber(written: string, region: string): string | null {
   const able = telephonesIn(written, region).find(({ type }) => !WITHOUT_MESSAGES.has(type ?? ''));

@@ -5,40 +5,41 @@ import { HOUR_MS, type Instant } from '../../model/time.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
 import { exceeds } from '../../sync/guard.ts';
 
-/** Corrections that begin within this time are weighed together: a slow change across cycles is as wrong as one at once. */
+/** Corrections in this window are counted together, because a slow mass change is as dangerous as a fast mass change. */
 const WINDOW_MS = HOUR_MS;
 
-/** A message that would tell a patient that something has changed. */
+/** A message that would report a change to a patient. */
 export interface CalledFor {
   appointmentId: string;
-  /** Name of the correction; the same for a reminder of the new time that takes its place. */
+  /** Name of the correction, shared with a reminder of the new time that replaces the correction. */
   fact: string;
-  /** When its correction was planned; null when it is not planned yet. */
+  /** Planning time of the correction; null before planning. */
   plannedAt: Instant | null;
   before: WrongInformation | null;
 }
 
-/** What the guard weighs. */
+/** Input of the guard. */
 export interface CorrectionInput {
   calls: readonly CalledFor[];
-  /** Everything of the appointments that patients were told of, compared or not. */
+  /** All messages of appointments that patients were notified of, compared or not. */
   entries: readonly LedgerEntry[];
   /** Appointments of the open hold that the cycle did not compare. */
   unseen: readonly string[];
   holds: readonly Hold[];
-  /** How many appointments ahead patients were told of. */
+  /** Number of future appointments that patients were notified of. */
   sentCount: number;
   limit: ReminderFile['correctionGuard'];
   now: Instant;
 }
 
-/** What has been decided of a correction: `free` when it was planned before the window. */
+/** Decision on a correction; `free` means planned before the window. */
 type CorrectionState = 'approved' | 'refused' | 'waiting' | 'free' | 'undecided';
 
 /**
- * Weighs the corrections of one cycle, with those of the last hour and those that wait, also of appointments that the cycle did not see. Above both
- * limits all undecided ones wait, since part of a wrong change is as wrong. A decision is about what a correction says: when the appointment changes again, the correction is weighed again.
- * @returns why a correction is kept back; null when it is not
+ * Counts the corrections of a cycle, of the last hour, and waiting corrections, including appointments that the cycle did not see. Above
+ * both limits, all undecided corrections are held, because a part of a wrong change is equally wrong. A decision applies to the content of
+ * a correction: after a further change, the correction is counted again.
+ * @returns the hold reason of a correction, or null
  */
 export function weighCorrections(input: CorrectionInput): (call: CalledFor) => HeldReason | null {
   const { calls, entries, unseen, sentCount, limit, now } = input;

@@ -19,38 +19,38 @@ import { cancellationExclusion, type ReminderRule, reminderExclusion } from './r
 import { failedOf } from './steps.ts';
 import { correctionOf, type MessageTruth, messageTruthOf, type Truth } from './told.ts';
 
-/** A reminder of the new time that is due within this long is its correction. Our choice. */
+/** A reminder of the new time due within this time replaces the correction. Project choice. */
 const SOON_MS = 4 * HOUR_MS;
 
-/** So long after the start that was told, a reading may still find that the appointment had been moved to later before it. Our choice. */
+/** Time after the announced start in which a read may still find an earlier move to a later time. Project choice. */
 const PASSED_MS = DAY_MS;
 
-/** What a cycle learned, as far as corrections go by it. */
+/** Result of a cycle that corrections use. */
 export interface SeenByPatients {
   appointments: ReadonlyMap<string, Appointment>;
   vanished: ReadonlySet<string>;
   locations: LocationCatalogue;
-  /** Where a location has no zone of its own. */
+  /** Zone for locations without a zone. */
   zone: string;
 }
 
-/** How a false message is put right: by a message that is due, or by nobody here. */
+/** Correction of a false message: a due message, or none with a reason. */
 type Remedy =
   | { due: PlannedReminder | LedgerEntry; isPlanned: boolean }
   | { waitsUntilAt: Instant }
   | { reason: WrongReason };
 
-/** What is decided of one channel of one appointment. */
+/** Decision on one channel of one appointment. */
 interface Decided {
   wrong: WrongInformation | null;
-  /** Kept, and the only correction that may stay open. */
+  /** The message to keep, and the only correction that may remain open. */
   due: PlannedReminder | LedgerEntry | null;
   isPlanned: boolean;
-  /** Name of the correction, where a message is due that tells the patient of the change; else null. */
+  /** Name of the correction if a due message reports the change, or null. */
   fact: string | null;
 }
 
-/** One channel of one appointment, compared. */
+/** Comparison of one channel of one appointment. */
 interface Compared {
   appointmentId: string;
   channel: string;
@@ -60,8 +60,8 @@ interface Compared {
 }
 
 /**
- * Compares what patients were told with what a cycle learned: plans corrections, or holds them when they are too many, withdraws those that are
- * not true any more, and notes who holds wrong information. Says nothing of an appointment that the cycle did not see.
+ * Compares sent messages with the result of a cycle. Plans corrections, or holds too many corrections. Withdraws outdated corrections, and
+ * stores who has wrong information. Appointments that the cycle did not see are unchanged.
  */
 export async function planCorrections(
   holds: OpenTenant['holds'],
@@ -91,9 +91,9 @@ export async function planCorrections(
 }
 
 interface LedgerContent {
-  /** Ids of the appointments ahead. */
+  /** Ids of future appointments. */
   sent: readonly string[];
-  /** Everything of these, and of those whose told start has just passed. */
+  /** All messages of these appointments, and of appointments whose announced start has just passed. */
   entries: ReadonlyMap<string, readonly LedgerEntry[]>;
   recorded: readonly WrongInformation[];
 }
@@ -121,7 +121,9 @@ async function compareAll(
   });
 }
 
-/** Holds corrections when they are too many. The hold covers what is kept back now, and of what was not compared what it covered before. */
+/**
+ * Holds too many corrections. The hold contains the new corrections, and its earlier corrections of appointments that were not compared.
+ */
 async function withholdCorrections(
   holds: OpenTenant['holds'],
   { file: { correctionGuard } }: OpenReminders,
@@ -159,7 +161,7 @@ async function withholdCorrections(
   if (open !== undefined || held.length > 0) {
     const expiresAt = now + correctionGuard.holdExpiresAfterHours * HOUR_MS;
     const recordIds = [...new Set(held.map(({ appointmentId }) => appointmentId))];
-    // A person decides about what the corrections say, and not about what the appointments become later.
+    // A decision applies to the content of the corrections, not to later changes.
     const said = JSON.stringify(held.map((one) => [nameOf(one), one.fact]).toSorted());
     const content = createHash('sha256').update(said).digest('base64url');
     await holds.cover(REMINDERS, 'corrections', recordIds, { linkCount: sent.length, content, now, expiresAt });
@@ -183,7 +185,7 @@ function withheld({ before, decided }: Compared, reason: HeldReason, now: Instan
   return { wrong: { ...wrong, correctsAt: null, reason, held }, due: null, isPlanned: false, fact };
 }
 
-/** Withdraws what is no longer due, and plans what is. */
+/** Withdraws outdated corrections, and plans due corrections. */
 async function carryOut(
   { ledger, alarms }: OpenReminders,
   { own, decided: { due, isPlanned } }: Compared,
@@ -199,22 +201,22 @@ async function carryOut(
   return counts;
 }
 
-/** Returns the starts that patients were told of appointments ahead, by appointment, of those that a list may settle. */
+/** Returns the announced starts of future appointments, by appointment, that a list can verify. */
 export async function announcedStarts({ ledger }: OpenReminders, now: Instant): Promise<Map<string, Instant[]>> {
   const announced = await ledger.ofAppointments(await ledger.notifiedSince(now));
   const wrong = Map.groupBy(await ledger.wrong(now), ({ appointmentId }) => appointmentId);
   const open = [...announced].filter(([id, entries]) => {
     const listed = wrong.get(id) ?? [];
     if (listed.length > 0) return listed.some(({ reason }) => reason !== 'vanished');
-    // Who was told that it is cancelled waits for nothing.
+    // A patient notified of the cancellation expects no appointment.
     return !entries.some(({ correction, state }) => correction?.kind === 'cancelled' && state === 'sent');
   });
   return new Map(open.map(([id, entries]) => [id, entries.map(({ startAt }) => startAt)]));
 }
 
 /**
- * Looks once more, when a correction is due, whether it is one.
- * @returns what the patient was told last; `waits` while another message is being handed over; else why it is dropped
+ * Checks again whether a due correction is required.
+ * @returns the last announced facts; `waits` during the delivery of a different message; or the drop reason
  */
 export async function stillFalse(
   reminders: OpenReminders,
@@ -231,7 +233,7 @@ export async function stillFalse(
   return stand.isSamePatient ? { sent: stand.last } : 'other-patient';
 }
 
-/** Returns why no message of an appointment is sent while a hold, or its rejection, keeps a correction back; null when none does. */
+/** Returns the reason why a hold or its rejection blocks messages of an appointment, or null. */
 export async function heldReasonOf(
   { ledger }: OpenReminders,
   appointmentId: string,
@@ -245,7 +247,7 @@ export async function heldReasonOf(
   return null;
 }
 
-/** Notes at once what a message came to: the next cycle looks at the whole again. */
+/** Stores the result of a message immediately. The next cycle compares again. */
 export async function recordOutcome(
   { ledger }: OpenReminders,
   { appointmentId, channel, correction }: LedgerEntry,
@@ -274,7 +276,7 @@ function decide(
   if (untilAt <= now || isAnotherVisit(last, truth, before, now)) return nothing;
   const remedy = remedyFor(reminders, { own, stand, truth }, now);
   const due = 'due' in remedy ? remedy.due : null;
-  // Of whatever rule it is: the fact is the same.
+  // The name is independent of the rule, because the fact is equal.
   const fact = 'reason' in remedy || truth === null ? null : keyOf(reminders, stand, truth, last.rule);
   const wrong: WrongInformation = {
     appointmentId: last.appointmentId,
@@ -289,8 +291,8 @@ function decide(
 }
 
 /**
- * Whether the appointment was put off after the start that was told: the patient was there, or missed it, and knows of the new one. What was noted
- * before that start was another move. Where the clinic tells no time of change, nothing else says that it came before.
+ * Returns whether the appointment was postponed after the announced start. The patient then attended or missed the visit, and knows the new
+ * time. A change stored before the start is a different move. Without a change time from the clinic, the order is unknown.
  */
 function isAnotherVisit(
   { startAt }: LedgerEntry,
@@ -333,19 +335,19 @@ function remedyFor(
   };
 }
 
-/** The start that a correction speaks of: of a cancelled appointment the one that was told. */
+/** Returns the start in a correction: for a cancelled appointment, the announced start. */
 function statedBy({ kind, last }: False, { appointment, zone }: Truth): { startAt: Instant; zone: string } {
   return kind === 'cancelled' ? last : { startAt: appointment.time.startAt, zone };
 }
 
-/** Name of the one correction that says this fact. */
+/** Returns the unique name of the correction of a fact. */
 function keyOf({ name, proofs }: OpenReminders, stand: False, truth: Truth, rule: string): string {
   const { appointmentId, channel } = stand.last;
   const { startAt } = statedBy(stand, truth);
   return name({ appointmentId, startAt, rule, channel, correction: correctionOf(stand, truth, proofs) });
 }
 
-/** A reminder of the time that is true now, due in time before what the patient believes, or no later than a correction. */
+/** Returns a reminder of the true time that is due before the announced start, or no later than a correction. */
 function reminderSoon(
   own: readonly LedgerEntry[],
   last: LedgerEntry,
@@ -359,7 +361,7 @@ function reminderSoon(
   );
 }
 
-/** The rule that governs the correction: the one of the last message, else another one for the same channel that covers the appointment. */
+/** Returns the rule of a correction: the rule of the last message, or a rule for an equal channel that includes the appointment. */
 function ruleFor(
   { rules: { rules }, channels }: OpenReminders,
   { rule, channel }: LedgerEntry,

@@ -2,31 +2,33 @@ import { createRequire } from 'node:module';
 import type { Temporal } from 'temporal-polyfill';
 import { type Instant, MINUTE_MS } from '../../model/time.ts';
 
-/** Loads a package when it is first needed: where no reminder is due it isn't. */
+/** Loads the package for the first due reminder. */
 const load = createRequire(import.meta.url);
 const temporal = () => load('temporal-polyfill') as { Temporal: typeof Temporal };
 
 /**
- * When a rule wants its reminder: `days` calendar days before, which keep the local time over a change of clocks, then exactly
- * `minutes` more; or at a local time some days before.
+ * Time of a rule: `days` calendar days before, with constant local time across clock changes, and then exactly `minutes` more; or a local
+ * time some days before.
  */
 export type When =
   | { kind: 'before'; days: number; minutes: number }
   | { kind: 'at'; daysBefore: number; minuteOfDay: number };
 
-/** Minutes of the local day between which nothing is sent; over midnight when `from` is the later one, none when equal. */
+/** Minutes of the local day without messages; across midnight if `from` is later, empty if equal. */
 export interface QuietHours {
   fromMinute: number;
   toMinute: number;
 }
 
-/** When a reminder is due, or why it can't be: the rule's time is too near the start, or the night leaves none. */
+/** Due time of a reminder, or the reason against a reminder: too close to the start, or no time outside of quiet hours. */
 export type Due = { dueAt: Instant } | { excluded: 'too-close' | 'quiet-hours' };
 
-/** One that is sent before the night has this long to be late in. */
+/** Time between a reminder before quiet hours and their begin, to allow for delays. */
 const BEFORE_NIGHT_MS = 30 * MINUTE_MS;
 
-/** The time that a rule names, whatever the night. A local time that the clocks skip comes after the gap, a doubled one first. */
+/**
+ * Returns the time of a rule without quiet hours. A skipped local time moves after the gap, and the first of a doubled local time applies.
+ */
 export function nominalDueAt(when: When, startAt: Instant, zone: string): Instant {
   const start = zoned(startAt, zone);
   if (when.kind === 'before') {
@@ -36,8 +38,8 @@ export function nominalDueAt(when: When, startAt: Instant, zone: string): Instan
 }
 
 /**
- * When the reminder is due. One that falls into the quiet hours comes when they end, or, when that is less than the minimum lead
- * before the start, half an hour before they begin.
+ * Returns the due time. A reminder in quiet hours moves to their end. If the end is less than the minimum lead before the start, the
+ * reminder moves to half an hour before quiet hours.
  */
 export function dueAtOf(
   when: When,
@@ -54,7 +56,7 @@ export function dueAtOf(
   return quietSpanAt(earlierAt, quiet, zone) === null ? { dueAt: earlierAt } : { excluded: 'quiet-hours' };
 }
 
-/** The quiet hours that an instant lies in, `fromAt` belonging to them and `toAt` not; null when it lies in none. */
+/** Returns the quiet hours around an instant, including `fromAt` and excluding `toAt`, or null. */
 export function quietSpanAt(
   at: Instant,
   { fromMinute, toMinute }: QuietHours,
@@ -70,7 +72,7 @@ export function quietSpanAt(
   return null;
 }
 
-/** The span of a local day: `YYYY-MM-DD`, or the day after that of an instant. */
+/** Returns a local day: `YYYY-MM-DD`, or the day after an instant. */
 export function localDay(
   day: string | { after: Instant },
   zone: string,

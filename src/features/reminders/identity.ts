@@ -4,8 +4,8 @@ import type { Instant } from '../../model/time.ts';
 import type { NameReminder } from './rules.ts';
 
 /**
- * Names of a tenant's reminders: 32 characters of `[0-9a-v]`, a keyed hash of what makes a reminder that one, so that the loss of all
- * state loses no name and nobody can guess one.
+ * Names the reminders of a tenant: 32 characters of `[0-9a-v]`, a keyed hash of the reminder's properties. Names survive the loss of all
+ * state, and are unguessable.
  * @param identityKey the installation's identity key, 32 bytes, never changed
  */
 export function createReminderNames(identityKey: Uint8Array, tenant: string): NameReminder {
@@ -17,10 +17,10 @@ export function createReminderNames(identityKey: Uint8Array, tenant: string): Na
   };
 }
 
-/** Keyed hashes of what a message told, and whom: 22 characters of base64url, by which it is compared later and which tell nothing. */
+/** Keyed hashes of a message's facts and recipient for later comparison: 22 characters of base64url without information. */
 export interface MessageProofs {
   patient(reminder: string, patientId: string | null): string;
-  /** @param stated place of the appointment, in whatever words */
+  /** @param stated location of the appointment, in any text */
   locationProof(appointmentId: string, ...stated: readonly string[]): string;
 }
 
@@ -35,23 +35,23 @@ export function createMessageProofs(identityKey: Uint8Array, tenant: string): Me
   };
 }
 
-/** The secrets of the addresses in a tenant's reminders: a reminder's id stands in logs and in the headers of mails, and opens nothing. */
+/** Secrets of URLs in a tenant's reminders. A reminder id appears in logs and mail headers, so the id grants no access. */
 export interface AddressSecrets {
-  /** Of the address: 22 characters of base64url, made of the reminder's id, so that each try of it carries the same. */
+  /** Token of the URL: 22 characters of base64url, derived from the reminder id, constant for each attempt. */
   token(reminder: string): string;
-  /** Proves whose appointment it was when the address was made: 22 characters of base64url. */
+  /** Proof of the patient at the time of the URL: 22 characters of base64url. */
   patient(reminder: string, patientId: string | null): string;
-  /** Whether we made an address: its token is that of its reminder, and its patient the one of then. */
+  /** Verifies a URL: token and patient match the reminder. */
   isOurs(token: string, made: { reminder: string; patientId: string | null; proof: string }): boolean;
-  /** Of the page that was shown there at a time. */
+  /** Proof of a page shown at a time. */
   proof(reminder: string, at: Instant): string;
-  /** A name for an address that requests come from, under which they are counted. */
+  /** Name of a client IP address, for counting. */
   caller(address: string): string;
-  /** Of the address by which who got it wants no more: 22 characters of base64url. */
+  /** Token of the unsubscribe URL: 22 characters of base64url. */
   unsubscribe(reminder: string): string;
 }
 
-/** @param identityKey the installation's identity key, 32 bytes: without it nobody can make an address */
+/** @param identityKey the installation's identity key, 32 bytes; required to make a URL */
 export function createAddressSecrets(identityKey: Uint8Array, tenant: string): AddressSecrets {
   const key = derivedKey(identityKey, tenant, 'answers');
   const hash = (...parts: (string | number)[]) =>
@@ -69,7 +69,7 @@ export function createAddressSecrets(identityKey: Uint8Array, tenant: string): A
   };
 }
 
-/** @param received comes from a request or from Redis, so it can be of any type; only a string can match */
+/** @param received from a request or Redis, so of any type; only a string can match */
 function isSame(received: unknown, made: string): boolean {
   if (typeof received !== 'string') return false;
   const [one, other] = [Buffer.from(received), Buffer.from(made)];

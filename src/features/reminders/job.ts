@@ -18,23 +18,23 @@ import { deadlineOf, decideByAppointment, decideByPatient, decideByTime } from '
 import { dropped, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './steps.ts';
 import type { Claim } from './store.ts';
 
-/** Asking the clinic and handing over end within these, so that no claim runs out under a worker that lives. */
+/** Time limit for clinic query and delivery, so that no claim of a live worker expires. */
 const READING_MS = 30 * SECOND_MS;
 const SENDING_MS = 80 * SECOND_MS;
-/** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
+/** Delay between delivery attempts, doubled each time, at most 15 minutes. */
 const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
-/** Between two looks whether a decision can be made sure of, and whether a doubt is over. */
+/** Delay between checks of whether decisions are persisted and uncertainty has ended. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
 const UNCERTAINTY_RETRY_MS = 5 * MINUTE_MS;
 
-/** What is known when a reminder may be handed over. */
+/** Data for delivering a reminder. */
 interface Ready {
   reminder: Reminder;
   channel: OpenChannel;
   rule: ReminderRule;
-  /** Keyed hash of the address that it goes to; null where the channel needs none. */
+  /** Keyed hash of the recipient; null if the channel needs no contact data. */
   recipient: AddressHash | null;
-  /** Keyed hashes of whom it tells, and of the address that it names. */
+  /** Keyed hashes of the patient, and of the location in the text. */
   proofs: { patientProof: string; locationProof: string | null };
 }
 
@@ -43,9 +43,8 @@ interface ReminderStep
   extends Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id' | 'log' | 'outages' | 'protection'> {}
 
 /**
- * Looks at one reminder, decides with what the clinic says at this moment, and hands it over, drops it, or sets its alarm again. Safe to
- * run twice, by two workers, and to break off anywhere: a reminder that may have been handed over is not handed over again, unless
- * the other side knows a repeated one by its id.
+ * Processes one reminder with present clinic data: delivers, drops or reschedules the reminder. Safe to run twice, in parallel, and to
+ * interrupt anywhere. A possibly delivered reminder is not delivered again, unless the receiver recognises repeated ids.
  */
 export async function remind(
   tenant: ReminderStep & Pick<OpenTenant, 'reminders'>,
@@ -61,13 +60,13 @@ export async function remind(
   await finish(tenant, reminders, claim, step);
 }
 
-/** What one look comes to. Only Redis can make it throw; then the claim ends by itself and the entry tells how far it came. */
+/** Returns the step of one claim. Throws only for Redis errors; the claim then expires, and the ledger contains the progress. */
 async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Step> {
   const { entry } = claim;
-  // Its name is made of what it is, with the identity key: who can write into Redis alone has nothing sent.
+  // The name is a keyed hash, so that an attacker with only Redis access cannot send messages.
   if (reminders.name(entry) !== entry.id) return dropped('record-forged');
   const channel = reminders.channels.get(entry.channel);
-  // Its worker died over it. Nobody can tell whether it was handed over.
+  // The worker stopped during delivery, so the result is unknown.
   if (entry.state === 'sending' && channel?.deduplicates !== true) return unclear('worker-died');
   const ready = await prepare(tenant, reminders, claim, within(READING_MS, abort));
   if (!('reminder' in ready)) return entry.state === 'sending' ? onlyRepeat(ready) : ready;
@@ -75,7 +74,7 @@ async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim
   return entry.state === 'sending' ? onlyRepeat(step) : step;
 }
 
-/** Writes down that it will be handed over, does so, and tells what came of it. */
+/** Stores the intent, delivers, and returns the result. */
 async function handOver(
   tenant: Pick<OpenTenant, 'clock' | 'id' | 'log' | 'outages' | 'protection'>,
   reminders: OpenReminders,
@@ -84,7 +83,7 @@ async function handOver(
 ): Promise<Step> {
   const { entry } = claim;
   if ((await reminders.ledger.closingOf(entry.channel)) !== null) return dropped('channel-gone');
-  // Whoever opted out or was forgotten may not be known: the reminder waits as long as its grace lasts.
+  // Opt-outs or erasures may be unknown: the reminder waits within its grace period.
   const uncertainty = await tenant.protection.uncertainty();
   if (uncertainty !== null)
     return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: uncertainty.code, notSent: true };
@@ -104,7 +103,7 @@ async function handOver(
     const came = await deliver(ready, tenant.log, within(SENDING_MS, abort));
     const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
     const other = { kind: 'channel', id: ready.channel.id } as const;
-    // What became of the reminder is noted whatever else Redis says.
+    // The reminder's result is stored even if Redis refuses the outage.
     const recorded = tenant.outages.recordOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
     return { delivery: came, longestMs: (await recorded).longestMs };
   });
@@ -112,7 +111,7 @@ async function handOver(
   return afterDelivery(delivery, claim, { ...ready, longestMs }, tenant.clock());
 }
 
-/** @returns what to do instead of handing over; null once nothing can make us forget that it was handed over */
+/** @returns the step instead of delivery; null if the intent is persisted */
 async function madeSure(
   reminders: OpenReminders,
   { entry }: Claim,
@@ -125,7 +124,7 @@ async function madeSure(
   } catch (error) {
     return { wakeAt: now + DURABLE_RETRY_MS, code: asMirrorError(error).code, notSent: true };
   }
-  // The decisions that were lost may have been to hand this one over.
+  // The lost decisions may include the delivery of this reminder.
   return entry.dueAt <= wentBackAt && !channel.deduplicates ? unclear(STATE_WENT_BACK) : null;
 }
 
@@ -133,7 +132,7 @@ function within(durationMs: number, abort: AbortSignal): AbortSignal {
   return AbortSignal.any([abort, AbortSignal.timeout(durationMs)]);
 }
 
-/** What a refusal tells of the patient or of the channel holds for all that follows, from now on. */
+/** Stores refusals that apply to the patient or channel, for all later reminders. */
 async function remember(
   { clock, log }: Pick<OpenTenant, 'clock' | 'log'>,
   { optOuts, ledger }: OpenReminders,
@@ -146,7 +145,7 @@ async function remember(
   log.error({ channel: channel.id, code }, 'a channel is gone: its reminders are dropped until it is opened again');
 }
 
-/** A reminder that may have been handed over before is only ever waited for or unknown. */
+/** A possibly delivered reminder may only wait, or end as unknown. */
 function onlyRepeat(step: Step): Step {
   if ('wakeAt' in step) return { ...step, notSent: false };
   return step.finish.state === 'dropped' ? unclear(step.finish.reason) : step;
@@ -176,7 +175,7 @@ async function finish(
   tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'a reminder came to its end');
 }
 
-/** Everything that must be so before handing over; the step to take when it isn't. */
+/** Checks all conditions of a delivery. Returns the step if a condition fails. */
 async function prepare(
   tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id'>,
   reminders: OpenReminders,
@@ -189,7 +188,7 @@ async function prepare(
     return dropped('rule-gone');
   const inTime = decideByTime(entry, rule, reminders.rules.quiet, tenant.clock());
   if (inTime.do !== 'send') return stepOf(inTime);
-  // What it would tell is in doubt, whether it is the correction or a reminder of the same time.
+  // Facts of the message are uncertain, both for the correction and for a reminder of the same time.
   const heldReason = await heldReasonOf(reminders, entry.appointmentId, tenant.clock());
   if (heldReason !== null) return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: heldReason, notSent: true };
   let source: Source;
@@ -204,7 +203,7 @@ async function prepare(
     const allowed = decideByPatient(source.patient, channel.consent);
     if (allowed.do !== 'send') return stepOf(allowed);
   }
-  // Reading took time, and it may be night by now.
+  // Reads take time, so quiet hours may have begun.
   const stillInTime = decideByTime(entry, rule, reminders.rules.quiet, tenant.clock());
   if (stillInTime.do !== 'send') return stepOf(stillInTime);
   const correction = await correctionNow(tenant, reminders, entry, source);
@@ -212,7 +211,7 @@ async function prepare(
   return address(tenant, reminders, { rule, channel, source, entry, correction });
 }
 
-/** What a correction corrects, compared once more; null for a reminder, a step when it is none any more. */
+/** Compares a correction again. Returns null for a reminder, and a step for an outdated correction. */
 async function correctionNow(
   tenant: Pick<OpenTenant, 'clock' | 'configuration'>,
   reminders: OpenReminders,
@@ -231,15 +230,15 @@ async function correctionNow(
     : { kind: wordsOf(entry.correction, found.sent), sentTime: found.sent };
 }
 
-/** In which words a correction is told: whoever was told that it is cancelled gets those of a reminder. */
+/** Returns the text kind of a correction. A patient notified of a cancellation receives the reminder text. */
 function wordsOf({ kind }: Correction, disclosed: LedgerEntry): CorrectionKind {
   return kind === 'moved' && disclosed.correction?.kind === 'cancelled' ? 'changed' : kind;
 }
 
-/** What the clinic says at this moment. */
+/** Present clinic data. */
 interface Source {
   appointment: Lookup<Appointment>;
-  /** Null where the channel needs nothing of the patient. */
+  /** Null if the channel needs no patient data. */
   patient: Lookup<Patient> | null;
   agendas: ReadonlyMap<string, Agenda>;
   locations: ReadonlyMap<string, Location>;
@@ -262,7 +261,7 @@ async function readSource(
   return { appointment, patient: await clinic.readPatient(patientId, signal), agendas, locations };
 }
 
-/** Finds the patient's address for the channel, and writes the text. */
+/** Finds the patient's contact data for the channel, and writes the text. */
 async function address(
   tenant: Pick<OpenTenant, 'configuration' | 'id'>,
   reminders: OpenReminders,
@@ -281,7 +280,7 @@ async function address(
   },
 ): Promise<Ready | Step> {
   if (!('found' in source.appointment)) return dropped('vanished');
-  // The notice that it is cancelled speaks of the time that was told.
+  // A cancellation notice contains the announced time.
   const { id, zone, startAt } = entry;
   const appointment = source.appointment.found;
   const { patientId } = appointment;
@@ -334,7 +333,7 @@ async function address(
   return { reminder, channel, rule, recipient: recipientHash, proofs };
 }
 
-/** Channels throw only for what a person must mend before anything was handed over; all else is unclear. */
+/** Channels throw only for errors that require action before delivery. Other errors are unclear. */
 async function deliver({ reminder, channel }: Ready, log: Logger, signal: AbortSignal): Promise<Delivery> {
   try {
     return await channel.channel.send(reminder, signal);

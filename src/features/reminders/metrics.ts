@@ -3,15 +3,15 @@ import type { FeatureMetrics } from '../../control/metrics.ts';
 import type { WrongInformation } from '../../model/reminders.ts';
 import type { ObserveLag } from './ports.ts';
 
-/** Figures of reminders. */
+/** Metrics of reminders. */
 export interface ReminderMetrics extends FeatureMetrics {
   observeLag: ObserveLag;
 }
 
-/** From a reminder that is sent at once to one at the end of the longest grace. */
+/** From an immediate reminder to the end of the longest grace period. */
 const LAG_BUCKETS = [1, 5, 15, 60, 300, 900, 3_600, 7_200, 14_400, 86_400];
 
-/** Registers the figures of reminders. */
+/** Registers the metrics of reminders. */
 export function createReminderMetrics(registry: Registry): ReminderMetrics {
   const registers = [registry];
   const waiting = new Gauge({

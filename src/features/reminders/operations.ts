@@ -3,7 +3,7 @@ import { requireTenant } from '../../control/installation.ts';
 import { operation } from '../../operations/operation.ts';
 import { changed, id, instant, source, tenant } from '../../operations/schemas.ts';
 
-/** A reminder without name and address. */
+/** A reminder without name and contact data. */
 const reminder = z.object({
   id: z.string().nullable().describe('Null before it is planned'),
   appointment: z.string(),
@@ -115,7 +115,7 @@ export const REMINDER_OPERATIONS = {
       lift: z.boolean().default(false).describe('Take the address out of the opt-outs'),
     }),
     output: z.object({ tenant: z.string(), kind: z.string(), lift: z.boolean(), changed: z.boolean() }),
-    // An address of a patient would stand in the logs of proxies.
+    // Contact data of a patient would appear in logs of proxies.
     http: null,
     commands: [
       {

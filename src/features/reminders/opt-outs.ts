@@ -6,35 +6,35 @@ import { keys } from '../../state/keys.ts';
 import type { Protection } from '../../state/protection.ts';
 import type { RedisClient } from '../../state/redis.ts';
 
-/** So long an opt-in is known by its message: longer than a gateway keeps what it could show again. Our choice. */
+/** Retention of opt-in messages, longer than a gateway could replay a message. Project choice. */
 const OPT_IN_RETENTION_MS = 800 * DAY_MS;
 
-/** Where an opt-out came from; said of a reminder that was dropped for it. */
+/** Source of an opt-out; given for a reminder dropped because of the opt-out. */
 export type OptOutSource = 'reply' | 'callback' | 'unsubscribe' | 'refused' | 'operator';
 
-/** An opt-out as it is kept. */
+/** A stored opt-out. */
 export interface OptOut {
   source: OptOutSource;
   at: Instant;
 }
 
-/** An address as it is remembered: its kind and a keyed hash. */
+/** Kind and keyed hash of contact data. */
 export type AddressHash = string;
 
-/** Who wants no reminders of one tenant. Addresses are kept as keyed hashes; nobody can read them back. */
+/** Opt-outs of a tenant. Contact data is stored only as keyed hashes. */
 export interface OptOuts {
   hashOf(kind: AddressKind, address: string): AddressHash;
   /**
-   * Stands from this moment on, for every channel that reaches this address. The first one is kept. It can't be lost when this returns,
-   * as far as Redis can tell.
+   * Adds an opt-out for every channel with this contact data, immediately. The first opt-out is kept. Persisted before the function
+   * returns, as far as Redis reports.
    * @throws MirrorError `remote`, code `state-not-durable`
    */
   add(hash: AddressHash, optOut: OptOut): Promise<void>;
-  /** @returns whether there was one */
+  /** @returns whether an opt-out existed */
   remove(hash: AddressHash): Promise<boolean>;
   /**
-   * What a patient wrote to get reminders again. A gateway's requests bear no time, so each message counts once: whoever shows an old one again
-   * does not undo what the patient said since.
+   * Stores a patient's opt-in. Gateway requests have no time, so each message is valid once: a replayed message does not override a later
+   * opt-out.
    */
   optIn(hash: AddressHash, message: string): Promise<void>;
   find(hash: AddressHash): Promise<OptOut | null>;
@@ -42,8 +42,8 @@ export interface OptOuts {
 
 /**
  * Opens the opt-outs of a tenant.
- * @param identityKey the installation's identity key, 32 bytes; with another one they would all be forgotten
- * @param protection makes each change last
+ * @param identityKey the installation's identity key, 32 bytes; a different key would lose every opt-out
+ * @param protection persists each change
  */
 export function createOptOuts(
   redis: RedisClient,
@@ -63,7 +63,7 @@ export function createOptOuts(
       const taken = keys.optIn(tenant, createHash('sha256').update(message).digest('base64url'));
       if ((await redis.exists(taken)) === 1) return;
       await store({ table: 'optOuts', name: hash, value: null });
-      // Only now: whoever reports again because of a failure is heard.
+      // Stored last, so that a repeated request after a failure is processed.
       await redis.set(taken, '', 'PX', OPT_IN_RETENTION_MS);
     },
     remove: (hash) => store({ table: 'optOuts', name: hash, value: null }),
@@ -74,7 +74,7 @@ export function createOptOuts(
   };
 }
 
-/** Spellings of one address are one: letters' case in e-mail, blanks and signs in telephone numbers (given as E.164). */
+/** Normalises contact data: case in e-mail addresses; spaces and signs in telephone numbers (given as E.164). */
 function sameForm(kind: AddressKind, address: string): string {
   return kind === 'email' ? address.trim().toLowerCase() : address.replaceAll(/[^+\d]/g, '');
 }

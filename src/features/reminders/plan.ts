@@ -8,21 +8,21 @@ import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import { lateness, longestAheadMs, remindersFor, withdrawalOf } from './rules.ts';
 
-/** Reminders that are due later than this are planned by a later cycle. */
+/** Later cycles plan reminders due after this time. */
 const HORIZON_MS = 2 * DAY_MS;
 
-/** How many reminders a cycle planned and withdrew. */
+/** Counts of planned and withdrawn reminders. */
 export interface ReminderPlan {
   planned: number;
   withdrawn: number;
 }
 
-/** What reminders are planned with. */
+/** Parts of reminder planning. */
 export interface ReminderPlanning extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'tombstones'> {
   reminders: OpenReminders;
 }
 
-/** Has reminders planned with each cycle of a tenant. */
+/** Plans reminders in each cycle of a tenant. */
 export function reminderFollower(tenant: ReminderPlanning): CycleFollower {
   const { reminders } = tenant;
   return {
@@ -35,7 +35,7 @@ export function reminderFollower(tenant: ReminderPlanning): CycleFollower {
   };
 }
 
-/** The appointments that reminders of the next days can belong to. */
+/** Returns the range of appointments with reminders in the next days. */
 function readingScope({ rules }: OpenReminders, now: Instant): ReadingScope {
   const agendas = [...rules.rules.values()].map((rule) => rule.agendas);
   return {
@@ -44,7 +44,7 @@ function readingScope({ rules }: OpenReminders, now: Instant): ReadingScope {
   };
 }
 
-/** Puts back jobs that were lost, by asking for each again: a known one is left as it is. */
+/** Restores lost jobs by adding each job again; existing jobs remain unchanged. */
 export async function resumeReminders({
   reminders,
   configuration,
@@ -54,9 +54,8 @@ export async function resumeReminders({
 }
 
 /**
- * Returns the appointments of waiting reminders, and of messages that were sent, that a complete list did not show, with when they begin as
- * far as reminders know.
- * @param isSeen also of rows that can't be used
+ * Returns the appointments of waiting and sent messages that are missing in a complete list, with their known start.
+ * @param isSeen includes unreadable rows
  */
 async function absentReminded(
   { reminders, clock }: Pick<ReminderPlanning, 'reminders' | 'clock'>,
@@ -74,8 +73,8 @@ async function absentReminded(
 }
 
 /**
- * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted, corrects
- * what patients were told. Says nothing of an appointment that the cycle did not see.
+ * Updates the ledger from a cycle: plans reminders within the horizon, withdraws unwanted reminders, and corrects announced facts.
+ * Appointments that the cycle did not see are unchanged.
  */
 async function planReminders(tenant: ReminderPlanning, learned: Learned): Promise<ReminderPlan> {
   const { reminders } = tenant;
@@ -150,18 +149,18 @@ function reasonToWithdraw(
   { appointments, vanished, wanted }: Parameters<typeof withdraw>[1],
   now: Instant,
 ): Withdrawal | null {
-  // Corrections are withdrawn by what is true now.
+  // Corrections are withdrawn by the comparison with present facts.
   if (wanted.has(entry.id) || entry.correction !== null) return null;
   if (vanished.has(entry.appointmentId)) return 'vanished';
   const appointment = appointments.get(entry.appointmentId);
-  // One that has begun is left to the moment of sending, which says that it is too late.
+  // A begun appointment is dropped as too late at the time of sending.
   if (appointment === undefined || (appointment.time.startAt <= now && appointment.time.startAt === entry.startAt)) {
     return null;
   }
   return withdrawalOf(entry, appointment);
 }
 
-/** A reminder that is late when it is first seen is written down as dropped, so that somebody may ask why it did not come. */
+/** A reminder first seen too late is stored as dropped, so that the operator can find the reason. */
 async function plan(
   { ledger, alarms, rules }: OpenReminders,
   wanted: ReadonlyMap<string, PlannedReminder>,
@@ -176,7 +175,7 @@ async function plan(
     if (entry !== undefined && !isOpenToChange(entry, reminder)) continue;
     const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
     const updatedAt = appointments.get(reminder.appointmentId)?.updatedAt ?? null;
-    // One that waits already was planned in time: only its hour has changed.
+    // A waiting reminder was planned in time; only its due time changed.
     const late = entry?.state === 'planned' ? null : lateness(reminder, { now, updatedAt, minimumLeadMs });
     const changed = await ledger.plan(reminder, late, now);
     if (changed && late === null) wakes.push({ id: reminder.id, wakeAt: reminder.dueAt });

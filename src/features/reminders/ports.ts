@@ -12,37 +12,37 @@ import type { OptOuts } from './opt-outs.ts';
 import type { NameReminder, ReminderRules } from './rules.ts';
 import type { ReminderLedger } from './store.ts';
 
-/** One configured channel, opened. */
+/** An open, configured channel. */
 export interface OpenChannel {
   id: string;
-  /** What a recipient must have. */
+  /** Required contact data of a recipient. */
   needs: 'nothing' | 'email' | 'phone';
-  /** What it sends tells of the patient: they are read although it needs no address. */
+  /** Messages contain patient data, so the patient is read even without contact data. */
   readsPatient: boolean;
-  /** The other side knows a repeated id: an unclear answer may be followed by another try. */
+  /** The receiver recognises repeated ids, so a retry after an unclear answer is safe. */
   deduplicates: boolean;
-  /** What the patient must have agreed to, by the profile's name; null when nothing. */
+  /** Required consent, by name in the profile, or null. */
   consent: string | null;
   channel: ReminderChannel;
 }
 
-/** How patients answer reminders. */
+/** Links with which patients answer reminders. */
 export interface OpenAnswers {
-  /** Makes the address that a reminder carries, the same one at each try. */
+  /** Returns the link of a reminder, constant for each attempt. */
   linkFor(reminder: { reminder: string; patientId: string | null; startAt: Instant }): Promise<ReminderContent['link']>;
-  /** Whether we made an address: its token is that of its reminder, and its patient the one of then. */
+  /** Verifies a URL: token and patient match the reminder. */
   isOurs(token: string, link: AnswerLink): boolean;
-  /** Proves that a page was shown for a reminder at a time. */
+  /** Returns a proof of a page shown for a reminder at a time. */
   proof(reminder: string, at: Instant): string;
-  /** A name for an address that requests come from, which tells it to nobody. */
+  /** Returns a confidential name of a client IP address. */
   callerName(address: string): string;
   store: AnswerStore;
 }
 
-/** How a settled reminder is told of to whoever counts. */
+/** Observes the delay of a settled reminder. */
 export type ObserveLag = (tenant: string, lagMs: number) => void;
 
-/** A tenant's reminders, opened. */
+/** Open reminders of a tenant. */
 export interface OpenReminders {
   file: ReminderFile;
   rules: ReminderRules;
@@ -52,18 +52,18 @@ export interface OpenReminders {
   name: NameReminder;
   proofs: MessageProofs;
   alarms: ReminderAlarms;
-  /** Null where reminders carry no link. */
+  /** Null if reminders have no link. */
   answers: OpenAnswers | null;
   observeLag: ObserveLag;
   /**
-   * Makes what was decided last, before anything is handed over.
-   * @returns when the state last went back, 0 for never: what was due until then may have been handed over
+   * Persists the last decisions before a delivery.
+   * @returns the last time when the state went back, 0 for never. Reminders due before that time may have been delivered.
    * @throws MirrorError `remote`, code `state-not-durable`
    */
   confirm(): Promise<Instant | 0>;
-  /** What waits for a person, for the tenant's status. */
+  /** Returns required actions for the tenant's status. */
   status(holds: readonly Hold[], now: Instant): Promise<ReminderStatus>;
-  /** What each patient of held corrections was sent, and what the clinic says now. `unread`: code of why the clinic could not be read. */
+  /** Returns sent facts and present clinic data of each patient with a held correction. `unread`: error code of the clinic. */
   heldCorrections(
     tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration'>,
     recordIds: readonly string[],
@@ -73,7 +73,7 @@ export interface OpenReminders {
 
 declare module '../../jobs/tenant.ts' {
   interface OpenTenant {
-    /** Null where none are configured. */
+    /** Null without configured reminders. */
     reminders: OpenReminders | null;
   }
 }

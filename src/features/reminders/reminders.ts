@@ -20,9 +20,9 @@ import type { OpenReminders } from './ports.ts';
 import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from './rules.ts';
 import type { DeliveryReport } from './store.ts';
 
-/** One reminder as it is shown: no name, no address. */
+/** A reminder without name and contact data. */
 export interface ReminderLine {
-  /** Null before it is planned. */
+  /** Null before planning. */
   id: string | null;
   appointment: string;
   rule: string;
@@ -30,7 +30,7 @@ export interface ReminderLine {
   dueAt: Instant;
   startAt: Instant;
   zone: string;
-  /** What it corrects; null for a reminder. */
+  /** Kind of correction; null for a reminder. */
   correction: CorrectionKind | null;
   state: ReminderState;
   reason: string | null;
@@ -38,26 +38,26 @@ export interface ReminderLine {
   attempts: number;
   lastCode: string | null;
   reference: string | null;
-  /** What the other side told of it since; null when nothing. */
+  /** Delivery report of the receiver, or null. */
   report: DeliveryReport | null;
-  /** What the patient said by its link; null when nothing. */
+  /** Patient's answer by the link, or null. */
   answer: LedgerEntry['answer'];
 }
 
-/** Reminders of a tenant, in the order of their time. */
+/** Reminders of a tenant, by time. */
 export interface ReminderList {
   tenant: string;
-  /** The local day that was asked for; null for the ledger as it is. */
+  /** Requested local day; null for the present ledger. */
   day: string | null;
-  /** False when the clinic's list was not whole, so that some may be missing. */
+  /** False for an incomplete clinic list: reminders may be missing. */
   complete: boolean;
   reminders: ReminderLine[];
 }
 
-/** What a rule says of an appointment as the clinic has it now. */
+/** Result of a rule for an appointment's present clinic data. */
 export type RuleView = { rule: string; channel: string } & ({ dueAt: Instant; zone: string } | { excluded: string });
 
-/** Everything about the reminders of one appointment. */
+/** Reminders of one appointment, with rules and messages. */
 export interface ReminderExplanation {
   tenant: string;
   appointment: string;
@@ -66,7 +66,7 @@ export interface ReminderExplanation {
   reminders: ReminderLine[];
 }
 
-/** What is planned and what is being sent, from the ledger. @throws MirrorError `settings`, code `no-reminders` */
+/** Returns planned and active reminders from the ledger. @throws MirrorError `settings`, code `no-reminders` */
 export async function upcomingReminders(installation: Installation, tenantId: string): Promise<ReminderList> {
   const { reminders } = requireReminders(installation, tenantId);
   const open = (await reminders.ledger.open()).sort((one, other) => one.dueAt - other.dueAt);
@@ -74,7 +74,7 @@ export async function upcomingReminders(installation: Installation, tenantId: st
 }
 
 /**
- * Everything that is due on a local day, from the clinic as it is now: also what lies too far ahead to be planned yet. Plans nothing.
+ * Returns the reminders due on a local day from present clinic data, including days not planned yet. Plans no reminders.
  * @param day `YYYY-MM-DD`; null for tomorrow
  * @throws MirrorError `settings`, code `bad-day`
  */
@@ -108,7 +108,7 @@ export async function previewDay(
   return { tenant: tenantId, day: span.day, complete: snapshot.completeness === 'complete', reminders: lines };
 }
 
-/** What came to its end, newest first: sent, dropped and unknown. */
+/** Returns sent, dropped and unknown reminders, newest first. */
 export async function finishedReminders(
   installation: Installation,
   tenantId: string,
@@ -119,7 +119,7 @@ export async function finishedReminders(
   return { tenant: tenantId, day: null, complete: true, reminders: lines };
 }
 
-/** Why an appointment had, has or will have its reminders, or none. */
+/** Explains past and future reminders of an appointment. */
 export async function explainReminders(
   installation: Installation,
   tenantId: string,
@@ -140,7 +140,7 @@ export async function explainReminders(
 }
 
 /**
- * Remembers, or lifts, that nobody at this address wants reminders.
+ * Adds or removes an opt-out for contact data.
  * @throws MirrorError `settings`, code `bad-address`
  */
 export async function optOut(
@@ -165,7 +165,7 @@ export async function optOut(
   return { changed: before === null };
 }
 
-/** Opens a channel again that was closed for a day because the other side was gone, and rings what waits. */
+/** Reopens a channel closed because its receiver was unavailable, and wakes waiting reminders. */
 export async function reopenChannel(
   installation: Installation,
   tenantId: string,
@@ -223,7 +223,7 @@ function decisionsFor(
   return remindersFor(appointment, rules, locationOf(appointment, catalogue)?.zone ?? configuration.zone, name);
 }
 
-/** A reminder that nobody planned yet, as the next cycle would plan it. */
+/** Returns an unplanned reminder as the next cycle would plan the reminder. */
 function foreseen(
   reminder: PlannedReminder,
   { updatedAt }: Appointment,

@@ -5,7 +5,7 @@ import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { minuteOfDay, type ReminderFile, type ReminderRuleFile } from '../../settings/reminder-schema.ts';
 import { dueAtOf, type QuietHours, quietSpanAt, type When } from './due.ts';
 
-/** A rule of a tenant, ready for use. */
+/** A compiled rule of a tenant. */
 export interface ReminderRule {
   id: string;
   when: When;
@@ -19,25 +19,25 @@ export interface ReminderRule {
   corrections: ReminderRuleFile['corrections'];
 }
 
-/** Everything that decides which reminders there should be. */
+/** Compiled reminder configuration. */
 export interface ReminderRules {
   rules: ReadonlyMap<string, ReminderRule>;
   quiet: QuietHours;
 }
 
-/** Why a rule gives no reminder for an appointment. */
+/** Reason against a reminder for an appointment. */
 type ReminderExclusion = 'no-patient' | 'all-day' | 'agenda' | 'treatment' | 'status' | 'too-close' | 'quiet-hours';
 
-/** What one rule says of one appointment, for one channel. */
+/** Decision of a rule on an appointment, for one channel. */
 export type ReminderDecision = { rule: string; channel: string } & (
   | { reminder: PlannedReminder }
   | { excluded: ReminderExclusion }
 );
 
-/** Names a reminder: the same one for ever, unguessable. */
+/** Returns the permanent, unguessable name of a reminder. */
 export type NameReminder = (key: ReminderKey) => string;
 
-/** The rules of a tenant file. */
+/** Compiles the rules of a tenant file. */
 export function compileRules(file: ReminderFile): ReminderRules {
   const { from, to } = file.quietHours;
   const rules = [...file.rules].map(([id, rule]): [string, ReminderRule] => [
@@ -60,11 +60,11 @@ export function compileRules(file: ReminderFile): ReminderRules {
 
 function whenOf({ before, at }: ReminderRuleFile): When {
   if (before !== undefined) return { kind: 'before', ...before };
-  // The schema asks for one of the two.
+  // The schema requires one of the two.
   return { kind: 'at', daysBefore: at?.daysBefore ?? 0, minuteOfDay: minuteOfDay(at?.time ?? '00:00') };
 }
 
-/** Which reminders there should be for an appointment, one line per rule and channel. @param zone the patient's */
+/** Returns the decisions for an appointment, one per rule and channel. @param zone the patient's */
 export function remindersFor(
   appointment: Appointment,
   { rules, quiet }: ReminderRules,
@@ -85,7 +85,7 @@ export function remindersFor(
   });
 }
 
-/** Why a rule leaves an appointment out, its time aside; null when it doesn't. */
+/** Returns the reason why a rule excludes an appointment, except its time, or null. */
 export function reminderExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
   if (appointment.patientId === null) return 'no-patient';
   if (appointment.time.kind === 'all-day') return 'all-day';
@@ -94,16 +94,16 @@ export function reminderExclusion(appointment: Appointment, rule: ReminderRule):
   return rule.statuses.includes(appointment.status) ? null : 'status';
 }
 
-/** The same for the notice that an appointment is cancelled, whatever statuses the rule reminds of. */
+/** Returns the reason against a cancellation notice. The rule's statuses do not apply. */
 export function cancellationExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
   const excluded = reminderExclusion(appointment, rule);
   return excluded === 'status' ? null : excluded;
 }
 
 /**
- * Whether a reminder that nobody planned before comes too late to be planned now. When it was due already it is never sent: it may
- * have been sent before the state was lost. Else the appointment must have stood, as it is, for the minimum lead before.
- * @param updatedAt when the clinic last changed the appointment: it was booked and moved no later than this
+ * Returns the reason why an unplanned reminder is too late, or null. A reminder already due is never sent, because the reminder may have
+ * been sent before the state was lost. Otherwise, the appointment must be unchanged since the minimum lead before.
+ * @param updatedAt last change in the clinic, no earlier than booking and last move
  */
 export function lateness(
   { dueAt }: { dueAt: Instant },
@@ -114,22 +114,22 @@ export function lateness(
   return now > dueAt - minimumLeadMs && !wasBookedInTime ? 'booked-late' : null;
 }
 
-/** How far before an appointment its reminders can be due, in milliseconds. */
+/** Returns the longest time between a reminder and its appointment, in ms. */
 export function longestAheadMs({ rules }: ReminderRules): number {
-  // A day more for the night before, and for a local time earlier than that of the appointment.
+  // Adds a day for quiet hours, and for local times earlier than the appointment's time.
   const days = [...rules.values()].map(({ when }) =>
     when.kind === 'before' ? when.days + Math.ceil(when.minutes / 1_440) + 1 : when.daysBefore + 2,
   );
   return Math.max(0, ...days) * 1_440 * MINUTE_MS;
 }
 
-/** What is done about a reminder now. */
+/** Next step of a reminder. */
 export type SendDecision = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 'drop'; reason: DropReason };
 
 const SEND: SendDecision = { do: 'send' };
 const drop = (reason: DropReason): SendDecision => ({ do: 'drop', reason });
 
-/** After this instant a reminder is not sent any more. A correction is worth sending until the appointment begins, for a day. */
+/** Returns the deadline of a reminder. A correction is useful until the appointment begins, at most for a day. */
 export function deadlineOf(
   { dueAt, startAt, correction }: Pick<LedgerEntry, 'dueAt' | 'startAt' | 'correction'>,
   rule: ReminderRule,
@@ -138,7 +138,7 @@ export function deadlineOf(
   return Math.min(dueAt + rule.graceMs, startAt - rule.minimumLeadMs);
 }
 
-/** Whether it is the time to send: not before it is due, not after the grace, not at night. */
+/** Decides by time: after the due time, within the grace period, outside of quiet hours. */
 export function decideByTime(entry: LedgerEntry, rule: ReminderRule, quiet: QuietHours, now: Instant): SendDecision {
   if (now < entry.dueAt) return { do: 'wait', untilAt: entry.dueAt };
   const deadlineAt = deadlineOf(entry, rule);
@@ -148,7 +148,7 @@ export function decideByTime(entry: LedgerEntry, rule: ReminderRule, quiet: Quie
   return night.toAt <= deadlineAt ? { do: 'wait', untilAt: night.toAt } : drop('quiet-hours');
 }
 
-/** Whether the clinic still means the appointment as the reminder does. */
+/** Decides by the present appointment in the clinic. */
 export function decideByAppointment(entry: LedgerEntry, rule: ReminderRule, answer: Lookup<Appointment>): SendDecision {
   if ('absent' in answer) return drop('vanished');
   if ('unusable' in answer) return drop('unusable');
@@ -163,14 +163,14 @@ export function decideByAppointment(entry: LedgerEntry, rule: ReminderRule, answ
   return reminderExclusion(found, rule) === null ? SEND : drop('excluded');
 }
 
-/** Whether the patient may be written to. @param consent name of what must have been agreed to; null when nothing */
+/** Decides by the patient. @param consent name of the required consent, or null */
 export function decideByPatient(answer: Lookup<Patient>, consent: string | null): SendDecision {
   if ('absent' in answer || ('found' in answer && !answer.found.isActive)) return drop('patient-gone');
   if ('unusable' in answer) return drop('unusable');
   return consent === null || answer.found.consents[consent] === true ? SEND : drop('no-consent');
 }
 
-/** Why a planned reminder of an appointment is not wanted any more. */
+/** Returns the reason why a planned reminder is unwanted. */
 export function withdrawalOf(entry: Pick<LedgerEntry, 'startAt'>, appointment: Appointment): Withdrawal {
   if (appointment.status === 'cancelled') return 'cancelled';
   return appointment.time.startAt === entry.startAt ? 'excluded' : 'moved';

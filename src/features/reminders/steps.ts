@@ -5,22 +5,22 @@ import type { OpenReminders } from './ports.ts';
 import type { SendDecision } from './rules.ts';
 import type { ReminderSettlement } from './store.ts';
 
-/** Between two tries to ask a clinic that doesn't answer. */
+/** Delay between queries of an unreachable clinic. */
 export const SOURCE_RETRY_MS = MINUTE_MS;
 const HOURLY_LIMIT = 'hourly-limit';
 
-/** How a look at a reminder ended. */
+/** Result of processing a reminder. */
 export type Step =
   | { finish: ReminderSettlement }
-  /** @property notSent it was surely not handed over */
+  /** @property notSent certainly not delivered */
   | { wakeAt: Instant; code: string | null; notSent: boolean };
 
-/** What a verdict before handing over means. */
+/** Converts a decision before delivery. */
 export function stepOf(decision: Exclude<SendDecision, { do: 'send' }>): Step {
   return decision.do === 'drop' ? dropped(decision.reason) : { wakeAt: decision.untilAt, code: null, notSent: true };
 }
 
-/** A clinic that can't be asked is asked again until the reminder has waited long enough. */
+/** Repeats the clinic query until the reminder's deadline. */
 export function sourceStep(
   { code, retryAfterMs }: MirrorError,
   dueAt: Instant,
@@ -32,23 +32,23 @@ export function sourceStep(
   return { wakeAt, code, notSent: true };
 }
 
-/** The hour's limit is reached: the reminder waits for the next one, as long as its grace lasts. */
+/** Waits for the next hour after the hourly limit, within the grace period. */
 export function nextHour(now: Instant, deadlineAt: Instant): Step {
   const wakeAt = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
   return wakeAt > deadlineAt ? dropped(HOURLY_LIMIT) : { wakeAt, code: HOURLY_LIMIT, notSent: true };
 }
 
-/** It is not sent. @param cause the code of what refused it */
+/** Returns a dropped reminder. @param cause code of the refusal */
 export function dropped(reason: DropReason, cause: string | null = null): Step {
   return { finish: { state: 'dropped', reason, code: cause } };
 }
 
-/** It may have been handed over, and nobody knows. */
+/** Returns a possibly delivered reminder with unknown result. */
 export function unclear(cause: string): Step {
   return { finish: { state: 'unknown', code: cause } };
 }
 
-/** What the other side reported as not delivered, of the messages of these appointments. */
+/** Returns messages of these appointments that the receiver reported as not delivered. */
 export async function failedOf(
   { ledger }: OpenReminders,
   appointmentIds: readonly string[],

@@ -26,97 +26,97 @@ const scripts = {
   postpone: redisScript<number>(import.meta.url, 'reminder-postpone'),
 };
 
-/** How long a worker may be at one reminder, unless told; then another one takes it up. */
+/** Default lifetime of a worker's claim. After expiry, another worker takes the reminder. */
 const CLAIM_MS = 2 * MINUTE_MS;
 
-/** A claim on one reminder: its holder decides what becomes of it. */
+/** An exclusive claim on one reminder. */
 export interface Claim {
-  /** As it stood when it was claimed; `sending` when a worker died over it. */
+  /** State at the time of the claim; `sending` after a worker stopped during delivery. */
   entry: LedgerEntry;
   token: string;
 }
 
-/** What is written down before a reminder is handed over. */
+/** Intent stored before a delivery. */
 export interface Intent {
   now: Instant;
   maxPerHour: number;
-  /** It may be handed over although it may have been before. */
+  /** Allows delivery of a possibly delivered reminder. */
   mayRepeat: boolean;
-  /** Keyed hash of the address that it goes to; null where there is none. */
+  /** Keyed hash of the recipient, or null. */
   recipient: string | null;
   /** Keyed hash of the patient. */
   patientProof: string;
-  /** Keyed hash of the address that the text names; null where it names none. */
+  /** Keyed hash of the location in the text, or null. */
   locationProof: string | null;
 }
 
-/** What the other side told of a reminder after it had taken it. */
+/** Report of the receiver after delivery. */
 export interface DeliveryReport {
   state: 'delivered' | 'failed';
   code: string | null;
   at: Instant;
 }
 
-/** Why nothing is handed to a channel. */
+/** Reason why a channel is closed. */
 export interface ChannelClosing {
   code: string;
   at: Instant;
 }
 
-/** How handing over ended, or why it did not begin. */
+/** Result of a delivery, or the reason against delivery. */
 export type ReminderSettlement =
   | { state: 'sent'; reference: string | null }
   | { state: 'dropped'; reason: DropReason; code: string | null }
   | { state: 'unknown'; code: string };
 
-/** What became of a tenant's reminders. Each is unique by its id, which is made of appointment, start, rule and channel. */
+/** Reminders of a tenant. The id is derived from appointment, start, rule and channel, and is unique. */
 export interface ReminderLedger extends MessageLedger {
-  /** Plans, or says at once why it is not sent. What was handed over, or may have been, stays. @returns whether it changed */
+  /** Plans or drops a reminder. Possibly delivered reminders are unchanged. @returns whether the ledger changed */
   plan(reminder: PlannedReminder, dropped: DropReason | null, now: Instant): Promise<boolean>;
-  /** @returns false when it is being handed over or has come to its end */
+  /** @returns false during delivery, or for a finished reminder */
   withdraw(id: string, reason: Withdrawal, now: Instant): Promise<boolean>;
-  /** Takes a reminder for the time of a claim; null when nothing is left to do for it. */
+  /** Claims a reminder; null for a finished reminder. */
   claim(id: string): Promise<Claim | { busyMs: number } | null>;
   /**
-   * Writes down that it will be handed over, unless the recipient opted out. `limit`: so many began in this hour already.
-   * `lost`: it was withdrawn, or the claim is over: it must not be handed over.
+   * Stores the intent to deliver, unless the recipient opted out. `limit`: the hourly limit is reached. `lost`: withdrawn, or the claim
+   * expired; the reminder must not be delivered.
    */
   intend(claim: Claim, options: Intent): Promise<'go' | 'limit' | 'opted-out' | 'lost'>;
-  /** @returns false when somebody else has settled it */
+  /** @returns false if a different worker settled the reminder */
   finish(claim: Claim, settlement: ReminderSettlement, now: Instant): Promise<boolean>;
-  /** Looks at it again then. @param options.notSent it was surely not handed over */
+  /** Reschedules the reminder. @param options.notSent certainly not delivered */
   postpone(claim: Claim, options: { wakeAt: Instant; code: string | null; notSent: boolean }): Promise<boolean>;
   read(id: string): Promise<LedgerEntry | null>;
   readSome(ids: readonly string[]): Promise<Map<string, LedgerEntry>>;
-  /** Everything that is planned or being sent, the next one first. */
+  /** Returns planned and active reminders, next first. */
   open(): Promise<LedgerEntry[]>;
-  /** What was settled, newest first. */
+  /** Returns settled reminders, newest first. */
   finished(limit: number): Promise<LedgerEntry[]>;
-  /** Everything of an appointment, the first one due first. */
+  /** Returns the reminders of an appointment, by due time. */
   ofAppointment(appointmentId: string): Promise<LedgerEntry[]>;
-  /** The same of several, by appointment. */
+  /** Returns the reminders of several appointments. */
   ofAppointments(appointmentIds: readonly string[]): Promise<Map<string, LedgerEntry[]>>;
-  /** How many came to each state, and for which reason, since the ledger began. */
+  /** Returns totals by state and reason since the ledger began. */
   counts(): Promise<{ state: ReminderState; reason: string | null; count: number }[]>;
   openCount(): Promise<number>;
-  /** Whom it was handed over for, as opt-outs are remembered; null when it was not, or for nobody's address. */
+  /** Returns the hash of the recipient in the form of opt-outs; null without delivery or contact data. */
   recipientOf(id: string): Promise<string | null>;
-  /** Keeps what the other side reports, in whatever order it comes: a delivery is the last word. */
+  /** Stores a report. Reports arrive in any order; a delivery overrides other reports. */
   report(reference: string, report: DeliveryReport): Promise<void>;
   reports(references: readonly string[]): Promise<Map<string, DeliveryReport>>;
-  /** Nothing is handed to a channel until a person opens it again. The first closing is kept. */
+  /** Closes a channel until an operator reopens the channel. The first closing is kept. */
   closeChannel(channel: string, closing: ChannelClosing): Promise<void>;
-  /** @returns whether it was closed */
+  /** @returns whether the channel was closed */
   reopenChannel(channel: string): Promise<boolean>;
-  /** Since when a channel is closed, and why; null when it is not. */
+  /** Returns time and reason of a closing, or null. */
   closingOf(channel: string): Promise<ChannelClosing | null>;
 }
 
 /**
  * Opens the ledger of a tenant.
- * @param options.retentionMs how long an entry is kept after its appointment began
- * @param options.sealer seals with the identity key what is sent of who holds wrong information
- * @param options.claimMs how long a worker may be at one reminder, by the clock of Redis
+ * @param options.retentionMs retention after the start of the appointment
+ * @param options.sealer encrypts details of wrong information with the identity key
+ * @param options.claimMs lifetime of a claim, by the clock of Redis
  */
 export function createReminderLedger(
   redis: RedisClient,
@@ -193,7 +193,7 @@ type Reads = Pick<
   | 'recipientOf'
 >;
 
-/** What stands in the ledger. */
+/** Opens the read functions of the ledger. */
 function openReads(redis: RedisClient, tenant: string): Reads {
   const entryKey = (id: string) => keys.reminder(tenant, id);
   const open = keys.remindersOpen(tenant);
@@ -226,7 +226,7 @@ function openReads(redis: RedisClient, tenant: string): Reads {
 
 type Channels = Pick<ReminderLedger, 'report' | 'reports' | 'closeChannel' | 'reopenChannel' | 'closingOf'>;
 
-/** What the other side of a channel reported, and which channels are closed. */
+/** Opens delivery reports and closings of channels. */
 function openChannels(redis: RedisClient, tenant: string, retentionMs: number): Channels {
   return {
     async report(reference, report) {
@@ -298,32 +298,29 @@ function correctionOf(written: string | undefined): Correction | null {
   return { kind: kind as CorrectionKind, fact };
 }
 
-/** Which appointments patients were told of, and which of them were told something that is not true now. */
+/** Appointments that patients were notified of, and patients with wrong information. */
 export type MessageLedger = ReturnType<typeof openMessageLedger>;
 
-/** An appointment is kept for so long after the start that was told: a reading may tell later that it had been moved before. */
+/** Retention after the announced start, because a later read may report an earlier move. */
 const RETENTION_MS = 2 * DAY_MS;
 
-/** Opens that part of the ledger. */
+/** Opens this part of the ledger. */
 export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
   const announced = keys.remindersTold(tenant);
   const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
   const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
     JSON.stringify([appointmentId, channel]);
   return {
-    /**
-     * Ids of the appointments that a message was handed over for, or may have been, and whose start by that message lies after `since`. Those of
-     * two days before it are forgotten.
-     */
+    /** Returns appointments with a possibly delivered message and an announced start after `since`. Deletes appointments two days older. */
     async notifiedSince(since: Instant): Promise<string[]> {
       await redis.zremrangebyscore(announced, '-inf', since - RETENTION_MS);
       return redis.zrangebyscore(announced, `(${since}`, '+inf');
     },
-    /** Keeps an appointment among these until then. */
+    /** Keeps an appointment in the set until a time. */
     async storeNotified(appointmentId: string, untilAt: Instant): Promise<void> {
       await redis.zadd(announced, 'XX', 'GT', untilAt, appointmentId);
     },
-    /** Patients who hold wrong information, the longest first. */
+    /** Returns patients with wrong information, oldest first. */
     async wrong(now: Instant): Promise<WrongInformation[]> {
       const all = await wrong.prune(({ untilAt }) => untilAt <= now);
       return [...all.values()].sort((one, other) => one.sinceAt - other.sinceAt);

@@ -4,19 +4,19 @@ import { toZonedIso } from '../../model/time.ts';
 import type { MessageProofs } from './identity.ts';
 import { comparableAddress } from './places.ts';
 
-/** An appointment as the clinic has it now, with what messages name of it. */
+/** Present clinic data of an appointment, as far as messages contain the data. */
 export interface Truth {
   appointment: Appointment;
   zone: string;
-  /** Of the location; null where the clinic tells none. */
+  /** Postal address of the location, or null. */
   address: string | null;
 }
 
 /**
- * How what a patient was told by one channel compares with the truth:
- * - `untold`: no message was handed over; `sending`: one is being handed over now;
- * - `true`: every message that the patient may go by is true, or the visit has begun;
- * - `false`: `last` is the last message.
+ * Comparison of a channel's messages with present facts:
+ * - `untold`: no message was delivered; `sending`: a delivery is in progress
+ * - `true`: every relevant message is true, or the visit has begun
+ * - `false`: `last` is the last message
  */
 export type MessageTruth =
   | { is: 'untold' | 'sending' | 'true' }
@@ -24,20 +24,20 @@ export type MessageTruth =
       is: 'false';
       last: LedgerEntry;
       kind: CorrectionKind;
-      /** The last message is true, and whether it came is not known. */
+      /** The last message is true, but its delivery is unknown. */
       isUnclear: boolean;
-      /** The last message went to the patient whose appointment it is now. */
+      /** The last message was sent to the appointment's present patient. */
       isSamePatient: boolean;
     };
 
 const OVER = new Set<string>(['arrived', 'in_progress', 'completed', 'no_show']);
 
 /**
- * Compares what one channel told of one appointment with the truth. The patient goes by the last message that was certainly handed over and
- * by each one after it of which that is not known.
- * @param entries all of the appointment by this channel
- * @param truth null when the clinic has no such appointment any more
- * @param failed whether the other side reported that a message did not reach the patient
+ * Compares a channel's messages of an appointment with present facts. Relevant messages are the last certainly delivered message and later
+ * messages with unknown delivery.
+ * @param entries messages of the appointment in this channel
+ * @param truth null for a deleted appointment
+ * @param failed whether the receiver reported a failed delivery
  */
 export function messageTruthOf(
   entries: readonly LedgerEntry[],
@@ -71,7 +71,7 @@ export function messageTruthOf(
   };
 }
 
-/** The correction of a false message that says what is true: one message has one for each truth. */
+/** Returns the correction of a false message. Each message has one correction per fact. */
 export function correctionOf(
   { kind, last }: Pick<Extract<MessageTruth, { is: 'false' }>, 'kind' | 'last'>,
   { appointment, zone, address }: Truth,

@@ -11,14 +11,14 @@ import { comparableAddress, type LocationCatalogue, locationOf } from './places.
 import type { OpenReminders } from './ports.ts';
 import type { Truth } from './told.ts';
 
-/** Field of the zone in which a patient reads the time. */
+/** Field of the zone for printed times. */
 const ZONE = 'zone';
-/** Field of the address that a message named. */
+/** Field of the postal address in a message. */
 const LOCATION = 'location';
 
 /**
- * Tells of corrections that are held what each patient was told, and what the clinic says now. Queries the clinic for one list, from a day before
- * the first to a day after the last start that patients were told, or that the last cycle found.
+ * Returns announced facts and present clinic data of held corrections. Reads one list from the clinic: from a day before the first to a day
+ * after the last start, announced or found in the last cycle.
  */
 async function heldCorrections(
   tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration'>,
@@ -53,7 +53,7 @@ async function heldCorrections(
   return { items: items.toSorted((one, other) => at(one) - at(other)), unread };
 }
 
-/** The last message that was handed over, or may have been. */
+/** Returns the last possibly delivered message. */
 function lastOf(entries: readonly LedgerEntry[]): LedgerEntry | null {
   const messages = entries.filter(({ state }) => state === 'sent' || state === 'unknown');
   return messages.sort((one, other) => (one.handedAs ?? 0) - (other.handedAs ?? 0)).at(-1) ?? null;
@@ -73,7 +73,7 @@ function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, pr
   else if (entry.startAt !== appointment.time.startAt) changes.push({ field: 'time', before: announced, after });
   if (entry.zone !== zone) changes.push({ field: ZONE, before: textOf(entry.zone), after: textOf(zone) });
   const proof = proofs.locationProof(appointment.id, comparableAddress(address));
-  // What the message named is kept as a keyed hash alone.
+  // Facts of a message are stored only as keyed hashes.
   if (entry.locationProof !== null && entry.locationProof !== proof)
     changes.push({ field: LOCATION, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });
   return changes;
@@ -110,7 +110,7 @@ async function listed(
   }
 }
 
-/** Adds what status and holds ask for. */
+/** Adds the functions for status and holds. */
 export function withViews(parts: Omit<OpenReminders, 'status' | 'heldCorrections'>): OpenReminders {
   return {
     ...parts,
@@ -119,7 +119,6 @@ export function withViews(parts: Omit<OpenReminders, 'status' | 'heldCorrections
   };
 }
 
-/** Reads the ledger. */
 async function reminderStatus(
   { ledger, channels }: Pick<OpenReminders, 'ledger' | 'channels'>,
   holds: readonly Hold[],

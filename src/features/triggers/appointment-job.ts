@@ -19,30 +19,30 @@ import {
 import { baselinePartial, closeForFlood, type ReadingParts, switchOff, triggerKeysOf } from './reading.ts';
 import type { FollowedAppointment, TriggerKey } from './store.ts';
 
-/** Appointments are followed from so long ago: what is cancelled or moved late is told too. */
+/** Range of past appointments, to report late changes. */
 const PAST_MS = DAY_MS;
-/** And for so long ahead: what is booked further ahead is found when it comes within. */
+/** Range of future appointments. Later appointments are found when they enter the range. */
 const AHEAD_MS = 365 * DAY_MS;
-/** Name of the receivers among targets that miss a record; no target can have it. */
+/** Name of the receivers in the list of targets without a record. No target can have this name. */
 const TRIGGERS = '(triggers)';
 
-/** An endpoint's share in an event of appointments. */
+/** Appointment event of an endpoint. */
 interface AppointmentTriggerKey extends TriggerKey {
   event: AppointmentEvent;
 }
 
-/** The appointments as the clinic listed them, for all endpoints. */
+/** Appointment list from the clinic, shared by endpoints. */
 interface AppointmentList {
   snapshot: AppointmentSnapshot;
-  /** When the reading began. */
+  /** Begin of the read. */
   readAt: Instant;
-  /** Asks for one, once for all endpoints. */
+  /** Reads a single appointment, once for all endpoints. */
   readAlone(recordId: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
 }
 
 /**
- * Reads the appointments that receivers are told of.
- * @returns null where none is told of any; the error where they can't be read
+ * Reads the appointments for triggers.
+ * @returns null without appointment events; the error of a failed read
  * @throws the signal's reason
  */
 export async function readAppointmentList({
@@ -69,8 +69,8 @@ export async function readAppointmentList({
 }
 
 /**
- * Carries what was read of appointments into what is kept of an endpoint. The first whole list is taken as told of; later ones are
- * compared with what the one before left. Safe to break off anywhere: what was not written down is found again.
+ * Updates the stored appointments of an endpoint. The first complete list causes no events; later lists are compared with the previous
+ * list. Safe to interrupt anywhere: unsaved changes are found again.
  */
 export async function takeAppointments(
   parts: ReadingParts,
@@ -117,7 +117,7 @@ export async function takeAppointments(
   await store.recordReading(triggerKey, { ...reading, readAt, off: null, letThrough }, lease);
 }
 
-/** All that is there, with nothing said of it. */
+/** Yields the present appointments without events. */
 function* atFirst(
   parts: ReadingParts,
   triggerKey: AppointmentTriggerKey,
@@ -136,7 +136,7 @@ function* atFirst(
   ];
 }
 
-/** Null when something of it can't be opened: what was told is not known then, as at first. */
+/** Returns null for undecryptable data. Known appointments are then unknown, as for a first list. */
 async function openStored(
   { tenant, triggers: { store } }: ReadingParts,
   triggerKey: AppointmentTriggerKey,
@@ -152,7 +152,7 @@ async function openStored(
   return null;
 }
 
-/** What is new or changed of appointments that are there. Those of forgotten patients are forgotten, and nothing is said of them. */
+/** Yields new and changed appointments. Appointments of forgotten patients are removed without events. */
 function* compare(
   parts: ReadingParts,
   triggerKey: AppointmentTriggerKey,
@@ -190,7 +190,7 @@ function followedBy(
   return { name, now, message: { id, recordId, foundAt, attempts: 0, dueAt: foundAt, code: null } };
 }
 
-/** Known appointments of which the list says that they are off, and nothing else: cancelled. */
+/** Yields known appointments that the list reports only as deleted: cancelled. */
 function buried(
   parts: ReadingParts,
   triggerKey: AppointmentTriggerKey,
@@ -205,7 +205,7 @@ function buried(
   );
 }
 
-/** Known appointments that a whole list does not show: time passed over them, or they should be in it. */
+/** Yields known appointments missing in a complete list, because they are past or because they should be in the list. */
 function absentOf(
   { records, unusable, window }: AppointmentSnapshot,
   stored: ReadonlyMap<string, StoredAppointment>,
@@ -220,7 +220,7 @@ function absentOf(
   };
 }
 
-/** Reads missing appointments alone. One that is gone by two readings is cancelled; one that is elsewhere is moved. */
+/** Reads missing appointments one by one. An appointment missing in two reads is cancelled; an appointment outside the range is moved. */
 async function lookAtMissing(
   parts: ReadingParts,
   triggerKey: AppointmentTriggerKey,

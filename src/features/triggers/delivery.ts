@@ -13,37 +13,37 @@ import { readSubject } from './lists.ts';
 import type { OpenTriggers } from './ports.ts';
 import type { TriggerKey } from './store.ts';
 
-/** One endpoint is written to for this long at a time; then lists are read and others have a turn. */
+/** Longest time for an endpoint per job. Then lists are read, and other endpoints are processed. */
 const TURN_MS = 20 * SECOND_MS;
-/** Between two tries to ask a clinic that does not answer. */
+/** Delay between queries of an unreachable clinic. */
 const SOURCE_RETRY_MS = MINUTE_MS;
 
 /** Members of a tenant that delivering triggers uses. */
 export interface TriggerSender extends Pick<OpenTenant, 'clock' | 'id' | 'log' | 'outages' | 'random'> {}
 
-/** What a turn is done with. */
+/** Parts of a delivery job. */
 export interface DeliveryParts {
   tenant: TriggerSender;
   triggers: OpenTriggers;
   lease: Lease;
   isForgotten: (patientId: string) => boolean;
-  /** Ends the turn between two messages, and in the middle of one. */
+  /** Stops the job between two messages, or during a message. */
   stop: AbortSignal;
   abort: AbortSignal;
 }
 
-/** One message and where it goes. */
+/** A message and its destination. */
 interface Parcel {
   triggerKey: TriggerKey;
   entry: WaitingTrigger;
 }
 
-/** Whether the endpoint may get the next message; else when it is looked at again, null for not before a person acts. */
+/** Continue with the next message, or the time of the next check; null requires action. */
 type Next = 'go-on' | { againAt: Instant | null };
 
 /**
- * Hands over what waits for one endpoint, each document read again just before.
- * @returns when there is something to do next; null for nothing
+ * Delivers waiting messages of one endpoint. Each document is read again before delivery.
+ * @returns time of the next work, or null
  */
 export async function deliverTo(
   parts: DeliveryParts,
@@ -83,7 +83,7 @@ async function parcelsOf({ triggers }: DeliveryParts, name: string, { events }: 
   return parcels.sort((one, other) => one.entry.dueAt - other.entry.dueAt);
 }
 
-/** @param defer told when a message that was put off is due */
+/** @param defer called with the due time of a postponed message */
 async function deliver(
   parts: DeliveryParts,
   parcel: Parcel,
@@ -124,7 +124,7 @@ async function deliver(
   });
 }
 
-/** The document as it is now, or why nothing is said of it. */
+/** Returns the present document, or the reason against a message. */
 async function readCurrentSubject(
   { triggers, isForgotten, abort }: DeliveryParts,
   { triggerKey, entry }: Parcel,
@@ -160,13 +160,13 @@ async function afterAnswer(
   }
   const failure = refusal(answer);
   if (answer.code !== 'webhook-refused') return backOff(parts, { triggerKey, entry }, failure);
-  // It may be this message alone that is refused: the others have their turn.
+  // Only this message may be refused, so other messages continue.
   const { delayMs } = nextTry(failure, entry.attempts, tenant.random);
   defer(await putOff(parts, { triggerKey, entry }, answer.code, delayMs));
   return 'go-on';
 }
 
-/** Lets the whole endpoint rest. The message stays due, so that it is the first one afterwards. */
+/** Backs off from the whole endpoint. The message remains due, so that the message is the first retry. */
 async function backOff(parts: DeliveryParts, { triggerKey, entry }: Parcel, error: MirrorError): Promise<Next> {
   const { tenant, triggers, lease } = parts;
   const now = tenant.clock();
@@ -183,7 +183,7 @@ async function backOff(parts: DeliveryParts, { triggerKey, entry }: Parcel, erro
   const tried = { ...entry, attempts: entry.attempts + 1, code: error.code };
   await triggers.store.defer(triggerKey, tried, { failed: true }, lease);
   await triggers.store.rest(triggerKey.endpoint, { untilAt, sinceAt, code: error.code });
-  // An outage of a host has its own line for all that waits for it. Any other failure has one when it begins or its code changes.
+  // A host outage has a separate log line for all waiting work. Other failures are logged at their begin, and when their code changes.
   tenant.log[host === null && !isSameFailure ? 'warn' : 'debug'](
     {
       endpoint: triggerKey.endpoint,
@@ -214,7 +214,7 @@ async function putOff(
   return dueAt;
 }
 
-/** A clinic that can't be asked is asked again; nothing was tried at the receiver. */
+/** Repeats the query of an unreachable clinic. The receiver was not contacted. */
 async function putOffForSource(
   { tenant, triggers, lease }: DeliveryParts,
   { triggerKey, entry }: Parcel,

@@ -6,14 +6,14 @@ import { deliverTo, type TriggerSender } from './delivery.ts';
 import { isAppointmentEvent, readEventLists } from './lists.ts';
 import { type ReadingParts, type TriggerReader, takeList, triggerKeysOf } from './reading.ts';
 
-/** Name of the lease that a turn of a tenant's triggers is done under. */
+/** Lease of a tenant's trigger job. */
 export const TRIGGERS_LEASE = 'triggers';
 
 /**
- * One turn of a tenant's triggers: reads the lists that receivers are told of, writes down what is new, and hands over what waits. One
- * at a time per tenant; safe to break off anywhere. What may have been handed over is handed over again under the same id.
- * @param options.read the lists too; else only what waits is looked at
- * @returns false when another worker was at it, so that nothing was done
+ * Runs a trigger job of a tenant: reads lists, stores new messages, and delivers waiting messages. One job at a time per tenant; safe to
+ * interrupt anywhere. A possibly delivered message is delivered again with an equal id.
+ * @param options.read reads the lists; if false, only delivers waiting messages
+ * @returns false if a different worker holds the lease
  */
 export async function runTriggers(
   tenant: TriggerReader & TriggerSender & Pick<OpenTenant, 'leases' | 'protection' | 'tombstones' | 'triggers'>,
@@ -53,7 +53,7 @@ export async function runTriggers(
     const nextAt = next.filter((at) => at !== null).reduce<Instant | null>((one, at) => Math.min(one ?? at, at), null);
     if (nextAt !== null && !stop.aborted) await triggers.wake(Math.max(0, nextAt - tenant.clock()), { read: false });
   } catch (error) {
-    // Whoever holds the lease now, or the next process, does it again.
+    // The present lease holder, or the next process, repeats the work.
     if (!stop.aborted && !lease.signal.aborted && asMirrorError(error).code !== 'lease-lost') throw error;
   } finally {
     await lease.release();

@@ -6,22 +6,22 @@ import type { AppointmentEvent, StoredAppointment, TriggerEvent } from '../../mo
 import { appointmentSubject, goneSubject, invoiceSubject, reportSubject, type Subject } from './events.ts';
 import type { OpenTriggers, TriggerSource } from './ports.ts';
 
-/** How an appointment is now, and what that is to receivers; a null event is nothing. */
+/** New state of an appointment with its event; null without an event. */
 export interface AppointmentChange {
   now: StoredAppointment;
   event: AppointmentEvent | null;
 }
 
-/** Whether an event tells of a change, and not of a document. */
+/** Returns whether an event reports a change instead of a document. */
 export function isAppointmentEvent(event: TriggerEvent): event is AppointmentEvent {
   return event.startsWith('appointment.');
 }
 
 /**
- * Compares an appointment with how it was. It stands while it is booked for a patient and not cancelled: blocked time is none. What else
- * changes than time and agenda is nothing to receivers.
- * @param stored null for one that no reading saw standing
- * @returns null for one that needn't be known, since it never stood
+ * Compares an appointment with its previous state. Only booked appointments of a patient are followed, not blocked time. Only changes of
+ * time, agenda and cancellation are events.
+ * @param stored null for an appointment that was never followed
+ * @returns null for an appointment that need not be stored
  */
 export function changeOf(stored: StoredAppointment | null, appointment: Appointment): AppointmentChange | null {
   const { id, agendaId, patientId, status } = appointment;
@@ -34,18 +34,18 @@ export function changeOf(stored: StoredAppointment | null, appointment: Appointm
   return { now: { recordId: id, agendaId, startAt, endAt, isConfirmed: isActive, sequence, missedAt: null }, event };
 }
 
-/** A row that was there at first and could not be used: nothing is said of it when it can. @param window of the reading */
+/** Returns the state of an unreadable row in the first list. When the row becomes readable, no event occurs. @param window of the read */
 export function unusableAtFirst(recordId: string, { fromAt, toAt }: TimeWindow): StoredAppointment {
   return { recordId, agendaId: null, startAt: fromAt, endAt: toAt, isConfirmed: false, sequence: 0, missedAt: null };
 }
 
-/** The clinic has no such appointment any more. It stays known, so that it is a later change when it comes back. */
+/** Returns the change of a deleted appointment. The appointment remains stored, so that its return is a later change. */
 export function vanished(stored: StoredAppointment): AppointmentChange {
   const sequence = stored.sequence + 1;
   return { now: { ...stored, isConfirmed: false, sequence, missedAt: null }, event: 'appointment.cancelled' };
 }
 
-/** What makes a change that one, among all of its appointment. */
+/** Returns the name of a change, unique for its appointment. */
 export function changeName({ sequence, agendaId, startAt, endAt }: StoredAppointment): string {
   return JSON.stringify([sequence, agendaId, startAt, endAt]);
 }
@@ -60,18 +60,18 @@ function eventOf(before: AppointmentState | null, now: AppointmentState): Appoin
   return isMoved ? 'appointment.moved' : null;
 }
 
-/** The documents of one event as the clinic listed them. */
+/** Documents of one event in the clinic. */
 export interface EventList {
   subjects: ReadonlyMap<string, Subject>;
-  /** Ids of rows that are there and can't be used. */
+  /** Ids of unreadable rows. */
   unusable: ReadonlySet<string>;
-  /** Whole, and every row of it has an id: what it does not hold is not there. */
+  /** Complete list with an id in every row. Missing documents do not exist. */
   isWhole: boolean;
 }
 
-/** What became of the reading of each event's list. */
+/** Results of reading each event's list. */
 type EventLists = ReadonlyMap<DocumentEvent, EventList | MirrorError>;
-/** Events that are told of once for each document, when it is found in a state. */
+/** Events with one message per document. */
 type DocumentEvent = Exclude<TriggerEvent, AppointmentEvent>;
 
 interface EventSource {
@@ -92,14 +92,14 @@ const SOURCES: Readonly<Record<DocumentEvent, EventSource>> = {
   },
 };
 
-/** The events that somebody is told of, each once. */
+/** Returns configured document events without duplicates. */
 function eventsOf({ file }: Pick<OpenTriggers, 'file'>): DocumentEvent[] {
   const events = new Set([...file.endpoints.values()].flatMap((endpoint) => endpoint.events));
   return [...events].filter((event) => !isAppointmentEvent(event));
 }
 
 /**
- * Reads the list of each event, once for all endpoints. One that can't be read keeps no other from being read.
+ * Reads the list of each event, once for all endpoints. A failed list does not affect other lists.
  * @throws the signal's reason
  */
 export async function readEventLists(triggers: OpenTriggers, signal: AbortSignal): Promise<EventLists> {
@@ -116,8 +116,8 @@ export async function readEventLists(triggers: OpenTriggers, signal: AbortSignal
 }
 
 /**
- * A document or an appointment as it is now; an appointment also when it is gone, since that may be what is told.
- * @throws MirrorError as the clinic's calls do
+ * Returns the present document or appointment. A deleted appointment is also a valid result.
+ * @throws MirrorError as the clinic API does
  */
 export async function readSubject(
   { source }: OpenTriggers,

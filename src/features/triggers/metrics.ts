@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { FeatureMetrics } from '../../control/metrics.ts';
 
-/** Registers the figures of triggers. Labels are names of the configuration and codes. */
+/** Registers the metrics of triggers. Labels are configured names and codes. */
 export function createTriggerMetrics(registry: Registry): FeatureMetrics {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });

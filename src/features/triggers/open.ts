@@ -8,19 +8,19 @@ import { createTriggerNames } from './ports.ts';
 import { triggerStatus } from './status.ts';
 import { createTriggerStore } from './store.ts';
 
-/** What a tenant's triggers are opened with. */
+/** Parts of a tenant's triggers. */
 export interface TriggerParts {
   tenant: TenantConfiguration;
   identityKey: Uint8Array;
   redis: RedisClient;
   sealer: Sealer;
-  /** The clinic, for what receivers are told of. */
+  /** Opens the clinic for triggers. */
   openSource(): TriggerSource;
   queues: Pick<WorkQueues, 'wakeTriggers'>;
   http: HttpClient;
 }
 
-/** Opens a tenant's triggers; null where none are configured. Nobody is told of anything yet. */
+/** Opens the triggers of a tenant, without sending messages; null without configured triggers. */
 export function openTriggers(parts: TriggerParts): OpenTriggers | null {
   const { tenant, identityKey, redis, sealer, openSource, queues, http } = parts;
   if (tenant.triggers === undefined) return null;
@@ -34,7 +34,7 @@ export function openTriggers(parts: TriggerParts): OpenTriggers | null {
   });
 }
 
-/** Adds what status asks for. */
+/** Adds the functions for status. */
 export function withStatus(parts: Omit<OpenTriggers, 'status'>): OpenTriggers {
   return { ...parts, status: () => triggerStatus(parts) };
 }

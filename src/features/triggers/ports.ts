@@ -8,9 +8,9 @@ import type { Report, TriggerEvent, TriggerStatus } from '../../model/triggers.t
 import type { TriggerFile } from '../../settings/tenant-schema.ts';
 import type { TriggerStore } from './store.ts';
 
-/** What triggers ask of the clinic. */
+/** Clinic reads for triggers. */
 export interface TriggerSource {
-  /** Every report; partial when the end of the list was not proved. */
+  /** Returns every report; partial if the end of the list is unproven. */
   readReports(signal: AbortSignal): Promise<Snapshot<Report>>;
   readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
   readInvoices(query: { withDoctors: boolean; doctorsFrom: string }, signal: AbortSignal): Promise<Snapshot<Invoice>>;
@@ -19,41 +19,44 @@ export interface TriggerSource {
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
 }
 
-/** A tenant's triggers, opened. */
+/** Open triggers of a tenant. */
 export interface OpenTriggers {
   file: TriggerFile;
   source: TriggerSource;
   store: TriggerStore;
   name: NameTrigger;
   http: HttpClient;
-  /** Asks for a turn after the delay. @param options.read the clinic's lists too, not only what waits */
+  /** Schedules a job after the delay. @param options.read also reads the clinic's lists */
   wake(delayMs: number, options: { read: boolean }): Promise<void>;
-  /** What waits for a person. */
+  /** Returns required actions. */
   status(): Promise<TriggerStatus>;
 }
 
 declare module '../../jobs/tenant.ts' {
   interface OpenTenant {
-    /** Null where none are configured. */
+    /** Null without configured triggers. */
     triggers: OpenTriggers | null;
   }
 }
 
-/** What makes a message that one. */
+/** Properties that identify a message. */
 interface TriggerSubject {
   endpoint: string;
   event: TriggerEvent;
   recordId: string;
-  /** Tells apart the changes of one record; absent where it is told of once. */
+  /** Distinguishes changes of one record; absent for documents. */
   change?: string;
 }
 
-/** Names a message: 32 characters of `[0-9a-v]`, the same for every try and after the loss of all state, and tells nothing. */
+/**
+ * Returns the name of a message: 32 characters of `[0-9a-v]` without information, constant for each attempt and after the loss of all
+ * state.
+ */
 type NameTrigger = (subject: TriggerSubject) => string;
 
 /**
- * @param identityKey the installation's identity key, 32 bytes, never changed: without it nobody can guess a name
- * @param tenant the id under which its objects were first written
+ * @param identityKey the installation's identity key, 32 bytes, never changed; without the key, names are unguessable
+ * @param tenant tenant id at the first write
  */
 export function createTriggerNames(identityKey: Uint8Array, tenant: string): NameTrigger {
   const key = derivedKey(identityKey, tenant, 'triggers');

@@ -11,14 +11,17 @@ import type { EventList } from './lists.ts';
 import type { OpenTriggers } from './ports.ts';
 import type { TriggerKey } from './store.ts';
 
-/** How long it is remembered that a document was told of after it was last listed: lists that lie show it again. */
+/**
+ * Retention of a document's name after the document was last listed, because an incomplete list may be followed by a list with the
+ * document.
+ */
 const ABSENT_RETENTION_MS = 90 * DAY_MS;
 
 /** Members of a tenant that reading the lists of triggers uses. */
 export interface TriggerReader
   extends Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'holds' | 'log' | 'missedForMs' | 'random'> {}
 
-/** What a reading does for one endpoint is done with these. */
+/** Parts of a read for one endpoint. */
 export interface ReadingParts {
   tenant: TriggerReader;
   triggers: OpenTriggers;
@@ -27,14 +30,14 @@ export interface ReadingParts {
   signal: AbortSignal;
 }
 
-/** An endpoint's share in an event, from its configuration. */
+/** Lists the events of each endpoint from the configuration. */
 export function triggerKeysOf({ file }: Pick<OpenTriggers, 'file'>): TriggerKey[] {
   return [...file.endpoints].flatMap(([endpoint, { events }]) => events.map((event) => ({ endpoint, event })));
 }
 
 /**
- * Carries what was read of an event into what is kept of an endpoint. The first whole list is taken as told of; later ones are
- * compared with it. Safe to break off anywhere: what was not written down is found again.
+ * Updates the stored documents of an endpoint from a list. The first complete list causes no messages; later lists are compared. Safe to
+ * interrupt anywhere: unsaved documents are found again.
  */
 export async function takeList(
   parts: ReadingParts,
@@ -52,7 +55,7 @@ export async function takeList(
     parts.tenant.log.info(triggerKey, 'documents that are there are taken as told of');
     return;
   }
-  // They are found again by this very list, under the same names.
+  // This list contains the documents again, with equal names.
   for (const id of await store.unreadable(triggerKey))
     await store.finishDropped(triggerKey, id, 'unreadable', parts.lease);
   const stored = await store.stored(triggerKey);
@@ -72,7 +75,7 @@ export async function takeList(
   await store.recordReading(triggerKey, { ...reading, readAt: now, off: null, letThrough }, parts.lease);
 }
 
-/** The event is off for as long as its list can't be read; the others go on. */
+/** Switches an event off while its list is unreadable. Other events continue. */
 export async function switchOff(
   { tenant, triggers, lease }: ReadingParts,
   triggerKey: TriggerKey,
@@ -88,7 +91,7 @@ export async function switchOff(
   );
 }
 
-/** All that is there to tell of; rows that can't be used count too, since nobody knows how they stand. */
+/** Returns every present document, including unreadable rows, because their state is unknown. */
 async function namesAtFirst(
   { triggers, signal }: ReadingParts,
   triggerKey: TriggerKey,
@@ -103,7 +106,7 @@ async function namesAtFirst(
 
 interface Comparison {
   fresh: { id: string; recordId: string }[];
-  /** Of forgotten patients: never told of, and known, so that nothing comes of them later either. */
+  /** Documents of forgotten patients: stored without a message, so that later lists cause no message. */
   silent: string[];
   absence: Map<string, Instant | 0 | null>;
 }
@@ -129,7 +132,7 @@ function* compare(
   yield* eachInPieces(unusable, (recordId) => {
     if (!subjects.has(recordId)) look(recordId, null);
   });
-  // A partial list says nothing about what it does not hold.
+  // A partial list proves nothing about missing documents.
   if (!isWhole) return found;
   yield* eachInPieces(stored, ([id, missingSince]) => {
     if (listed.has(id)) return;
@@ -139,7 +142,9 @@ function* compare(
   return found;
 }
 
-/** So many at once are more likely an earlier list that was cut short, unnoticed, than a day's work: a person looks first. */
+/**
+ * Closes an endpoint after an unusual number of new documents, because an earlier list may have been incomplete. An operator must check.
+ */
 export async function closeForFlood(
   { tenant, triggers }: ReadingParts,
   triggerKey: TriggerKey,

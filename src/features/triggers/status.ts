@@ -5,16 +5,16 @@ import type { OpenTriggers } from './ports.ts';
 import { triggerKeysOf } from './reading.ts';
 import type { TriggerCount, TriggerKey } from './store.ts';
 
-/** Where an endpoint stands with one event. */
+/** State of one event of an endpoint. */
 export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 'readAt' | 'off'> {
   event: TriggerEvent;
-  /** Messages that are written down and not taken yet. */
+  /** Messages stored but not delivered. */
   waiting: number;
-  /** Those of them that were tried in vain. */
+  /** Waiting messages with failed attempts. */
   failing: number;
-  /** Of the failing one that is tried next; null where none failed. */
+  /** Code of the failing message with the next retry, or null. */
   lastCode: string | null;
-  /** When the message that is due first is tried; null where none waits. */
+  /** Time of the next attempt; null without waiting messages. */
   nextTryAt: Instant | null;
   /** Since the state began. */
   sent: number;
@@ -22,13 +22,13 @@ export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 're
   failedTries: number;
 }
 
-/** Where an endpoint stands. */
+/** State of an endpoint. */
 export interface TriggerEndpointStatus extends TriggerEndpointState {
   endpoint: string;
   events: TriggerEventStatus[];
 }
 
-/** Where each endpoint of a tenant stands; no ids of documents. */
+/** Returns the state of each endpoint of a tenant, without document ids. */
 export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerEndpointStatus[]> {
   const counts = await triggers.store.counts();
   const endpoints = [...triggers.file.endpoints].map(async ([endpoint, { events }]) => {
@@ -70,7 +70,7 @@ async function eventStatus(
   };
 }
 
-/** Reads what is stored. */
+/** Returns the stored status. */
 export async function triggerStatus(triggers: Pick<OpenTriggers, 'store' | 'file'>): Promise<TriggerStatus> {
   const { store, file } = triggers;
   const found: TriggerStatus = { waiting: 0, closed: [], off: [], refusing: [] };

@@ -23,82 +23,80 @@ const scripts = {
   defer: fencedScript<number>(import.meta.url, 'trigger-defer'),
 };
 
-/** One endpoint's share in an event. */
+/** An event of an endpoint. */
 export interface TriggerKey {
   endpoint: string;
   event: TriggerEvent;
 }
 
-/** What a reading makes of one appointment. */
+/** Change of a stored appointment. */
 export interface FollowedAppointment {
-  /** Keyed hash of the appointment, for the place. */
+  /** Keyed hash of the appointment, as the key in Redis. */
   name: string;
-  /** How it is now; null to remove it. */
+  /** New state; null deletes the appointment. */
   now: StoredAppointment | null;
-  /** What is to be said of it; null for nothing. */
+  /** Message to send, or null. */
   message: WaitingTrigger | null;
 }
 
-/** How often something came of an event's messages, since the state began. */
+/** Totals of an event's messages since the state began. */
 export interface TriggerCount extends TriggerKey {
-  /** `failed` counts tries; reason is a code, null of what was sent. */
+  /** `failed` counts attempts; reason is a code, or null for sent messages. */
   result: 'sent' | 'failed' | 'dropped';
   reason: string | null;
   count: number;
 }
 
 /**
- * What a tenant's receivers were told of and are to be told of. Which documents are known is kept as keyed hashes, what waits is sealed.
- * Writes with a lease throw MirrorError `conflict`, code `lease-lost`, when somebody else holds it.
+ * Known documents and waiting messages of a tenant's receivers. Documents are stored as keyed hashes, messages are encrypted. Writes with a
+ * lease throw MirrorError `conflict`, code `lease-lost`, if a different worker holds the lease.
  */
 export interface TriggerStore {
   reading(triggerKey: TriggerKey): Promise<TriggerReading>;
   recordReading(triggerKey: TriggerKey, reading: TriggerReading, lease: Lease): Promise<void>;
-  /** Names that are told of or wait, with the time since when their documents are out of the list; 0 while they are in it. */
+  /** Returns known or waiting names, with the time since their documents left the list; 0 for listed documents. */
   stored(triggerKey: TriggerKey): Promise<Map<string, Instant | 0>>;
-  /** Takes names as told of, without a message. */
+  /** Stores names as known, without a message. */
   know(triggerKey: TriggerKey, names: readonly string[], lease: Lease): Promise<void>;
-  /** Writes down what is to be sent, before it is; what is known is left as it is. @returns how many are new */
+  /** Stores new messages before sending. Known names are unchanged. @returns number of new messages */
   record(triggerKey: TriggerKey, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
-  /** Appointments as the last reading left them, by name; null for one that can't be opened: sealed with a key that is gone. */
+  /** Returns stored appointments by name; null for data encrypted with a lost key. */
   appointments(triggerKey: TriggerKey): Promise<Map<string, StoredAppointment | null>>;
-  /** Writes down how appointments are now, each at once with what is to be said of it. @returns how many messages */
+  /** Stores changed appointments, each atomically with its message. @returns number of messages */
   follow(triggerKey: TriggerKey, followed: readonly FollowedAppointment[], lease: Lease): Promise<number>;
-  /** Notes since when documents are out of the list; null removes a name that does not wait. */
+  /** Stores the time since documents left the list; null deletes a name without waiting message. */
   recordAbsence(triggerKey: TriggerKey, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
-  /** The first one due first; without those that can't be opened. */
+  /** Returns waiting messages by due time, without undecryptable messages. */
   waiting(triggerKey: TriggerKey): Promise<WaitingTrigger[]>;
-  /** Ids of those that can't be opened: sealed with a key that is gone. */
+  /** Returns ids of undecryptable messages, encrypted with a lost key. */
   unreadable(triggerKey: TriggerKey): Promise<string[]>;
   waitingCount(triggerKey: TriggerKey): Promise<number>;
   finishSent(triggerKey: TriggerKey, id: string, now: Instant, lease: Lease): Promise<void>;
   finishDropped(triggerKey: TriggerKey, id: string, reason: TriggerDrop, lease: Lease): Promise<void>;
-  /** @param options.failed the try is counted under the entry's code */
+  /** @param options.failed adds the attempt to the totals of the message's code */
   defer(triggerKey: TriggerKey, entry: WaitingTrigger, options: { failed: boolean }, lease: Lease): Promise<void>;
   endpoint(endpoint: string): Promise<TriggerEndpointState>;
   rest(endpoint: string, rest: { untilAt: Instant; sinceAt: Instant; code: string }): Promise<void>;
-  /** Ends the rest of an endpoint that failed with one of these codes. @returns whether it rested so */
+  /** Ends the back-off of an endpoint after one of these codes. @returns whether such a back-off existed */
   endRest(endpoint: string, now: Instant, codes: ReadonlySet<string>): Promise<boolean>;
-  /** The first closing is kept. */
+  /** Closes an endpoint; the first closing is kept. */
   close(endpoint: string, closing: { code: string; at: Instant }): Promise<void>;
-  /** Opens it and ends its rest. @returns why it was closed; null when it was not */
+  /** Reopens an endpoint and ends its back-off. @returns the closing, or null */
   reopen(endpoint: string): Promise<{ code: string; at: Instant } | null>;
-  /** Removes an event of an endpoint: what is there at the next reading is taken as told of. */
+  /** Deletes an event of an endpoint. The next list then causes no messages. */
   remove(triggerKey: TriggerKey): Promise<void>;
-  /** Removes all but these. */
+  /** Deletes all other events. */
   retainOnly(triggerKeys: readonly TriggerKey[]): Promise<void>;
   counts(): Promise<TriggerCount[]>;
 }
 
 const NEVER_READ: TriggerReading = { sinceAt: null, readAt: null, off: null, letThrough: false };
-/** Names in one script: Redis does nothing else meanwhile. */
+/** Number of names per script, because a script blocks Redis. */
 const BATCH = 500;
-/** Documents that may be told of after all when they come back. */
+/** Dropped documents that cause a message after their return. */
 const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished', 'unreadable'];
 
-/**
- * Removes all that is kept of a tenant's triggers but these: what is there when an event is configured again is then taken as told of.
- *  */
+/** Deletes the other events of a tenant. When an event is configured again, its first list causes no messages. */
 async function retainTriggers(redis: RedisClient, tenant: string, triggerKeys: readonly TriggerKey[]): Promise<void> {
   const retained = new Set(triggerKeys.map(fieldOf));
   const endpoints = new Set(triggerKeys.map(({ endpoint }) => endpoint));
@@ -109,12 +107,12 @@ async function retainTriggers(redis: RedisClient, tenant: string, triggerKeys: r
   }
 }
 
-/** Removes all that is stored of the triggers of a tenant that has none any more. */
+/** Deletes stored triggers of a tenant without configured triggers. */
 export function clearTriggersIn(redis: RedisClient): (tenant: string) => Promise<void> {
   return (tenant) => retainTriggers(redis, tenant, []);
 }
 
-/** The reading goes first: without it the next one begins again, whatever else is left. */
+/** The read state is deleted first, so that an interrupted deletion restarts with a first list. */
 async function removeTrigger(redis: RedisClient, tenant: string, field: string): Promise<void> {
   await redis.hdel(keys.triggerReadings(tenant), field);
   await redis.del(
@@ -126,7 +124,7 @@ function fieldOf({ endpoint, event }: TriggerKey): string {
   return `${endpoint}/${event}`;
 }
 
-/** Opens what is kept of a tenant's triggers. */
+/** Opens the store of a tenant's triggers. */
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = keys.triggerReadings(tenant);
   const waitingOf = (triggerKey: TriggerKey) =>
@@ -196,7 +194,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
   };
 }
 
-/** Runs scripts over an endpoint's event, under a lease. */
+/** Runs scripts on an event of an endpoint, under a lease. */
 function openScripts(redis: RedisClient, tenant: string) {
   type Arguments = readonly (string | number)[];
   const run = (script: FencedScript<number>, triggerKey: TriggerKey, lease: Lease, args: Arguments) => {
@@ -221,7 +219,7 @@ function openScripts(redis: RedisClient, tenant: string) {
 
 type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'endRest' | 'close' | 'reopen'>;
 
-/** How each endpoint stands, whatever its events. */
+/** Opens the state of endpoints, independent of events. */
 function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
   const endpointKey = (endpoint: string) => keys.triggerEndpoint(tenant, endpoint);
   return {
@@ -263,7 +261,7 @@ function closedIn(stored: string): TriggerEndpointState['closed'] {
 
 const offContext = (triggerKey: string) => `trigger/off/${triggerKey}`;
 
-/** Why an event is off is sealed: it is shown and sent. */
+/** The reason for a switched-off event is encrypted, because the reason is shown and sent. */
 function writtenReading(sealer: Sealer, triggerKey: string, { off, ...reading }: TriggerReading): string {
   return JSON.stringify({
     ...reading,
@@ -271,7 +269,7 @@ function writtenReading(sealer: Sealer, triggerKey: string, { off, ...reading }:
   });
 }
 
-/** What is not as this version wrote it is off all the same, until the next reading tells. */
+/** Forged data switches the event off until the next read. */
 function readingIn(sealer: Sealer, triggerKey: string, stored: string): TriggerReading {
   const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
   if (off === null) return { ...reading, off };

@@ -9,7 +9,7 @@ import { TRIGGERS_LEASE } from './job.ts';
 import type { OpenTriggers } from './ports.ts';
 import { endpointStatuses, type TriggerEndpointStatus } from './status.ts';
 
-/** A tenant's triggers as they are shown. */
+/** Triggers of a tenant for display. */
 export interface TriggerList {
   tenant: string;
   at: Instant;
@@ -17,7 +17,7 @@ export interface TriggerList {
   endpoints: TriggerEndpointStatus[];
 }
 
-/** Where a tenant's endpoints stand. @throws MirrorError `settings`, code `no-triggers` */
+/** Lists the endpoints of a tenant. @throws MirrorError `settings`, code `no-triggers` */
 export async function listTriggers(installation: Installation, tenantId: string): Promise<TriggerList> {
   const { triggers } = requireTriggers(installation, tenantId);
   const { everyMinutes } = triggers.file;
@@ -25,9 +25,9 @@ export async function listTriggers(installation: Installation, tenantId: string)
 }
 
 /**
- * Opens an endpoint again that was closed, lets through what a person has seen, and has what waits tried at once.
- * @param options.skip nothing of what is there by now is sent: the next reading is taken as told of
- * @returns why it was closed; null when it was not
+ * Reopens a closed endpoint, allows the documents that the operator checked, and retries waiting messages at once.
+ * @param options.skip drops present documents: the next list causes no messages
+ * @returns the closing, or null
  * @throws MirrorError `settings`, code `no-triggers` or `no-such-endpoint`
  */
 export async function reopenEndpoint(

@@ -4,9 +4,9 @@ import { operation } from '../../operations/operation.ts';
 import { id, instant, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
 import { runReport } from '../../operations/status-schemas.ts';
 
-/** Reports that are stored of a tenant. */
+/** Largest number of stored reports per tenant. */
 const STORED_REPORTS = 50;
-/** Makes names of reports of which the newest is the smallest. */
+/** Makes report names in descending order of time, so that the newest name is first. */
 const LATEST = 1e15;
 
 const ofRun = { run: id, tenant: tenant.optional().describe('Required if two tenants have a run of that id') };
@@ -17,7 +17,7 @@ const changingRuns = z.object({
   ),
 });
 
-/** Operations on cycles that ran, and on their changes. */
+/** Operations on completed cycles and their changes. */
 export const RUN_OPERATIONS = {
   listRuns: operation({
     summary: 'list reports of the last fifty cycles, newest first',

@@ -11,14 +11,14 @@ import { agrees } from '../../sync/crm-rules.ts';
 import { snapshotOf, windowOf } from '../../sync/mapping-sources.ts';
 
 /**
- * What can be done for a record that a run changed or deleted:
- * - `there`: the clinic has it, so the target can be brought to what the clinic says;
- * - `cancelled`, `gone`: the clinic has cancelled it, or has it no more: its content is nowhere to be had;
- * - `no-consent`: the patient does not agree to be told of: nobody else can put that back;
- * - `outside-window`: it lies before or beyond what the target shows;
- * - `unusable`: its row can't be used;
- * - `unread`: the clinic could not be asked, or not for so many at once: undo again;
- * - `no-target`: the target is paused or configured no longer.
+ * Possible recovery of a record that a run changed or deleted:
+ * - `there`: the clinic has the record, so the target can be updated
+ * - `cancelled`, `gone`: cancelled or deleted in the clinic; the content no longer exists
+ * - `no-consent`: the patient does not consent, which only the patient can change
+ * - `outside-window`: outside the target's window
+ * - `unusable`: unreadable row
+ * - `unread`: the clinic is unreachable, or the number of records exceeds the limit; repeat the undo
+ * - `no-target`: the target is paused or no longer configured
  */
 export type Recovery =
   | 'there'
@@ -30,7 +30,7 @@ export type Recovery =
   | 'unread'
   | 'no-target';
 
-/** One record of a run that is to be undone. */
+/** A record of a run to undo. */
 export interface Recoverable {
   target: string;
   recordId: string;
@@ -39,8 +39,8 @@ export interface Recoverable {
 }
 
 /**
- * What a run changed or deleted, and what it is about to delete: a run that is undone while its lanes are at work must not go on
- * deleting. Targets carry the ids of today.
+ * Returns changes, deletions and waiting deletions of a run, because a run undone during its lanes' work must not delete further objects.
+ * Targets have their present ids.
  */
 export async function entriesOfRun(
   tenant: Pick<OpenTenant, 'journal' | 'outbox' | 'targets'>,
@@ -49,7 +49,7 @@ export async function entriesOfRun(
   const targets = [...tenant.targets.values()];
   const entries = new Map<string, JournalEntry>();
   const put = (entry: JournalEntry) => entries.set(`${entry.target}/${entry.recordId}`, entry);
-  // The outbox first: what leaves it after this look is in the journal at the next.
+  // The outbox is read before the journal, so that a change completed between the two reads is found in the journal.
   for (const { id: target } of targets) {
     for (const { recordId, reason, enqueuedAt } of await tenant.outbox.removalsOf(target, run)) {
       put({ target, recordId, effect: 'deleted', reason, at: enqueuedAt });
@@ -62,7 +62,7 @@ export async function entriesOfRun(
   return [...entries.values()];
 }
 
-/** Asks the clinic about everything that a run changed or deleted. Writes nothing. */
+/** Queries the clinic about every change of a run. Writes nothing. */
 export async function lookAtRun(
   tenant: ClinicReader & StreamReader & Questioner & Pick<OpenTenant, 'targets' | 'targetStore'>,
   entries: readonly JournalEntry[],
@@ -75,7 +75,7 @@ export async function lookAtRun(
       .map((target) => [target.id, target]),
   );
   if (targets.size === 0) return entries.map((entry) => recoverable(entry, 'no-target'));
-  // Every agenda: what a mistaken rule leaves out is to be found without asking for each record alone.
+  // Reads every agenda, so that records excluded by a wrong rule are found without single reads.
   const now = tenant.clock();
   const followers = [...targets.values()].filter(({ stream }) => stream === 'appointments');
   const extraScopes = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
@@ -92,7 +92,7 @@ export async function lookAtRun(
         .map(({ recordId }) => recordId),
     ]),
   );
-  // Their lists may rightly lack them: such records say nothing of the lists.
+  // These records may be missing in complete lists, so their absence does not make the lists incomplete.
   const confirmations = await confirmAll(tenant, clinicReading, { missing, startsBefore: () => [] }, signal);
   return entries.map((entry) =>
     recoverable(entry, recoveryOf(entry, targets.get(entry.target), clinicReading, confirmations)),
@@ -119,7 +119,7 @@ function recoveryOf(
   return overlaps(found.time, windowOf(target, startedAt)) ? 'there' : 'outside-window';
 }
 
-/** Patients and invoices: they are in the list or not. */
+/** Patients and invoices need no single reads: their lists are complete. */
 function recoveryInList(
   recordId: string,
   target: OpenTarget,

@@ -1,7 +1,7 @@
 import type { Texts } from '../../documents/document.ts';
 import type { UndoResult } from './undo.ts';
 
-/** What became of a record of an undone run; `waiting`: what would become of it, in a dry run. */
+/** Results of an undone record; `waiting`: expected result of a dry run. */
 export const UNDO_RESULTS: Texts<Readonly<Record<UndoResult | 'waitingStill', string>>> = {
   en: {
     restored: 'in place, as the clinic has it now',

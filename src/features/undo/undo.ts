@@ -9,29 +9,29 @@ import { DAY_MS, type Instant } from '../../model/time.ts';
 import type { JournaledRun } from '../../state/journal.ts';
 import { entriesOfRun, lookAtRun, type Recoverable, type Recovery } from './restore-records.ts';
 
-/** How long a record that was put back stays, although the target's rules leave it out. */
+/** Duration in which a restored record remains although the target's rules exclude the record. */
 const PIN_MS = 30 * DAY_MS;
 
-/** A run that can be undone, with the tenant that it belongs to. */
+/** A run that can be undone, with its tenant. */
 export interface TenantRun extends JournaledRun {
   tenant: string;
 }
 
-/** What became of one record of the run. `restored`: the target holds it, as the clinic has it now; `waiting`: it will. */
+/** Result of one record. `restored`: the target has the present clinic data; `waiting`: the update is queued. */
 export type UndoResult = 'restored' | 'waiting' | Exclude<Recovery, 'there'>;
 
-/** What an undo came to. */
+/** Result of an undo. */
 export interface UndoView {
   tenant: string;
   run: string;
-  /** Nothing was written: `result` says what would come of it. */
+  /** Without writes: `result` is the expected result. */
   dryRun: boolean;
-  /** Put-back records stay until then whatever the target's rules say; null when nothing was put back. */
+  /** End of the pins of restored records, independent of the target's rules; null without restored records. */
   pinnedUntil: Instant | null;
   records: { target: string; record: string; effect: Recoverable['effect']; result: UndoResult }[];
 }
 
-/** Runs that changed or deleted something, newest first, at most 100 of each tenant. */
+/** Returns runs with changes or deletions, newest first, at most 100 per tenant. */
 export async function listRuns(installation: Installation, only?: string): Promise<TenantRun[]> {
   const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const lists = await Promise.all(
@@ -43,9 +43,10 @@ export async function listRuns(installation: Installation, only?: string): Promi
 }
 
 /**
- * Puts back what a run deleted and brings what it changed to what the clinic says now, by one cycle. Put-back records are pinned: the
- * target's rules (agenda, treatment, status) don't take them out again for 30 days; that the clinic cancels or loses them does.
- * @param options.tenant needed only when two tenants have a run of that id
+ * Restores the deleted objects of a run, and updates its changed objects from present clinic data, in one cycle. Restored records are
+ * pinned: the target's rules (agenda, treatment, status) do not remove the records for 30 days. Cancellations and deletions in the clinic
+ * still apply.
+ * @param options.tenant required only if two tenants have a run with this id
  * @throws MirrorError `settings`, code `no-such-run`, `run-ambiguous`, `tenant-paused` or `no-such-tenant`
  */
 export async function undoRun(
@@ -67,8 +68,8 @@ export async function undoRun(
 }
 
 /**
- * Ends the pins of an undo: the target's rules decide again with the next cycle.
- * @returns how many records were pinned by undoing that run
+ * Ends the pins of an undo. The target's rules apply again in the next cycle.
+ * @returns number of records pinned by the undo
  * @throws as {@link undoRun}
  */
 export async function releaseRun(
@@ -89,7 +90,7 @@ export async function releaseRun(
   return { tenant: tenant.id, released };
 }
 
-/** The tenant that a run is of. @throws as {@link undoRun} */
+/** Returns the tenant of a run. @throws as {@link undoRun} */
 export async function tenantOfRun(
   installation: Installation,
   run: string,

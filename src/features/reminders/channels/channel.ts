@@ -7,111 +7,111 @@ import type { Clock, Instant } from '../../../model/time.ts';
 import type { Purpose, Reach } from '../../../settings/outbound-schema.ts';
 import type { SecretSchemas } from '../../../settings/secret-reference.ts';
 
-/** One reminder, decided and ready to be handed over. Patient data: never logged, never kept. */
+/** A reminder ready for delivery. Patient data: never logged, never stored. */
 export interface Reminder {
-  /** The same for every try of one reminder, unguessable, tells nothing: 32 characters of `[0-9a-v]`. */
+  /** Constant for every attempt, unguessable, without information: 32 characters of `[0-9a-v]`. */
   id: string;
   tenant: string;
   rule: string;
   appointment: { id: string; agendaId: string; startAt: Instant; endAt: Instant; zone: string };
-  /** `phone` is E.164; what the clinic doesn't tell is null. */
+  /** `phone` is E.164. Values missing in the clinic are null. */
   recipient: { patientId: string | null; email: string | null; phone: string | null };
   content: ReminderContent;
-  /** What it corrects; absent or null for a reminder. */
+  /** Kind of correction; absent or null for a reminder. */
   correction?: CorrectionKind | null;
 }
 
-/** What a person reads. */
+/** Content that the recipient reads. */
 export interface ReminderContent {
   language: 'it' | 'en';
-  /** Name that the sender goes by; a neutral one where the clinic's own would tell of health. */
+  /** Display name of the sender; neutral if the clinic's name would reveal health information. */
   sender: string;
   subject: string;
   text: string;
-  /** For the .ics of an e-mail: null where the tenant's policy leaves it out. */
+  /** Content of the .ics file in an e-mail; null if the tenant's policy omits the file. */
   calendarEntry: { title: string; location: string | null } | null;
-  /** Address of the page where the patient confirms, and may cancel when `cancels`; null when the tenant does not offer it. */
+  /** URL of the answer page, with cancellation if `cancels`; null if the tenant offers no answers. */
   link: { url: string; cancels: boolean } | null;
 }
 
-/** What became of handing over one reminder. */
+/** Result of delivering a reminder. */
 export type Delivery =
   | { result: 'sent'; reference: string | null }
-  /** Not sent and never will be: the recipient opted out, the address can't be reached, the receiver is gone for good. */
+  /** Not sent permanently: opt-out, unreachable recipient, or closed receiver. */
   | { result: 'refused'; code: string; optedOut: boolean; channelGone: boolean }
-  /** Surely not sent; to be tried again. */
+  /** Certainly not sent; a retry follows. */
   | { result: 'later'; code: string; retryAfterMs: number | null }
-  /** May have been sent: no answer, or one that can't be read. */
+  /** Possibly sent: no answer, or an unreadable answer. */
   | { result: 'unknown'; code: string };
 
-/** An opened channel. */
+/** An open channel. */
 export interface ReminderChannel {
   /**
-   * Hands one reminder over. Never throws for what the other side does with it.
-   * @throws MirrorError `settings` when a person must mend something first; then it was surely not handed over
+   * Delivers a reminder. Failures of the receiver are returned, not thrown.
+   * @throws MirrorError `settings` if an operator must act first; the reminder was certainly not delivered
    */
   send(reminder: Reminder, signal: AbortSignal): Promise<Delivery>;
-  /** What the other side reports to the callback address; absent where nothing is reported. */
+  /** Parses a report sent to the callback URL; absent without reports. */
   takeCallback?(callback: ChannelCallback): CallbackAnswer;
 }
 
-/** A request to a channel's callback address. */
+/** A request to a channel's callback URL. */
 export interface ChannelCallback {
   method: string;
-  /** The query as it came, with its question mark; empty without one. */
+  /** Unchanged query with question mark, or empty. */
   query: string;
   /** Names in lower case. */
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
 }
 
-/** What to answer to a callback, without a body, and what it tells. */
+/** Answer to a callback, without a body, and its events. */
 export interface CallbackAnswer {
   status: 204 | 400 | 403 | 405;
-  /** Nothing unless the callback is proved to come from the other side. May be repeated and come out of order. */
+  /** Empty for an unverified callback. Events may repeat and arrive in any order. */
   events: readonly ChannelEvent[];
 }
 
-/** What the other side or the patient tells after a reminder was handed over. */
+/** Event after the delivery of a reminder. */
 export type ChannelEvent =
   | { kind: 'delivered'; reference: string }
-  /** Handed over, but it did not reach the patient. */
+  /** Accepted by the receiver, but not delivered to the patient. */
   | { kind: 'failed'; reference: string; code: string }
-  /** Wants no more: by E.164 number, or by the id of a reminder that was sent. */
+  /** Opt-out by E.164 number, or by the id of a sent reminder. */
   | { kind: 'opted-out'; who: { phone: string } | { reminderId: string } }
-  /** Wants it again. Counts once for each message: one that is shown again would undo what the patient said since. */
+  /** Opt-in. Valid once per message, because a replayed message would override a later opt-out. */
   | { kind: 'opted-in'; who: { phone: string }; message: string };
 
-/** What a channel is given. */
+/** Parameters of a channel. */
 export interface ChannelContext<ChannelSettings> {
   settings: ChannelSettings;
   tenant: string;
-  /** Where the other side may report back; null without a public address. */
+  /** Callback URL; null without a public URL. */
   callbackUrl: string | null;
-  /** Proves at the callback address that whoever wants no more got this reminder; its id is no proof. Safe in a query. */
+  /** Proves at the callback URL that the sender received the reminder. The id is not a proof. Safe in a query. */
   unsubscribeProof(reminderId: string): string;
-  /** Reaches what {@link ChannelModule.purpose} allows. */
+  /** HTTP client limited to {@link ChannelModule.purpose}. */
   http: HttpClient;
-  /** The same, for what does not speak HTTP. */
+  /** Network access for other protocols, with equal limits. */
   reach: Reach;
-  /** Told what a host did with what does not speak HTTP. */
+  /** Observes results of hosts for protocols other than HTTP. */
   heard: HostObserver;
   log: Logger;
   clock: Clock;
 }
 
-/** A channel's one export. */
+/** Export of a channel. */
 export interface ChannelModule<ChannelSettings = unknown> {
   readonly kind: string;
-  /** For what it connects to the address in its settings; null: it connects to none. */
+  /** Purpose of connections to the configured host; null for no connections. */
   readonly purpose: Purpose | null;
-  /** What a recipient must have. */
+  /** Required contact data of a recipient. */
   readonly needs: 'nothing' | 'email' | 'phone';
-  /** Whether what it sends tells of the patient although it needs no address: then the patient is read. Left out: it doesn't. */
+  /** Whether messages contain patient data although the channel needs no contact data; the patient is then read. Default: no. */
   readsPatient?(settings: ChannelSettings): boolean;
-  /** The other side knows a repeated id, so an unclear answer may be followed by another try; else it is at most one. */
+  /** The receiver recognises repeated ids, so a retry after an unclear answer is safe. If false, at most one attempt. */
   readonly deduplicates: boolean;
-  /** Schema of its part of the tenant file (strict). */
+  /** Schema of the channel in the tenant file (strict). */
   settingsSchema(secrets: SecretSchemas): z.ZodType<ChannelSettings>;
   open(context: ChannelContext<ChannelSettings>): ReminderChannel;
 }
@@ -121,20 +121,20 @@ const LABELS = {
   en: { confirm: 'Confirm', both: 'Confirm or cancel' },
 } as const;
 
-/** The word for a reminder's link, in its language; null when it has none. */
+/** Returns the localised label of a reminder's link, or null. */
 export function linkLabel({ language, link }: ReminderContent): string | null {
   return link === null ? null : LABELS[language][link.cancels ? 'both' : 'confirm'];
 }
 
-/** The text with its link below, as plain text. */
+/** Returns the text with its link as plain text. */
 export function textWithLink(content: ReminderContent): string {
   const { text, link } = content;
   return link === null ? text : `${text}\n${linkLabel(content)}: ${link.url}`;
 }
 
 /**
- * What a request that brought no whole answer means for a reminder: surely not sent, or perhaps.
- * @throws MirrorError `settings`, as it came: nothing was sent
+ * Returns the delivery result of a failed request: certainly or possibly not sent.
+ * @throws MirrorError `settings`, unchanged: not sent
  */
 export function deliveryOfFailure(error: unknown): Delivery {
   const failure = asMirrorError(error);
@@ -148,19 +148,19 @@ export function deliveryOfFailure(error: unknown): Delivery {
 const BASIC = new Set(
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
 );
-/** The extension table (section 6.2.1.1): two septets that stay together. */
+/** Extension table (section 6.2.1.1): two inseparable septets. */
 const EXTENDED = new Set('\f^{}\\[~]|€');
-/** Septets, or units of UCS-2, in a message alone and in each part of a longer one (section 9.2.3.24.1 of TS 23.040). */
+/** Septets or UCS-2 units in a single message, and in each part of a longer message (section 9.2.3.24.1 of TS 23.040). */
 const GSM = { alone: 160, part: 153 };
 const UCS2 = { alone: 70, part: 67 };
 
-/** How a text travels, and in how many messages, each of which is paid. */
+/** Encoding of a text, and number of billed messages. */
 interface Segments {
   encoding: 'GSM-7' | 'UCS-2';
   count: number;
 }
 
-/** Counts the messages that a text becomes. A character is never cut in two, so a part may stay short of full. */
+/** Counts the messages of a text. A character is never split, so a part may have unused units. */
 export function segmentsOf(text: string): Segments {
   const characters = [...text];
   const isGsm = characters.every((each) => BASIC.has(each) || EXTENDED.has(each));

@@ -1,13 +1,13 @@
 import type { Language } from '../../../messages/message.ts';
-/** A text with fields in braces, as the settings allow them. */
+/** A text with fields in braces, as in the settings. */
 export interface TextTemplate {
   subject: string;
   text: string;
 }
 
 /**
- * The texts that are sent unless a rule brings its own: when and where, nothing of why. They fit in one text message of 160
- * characters (3GPP TS 23.038 section 6.2.1) when sender and number are short.
+ * Default texts with time and location, but without the reason for the visit. With short names and numbers, each fits in one text message
+ * of 160 characters (3GPP TS 23.038 section 6.2.1).
  */
 export const SHIPPED_TEXTS: Readonly<Record<Language, { withPhone: TextTemplate; withoutPhone: TextTemplate }>> = {
   it: {
@@ -32,9 +32,7 @@ export const SHIPPED_TEXTS: Readonly<Record<Language, { withPhone: TextTemplate;
   },
 };
 
-/**
- * The texts of corrections. They name the time that was told before, so that somebody with several appointments knows which one is meant.
- */
+/** Texts of corrections. The announced time identifies the appointment for patients with several appointments. */
 export const CORRECTION_TEXTS: Readonly<
   Record<'moved' | 'cancelled', Readonly<Record<Language, { withPhone: TextTemplate; withoutPhone: TextTemplate }>>>
 > = {
@@ -84,5 +82,5 @@ export const CORRECTION_TEXTS: Readonly<
   },
 };
 
-/** Titles of the calendar entries that e-mails may carry. */
+/** Titles of calendar files in e-mails. */
 export const ENTRY_TITLES: Readonly<Record<Language, string>> = { it: 'Appuntamento', en: 'Appointment' };

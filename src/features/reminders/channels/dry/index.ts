@@ -4,10 +4,10 @@ import { segmentsOf, textWithLink } from '../channel.ts';
 
 const drySchema = z.strictObject({});
 
-/** Settings of a trial: none. */
+/** Settings of a trial: empty. */
 export type DrySettings = z.output<typeof drySchema>;
 
-/** A trial: the log tells what would be sent, by ids, times and lengths. Nobody gets anything. */
+/** A trial that only logs ids, times and lengths. No message is sent. */
 export const dry: ChannelModule<DrySettings> = {
   kind: 'dry',
   purpose: null,

@@ -7,11 +7,11 @@ import type { MailServer } from '../../../../settings/delivery-schema.ts';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
 import { type EmailSettings, emailSchema } from './schemas.ts';
 
-/** One mailbox, plain: no name, no list, no route, nothing that could begin a header of its own. */
+/** A plain mailbox: no name, list or route, so that header injection is impossible. */
 const mailbox = z.email().max(254);
 const REMINDER_ID = /^[0-9a-v]{32}$/;
 
-/** E-mails over SMTP. Servers do not know repeated mails, so what may have been taken is never sent again. */
+/** E-mails over SMTP. Servers do not detect repeated mails, so a possibly accepted mail is never sent again. */
 export const email: ChannelModule<EmailSettings> = {
   kind: 'email',
   purpose: 'mail',
@@ -31,7 +31,7 @@ async function send(
 ): Promise<Delivery> {
   const { success, data: to } = mailbox.safeParse(reminder.recipient.email);
   if (!success) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
-  // Loaded with the first mail: what builds and sends mails is large.
+  // Loaded for the first mail, because the mail modules are large.
   const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('../../../../mail/smtp.ts')]);
   const unsubscribeUrl =
     callbackUrl === null ? null : `${callbackUrl}?reminder=${reminder.id}&proof=${unsubscribeProof(reminder.id)}`;
@@ -45,8 +45,8 @@ async function send(
 }
 
 /**
- * A mail program's button: a POST with this body to the address in the mail, which names the reminder and carries
- * what nobody can guess (section 6). Opening the address changes nothing: programs that check links do it too.
+ * Handles the unsubscribe button of mail programs: a POST with a fixed body to the URL in the mail, which contains the reminder id and an
+ * unguessable token (section 6). A GET changes nothing, because link scanners open URLs.
  * @see RFC 8058 section 3.1
  */
 function unsubscribeByClick(
@@ -65,8 +65,8 @@ function unsubscribeByClick(
 }
 
 /**
- * What a mail that the server did not acknowledge means for a reminder.
- * @throws MirrorError `settings` when server, login or sender need a person; nothing was sent then
+ * Returns the delivery result of an unacknowledged mail.
+ * @throws MirrorError `settings` if server, account or sender require action; no mail was sent
  */
 function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean, server: MailServer): Delivery {
   const error = smtpError(failure, handedOver, server);
@@ -77,7 +77,7 @@ function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean, server
   return { result: 'later', code, retryAfterMs: null };
 }
 
-/** Whether a mail that was not acknowledged says that the server is away: it does not answer, or takes no mail of anyone (RFC 5321, 421). */
+/** Returns whether the server is unavailable: the server does not answer, or accepts no mail (RFC 5321, 421). */
 function isOfServer(failure: SmtpFailure, server: MailServer): boolean {
   const { actor } = smtpError(failure, false, server);
   return actor === 'remote' && (failure.reply === null || failure.reply === 421 || failure.command === 'CONN');

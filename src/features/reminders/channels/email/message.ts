@@ -9,7 +9,7 @@ import type { EmailSettings } from './schemas.ts';
 const STYLE = 'font:16px/1.5 sans-serif;max-width:36em;margin:1em auto;padding:0 1em';
 
 /**
- * Where a mail says that no more of them are wanted: by mail, and by one click.
+ * Unsubscribe by mail and by one click.
  * @see RFC 2369
  * @see RFC 8058
  */
@@ -19,9 +19,9 @@ interface Unsubscribe {
 }
 
 /**
- * A mail as bytes: text and HTML, nothing that is fetched from elsewhere, nothing that tells whether it was read.
- * @param to a checked address, the only recipient
- * @param unsubscribeUrl where one click wants no more; null without a public address
+ * Returns a mail as bytes: text and HTML, without external content or tracking.
+ * @param to a validated e-mail address, the only recipient
+ * @param unsubscribeUrl one-click unsubscribe URL; null without a public URL
  * @see RFC 5322
  */
 export function messageOf(
@@ -41,7 +41,7 @@ export function messageOf(
     text: textWithLink(content),
     html: htmlOf(reminder),
     headers: {
-      // No out-of-office answers (RFC 3834 section 5), and no copy of a mail about health in other people's threads.
+      // Prevents out-of-office answers (RFC 3834 section 5), which would copy health information into other mail threads.
       'Auto-Submitted': 'auto-generated',
       ...unsubscribeOf(settings, unsubscribeUrl),
     },
@@ -58,7 +58,7 @@ function entryAttachment(content: string) {
 
 function unsubscribeOf(settings: EmailSettings, unsubscribeUrl: string | null): Unsubscribe | undefined {
   const byMail = settings.unsubscribe === undefined ? [] : [`<mailto:${settings.unsubscribe}?subject=unsubscribe>`];
-  // Mail programs post by one click to https alone (RFC 8058 section 3.1).
+  // Mail programs send one-click requests only to https (RFC 8058 section 3.1).
   if (unsubscribeUrl === null || !unsubscribeUrl.startsWith('https:')) {
     return byMail.length === 0 ? undefined : { 'List-Unsubscribe': byMail.join(', ') };
   }
@@ -84,9 +84,9 @@ ${[...paragraphs, ...links].join('\n')}
 const PRODUCT = '-//clinic-mirror//reminders//EN';
 
 /**
- * The appointment as an iCalendar file for the patient's own calendar: an entry to keep, no invitation, so without METHOD.
- * Private, with an id of its own.
- * @param now when it is written (DTSTAMP)
+ * Returns the appointment as an iCalendar file for the patient's calendar, not an invitation, so without METHOD. Private, with a separate
+ * id.
+ * @param now time of writing (DTSTAMP)
  * @see RFC 5545
  */
 function calendarEntryOf({ id, appointment, content }: Reminder, now: Instant): string | null {

@@ -8,7 +8,7 @@ import {
 } from '../../../../settings/delivery-schema.ts';
 import type { SecretSchemas } from '../../../../settings/secret-reference.ts';
 
-/** A channel's own part in the tenant file. */
+/** Returns the schema of the channel in the tenant file. */
 export function emailSchema(secrets: SecretSchemas) {
   return z
     .strictObject({
@@ -23,5 +23,5 @@ export function emailSchema(secrets: SecretSchemas) {
     .transform(withPort);
 }
 
-/** Settings of e-mails as read. */
+/** Parsed settings of e-mails. */
 export type EmailSettings = z.output<ReturnType<typeof emailSchema>>;

@@ -19,12 +19,12 @@ import {
   textWithLink,
 } from '../channel.ts';
 
-/** A number in E.164, a short code, or a name of at most 11 letters and digits, not digits alone. */
+/** An E.164 number, a short code, or a name of at most 11 letters and digits with at least one letter. */
 const SENDER = /^(\+[1-9]\d{6,14}|\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ]{1,11})$/;
-/** Longest that Twilio keeps a message in its queue. */
+/** Longest queue time of Twilio. */
 const LONGEST_VALIDITY_SECONDS = 36_000;
 
-/** A channel's own part in the tenant file. */
+/** Returns the schema of the channel in the tenant file. */
 function smsSchema(secrets: SecretSchemas) {
   return z
     .strictObject({
@@ -66,17 +66,17 @@ function smsSchema(secrets: SecretSchemas) {
     });
 }
 
-/** Settings of text messages as read. */
+/** Parsed settings of text messages. */
 type SmsSettings = z.output<ReturnType<typeof smsSchema>>;
 
-/** The account's login goes to this address. */
+/** The account's credentials are sent to this URL. */
 function isSafe(address: string): boolean {
   const { protocol, hostname, username } = new URL(address);
   return username === '' && (protocol === 'https:' || /^(127\.[\d.]+|\[::1\]|localhost)$/.test(hostname));
 }
 
 /**
- * Twilio's error codes that say why a number gets no message.
+ * Twilio's error codes for numbers that cannot receive messages.
  * @see https://www.twilio.com/docs/api/errors
  */
 const NOT_ARRIVING: readonly { code: string; numbers: readonly number[] }[] = [
@@ -84,7 +84,7 @@ const NOT_ARRIVING: readonly { code: string; numbers: readonly number[] }[] = [
   { code: 'number-unreachable', numbers: [21211, 21214, 21217, 21612, 21614, 21635, 30003, 30005, 30006] },
   { code: 'region-not-enabled', numbers: [21408] },
 ];
-/** Any other reason: after the gateway took the message, and before. */
+/** Default code for other failures, before or after acceptance by the gateway. */
 const NOT_DELIVERED = { code: 'sms-failed' };
 const REFUSED = { code: 'sms-refused' };
 const THROTTLED = new Set([14107, 20429, 21611, 30001]);
@@ -92,12 +92,12 @@ const SENDER_REFUSED = new Set([21212, 21603, 21606, 21659, 21660, 21701, 21703,
 
 const errorBody = z.object({ code: z.number().nullish() });
 
-/** Whether a code means that the recipient wants no more messages. */
+/** Returns whether a code means that the recipient opted out. */
 function isOptOut(number: number): boolean {
   return meaningOf(number)?.code === 'sms-opted-out';
 }
 
-/** Our word for why a message did not arrive. */
+/** Returns the failure code of an undelivered message. */
 function failureCode(number: number | null): string {
   return (meaningOf(number) ?? NOT_DELIVERED).code;
 }
@@ -107,8 +107,8 @@ function meaningOf(number: number | null) {
 }
 
 /**
- * What an answer other than success means. Only what Twilio itself says is believed: anything else may stand between.
- * @throws MirrorError `settings` when login or sender are refused; nothing was sent then
+ * Returns the result of an unsuccessful answer. Only answers by Twilio are trusted, because a proxy may have answered.
+ * @throws MirrorError `settings` for refused credentials or sender; no message was sent
  */
 function deliveryOfRefusal(answer: HttpResponse, settings: Pick<SmsSettings, 'authToken'>): Delivery {
   const { status, retryAfterMs } = answer;
@@ -163,9 +163,7 @@ const messageSchema = z.object({
   error_code: z.number().nullish(),
 });
 
-/**
- * Text messages by Twilio's REST API. It knows no key for a repeated request, so what may have been sent is never sent again.
- */
+/** Text messages through Twilio's REST API. The API has no idempotency key, so a possibly sent message is never sent again. */
 export const sms: ChannelModule<SmsSettings> = {
   kind: 'sms',
   purpose: 'sms',
@@ -219,7 +217,7 @@ async function send(
   return isTaken ? deliveryOfMessage(answer) : deliveryOfRefusal(answer, settings);
 }
 
-/** The gateway took the message; what it can't send at once it says so already here. */
+/** The gateway accepted the message. The answer already contains an immediate failure. */
 function deliveryOfMessage(answer: HttpResponse): Delivery {
   let message: z.infer<typeof messageSchema>;
   try {
@@ -238,8 +236,7 @@ function refusedFor(code: string) {
 }
 
 /**
- * Words that end all messages when a reply is nothing else: Twilio's own and Italian
- * ones. "Annulla" is not among them: it may mean the appointment.
+ * Replies that stop all messages: Twilio's words and Italian words. "Annulla" is excluded, because a patient may mean the appointment.
  * @see https://help.twilio.com/articles/223134027
  */
 const STOP_WORDS = new Set([
@@ -251,13 +248,12 @@ const E164 = /^\+[1-9]\d{6,14}$/;
 const NOT_ARRIVED = new Set(['failed', 'undelivered', 'canceled']);
 /** Base64 of the 20 bytes of a SHA-1. */
 const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
-/** Twilio sends some thirty, two more for each of at most ten files of a message (docs/design/unproved.md). */
+/** Twilio sends about 30 parameters, plus two for each of at most ten files (docs/design/unproved.md). */
 const MOST_PARAMETERS = 100;
 
 /**
- * Reads a status report or a patient's reply. It must be signed; what
- * is not is answered with 403 and tells nothing.
- * @param address the callback address as it was given to the gateway, never as a request names it
+ * Parses a status report or a patient's reply. An unsigned request is answered with 403 and has no events.
+ * @param address the callback URL given to the gateway, never the URL of the request
  * @see https://www.twilio.com/docs/usage/security#validating-requests
  */
 export function readCallback(
@@ -267,17 +263,17 @@ export function readCallback(
 ): CallbackAnswer {
   if (method !== 'POST') return { status: 405, events: [] };
   const presented = headers['x-twilio-signature'] ?? '';
-  // Anybody can post here: what can't be signed is put aside before it is taken apart.
+  // The URL is public: requests with a malformed signature or too many parameters are refused before parsing.
   if (!SIGNATURE.test(presented) || isCrowded(body)) return { status: 403, events: [] };
   const form = new URLSearchParams(body);
   if (!isSame(signatureOf(authToken.reveal(), address + query, form), presented)) return { status: 403, events: [] };
   if (form.get('AccountSid') !== accountSid) return { status: 403, events: [] };
-  // A status report repeats no text; a reply has no state of delivery but `received`.
+  // A status report has no text. The only delivery state of a reply is `received`.
   const state = form.get('MessageStatus');
   return { status: 204, events: state === null ? repliesOf(form) : reportsOf(form, state) };
 }
 
-/** HMAC-SHA1 over the address and every parameter, sorted by name, name and value without anything between. */
+/** Returns the HMAC-SHA1 of the URL and each parameter, sorted by name, without separators. */
 export function signatureOf(authToken: string, address: string, form: URLSearchParams): string {
   const values = new Map<string, Set<string>>();
   for (const [name, value] of form) values.set(name, (values.get(name) ?? new Set()).add(value));
@@ -312,7 +308,7 @@ function reportsOf(form: URLSearchParams, state: string): ChannelEvent[] {
 function repliesOf(form: URLSearchParams): ChannelEvent[] {
   const phone = form.get('From') ?? '';
   if (!E164.test(phone)) return [];
-  // What a messaging service with advanced opt-out has made of the reply, else the reply itself.
+  // Result of advanced opt-out in a messaging service, or the reply.
   const word = (form.get('OptOutType') ?? form.get('Body') ?? '').toLowerCase().replaceAll(/[^\p{L}]/gu, '');
   if (STOP_WORDS.has(word)) return [{ kind: 'opted-out', who: { phone } }];
   const message = form.get('MessageSid') ?? '';

@@ -11,7 +11,7 @@ import {
   type Reminder,
 } from '../channel.ts';
 
-/** Reminders posted to a receiver of the clinic, signed by Standard Webhooks 1.0. */
+/** Posts reminders to a receiver of the clinic, signed by Standard Webhooks 1.0. */
 export const webhook: ChannelModule<WebhookSettings> = {
   kind: 'webhook',
   purpose: 'webhooks',
@@ -43,7 +43,7 @@ async function send(
   }
 }
 
-/** What a payload may hold beside ids, when the settings name it. */
+/** Optional payload fields that the settings may add to the ids. */
 const PAYLOAD_FIELDS = [
   'startAt',
   'endAt',
@@ -56,12 +56,11 @@ const PAYLOAD_FIELDS = [
   'phone',
   'link',
 ] as const;
-/** One of them. */
 type PayloadField = (typeof PAYLOAD_FIELDS)[number];
-/** Those that are made of what the clinic knows of the patient. */
+/** Fields with patient data. */
 const PATIENT_FIELDS: readonly PayloadField[] = ['language', 'subject', 'text', 'email', 'phone'];
 
-/** A channel's own part in the tenant file. */
+/** Returns the schema of the channel in the tenant file. */
 function webhookSchema(secrets: SecretSchemas) {
   const { url, ...keys } = webhookKeys(secrets);
   return z.strictObject({
@@ -71,7 +70,7 @@ function webhookSchema(secrets: SecretSchemas) {
   });
 }
 
-/** Settings of a webhook as read. */
+/** Parsed settings of a webhook. */
 type WebhookSettings = z.output<ReturnType<typeof webhookSchema>>;
 
 const REMINDER_EVENT = 'appointment.reminder.due';
@@ -91,8 +90,8 @@ const READ_FIELD: Readonly<Record<PayloadField, (reminder: Reminder) => string |
 };
 
 /**
- * The body of one try (Standard Webhooks 1.0, "Payload structure"): ids, and what the settings allow beside them.
- * @param now the event's time: when it is handed over
+ * Returns the body of an attempt (Standard Webhooks 1.0, "Payload structure"): ids and the configured fields.
+ * @param now event time: the time of delivery
  */
 export function payloadOf(reminder: Reminder, fields: readonly PayloadField[], now: Instant): string {
   const { id, tenant, rule, appointment, recipient, correction = null } = reminder;
