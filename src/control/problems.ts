@@ -176,13 +176,8 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   for (const connection of connections) problems.push(...forecastsOfLogin(id, connection, now));
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {
-<<<<<<< HEAD
-    // What only waits for its login, or with its server, is told there, and what only waits to be read is told of the clinic.
-    const isOfLogin = ended.has(connectionSubject(target.connection));
-=======
     // The connection or server reports work that waits for its recovery. The clinic reports missing reads.
-    const isOfLogin = ended.has(`login ${target.connection}`);
->>>>>>> h2
+    const isOfLogin = ended.has(connectionSubject(target.connection));
     const isReported = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
     problems.push(...ofTarget(id, target, { now, source, isReportedElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
