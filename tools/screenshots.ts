@@ -1,5 +1,6 @@
 /**
- * npm run screenshots [page…]: pictures of the pages, from a demo with activity, in docs/screenshots. They hold invented clinics alone.
+ * npm run screenshots [page…]: takes pictures of the pages from a demo with sample clinics and activity. Pictures that a document shows go to
+ * docs/screenshots, all others to .cache/screenshots, for a look at both themes and screen sizes.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,12 @@ import { withPalette } from './small-png.ts';
 
 type Page = Awaited<ReturnType<Awaited<ReturnType<TestBrowser['open']>>['newPage']>>;
 
-const FOLDER = new URL('../docs/screenshots/', import.meta.url).pathname;
+const FOLDERS = {
+  shown: new URL('../docs/screenshots/', import.meta.url).pathname,
+  others: new URL('../.cache/screenshots/', import.meta.url).pathname,
+};
+/** Files that README.md and docs/pages.md show. */
+const SHOWN = new Set(['overview-light-wide.png', 'week-light-wide.png']);
 /** Each page on a desk and on a phone, by day and by night. */
 const THEMES = ['light', 'dark'] as const;
 const SCREENS = { wide: { width: 1_200, height: 800 }, phone: { width: 390, height: 844 } } as const;
@@ -160,7 +166,7 @@ async function makeActivity(world: World): Promise<Shown> {
 }
 
 async function takeAll(world: World, browser: TestBrowser, shown: Shown, names: readonly string[]): Promise<void> {
-  await mkdir(FOLDER, { recursive: true });
+  for (const folder of Object.values(FOLDERS)) await mkdir(folder, { recursive: true });
   for (const theme of THEMES) {
     for (const screen of ['wide', 'phone'] as const) {
       for (const language of ['en', 'it'] as const) {
@@ -199,7 +205,10 @@ async function take(world: World, page: Page, shown: Shown, name: string, file: 
   await picture.act?.(page);
   const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
   const clip = { x: 0, y: 0, width: page.viewportSize()?.width ?? 0, height };
-  await writeFile(join(FOLDER, file), withPalette(await page.screenshot({ fullPage: true, clip })));
+  await writeFile(
+    join(SHOWN.has(file) ? FOLDERS.shown : FOLDERS.others, file),
+    withPalette(await page.screenshot({ fullPage: true, clip })),
+  );
 }
 
 /** The daemon works meanwhile: it may write what was moved before a plan tells of it. */
